@@ -1,0 +1,92 @@
+"""``make check``: everything that can be said of the code without running it."""
+
+import argparse
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scripts.environment import ROOT, Environment, Stop, tell
+from scripts.template_rules import problems_below
+
+
+@dataclass(frozen=True)
+class Check:
+    """One command of the environment's Python, and the variables it needs beside the usual ones."""
+
+    name: str
+    arguments: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def checks(scratch: Path) -> list[Check]:
+    """Return the checks; what they write goes into the folder `scratch`."""
+    embedded = {"ASSAY_MODE": "embedded", "ASSAY_DATA": str(scratch / "embedded")}
+    server = {
+        "ASSAY_MODE": "server",
+        "ASSAY_DATA": str(scratch / "server"),
+        "ALLOWED_HOSTS": "assay.example",
+        "DATABASE_URL": "postgres://assay@database.example/assay",
+        "REDIS_URL": "redis://redis.example/0",
+        "SECRET_KEY": secrets.token_urlsafe(50),
+    }
+    manage = "manage.py"
+    return [
+        Check("ruff check", ("-m", "ruff", "check", ".")),
+        Check("ruff format", ("-m", "ruff", "format", "--check", ".")),
+        Check("mypy", ("-m", "mypy"), embedded),
+        Check("import contracts", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),
+        Check("migrations are complete", (manage, "makemigrations", "--check", "--dry-run"), embedded),
+        Check("vendored files are as recorded", ("scripts/vendor.py", "check")),
+        Check("deployment settings", (manage, "check", "--deploy", "--fail-level", "WARNING"), server),
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run every check, also after one failed, and return 0 when all passed."""
+    argparse.ArgumentParser(prog="make check", description="Check the code without running it.").parse_args(arguments)
+    try:
+        python = Environment().prepare(development=True)
+    except Stop as stop:
+        print(stop, file=sys.stderr, flush=True)
+        return 1
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="assay-check-") as scratch:
+        for check in checks(Path(scratch)):
+            if not passes(python, check):
+                failed.append(check.name)
+    problems = problems_below(ROOT)
+    tell(
+        "\n".join(
+            ["failed  templates keep the content security policy", *problems]
+            if problems
+            else ["ok      templates keep the content security policy"]
+        )
+    )
+    if problems:
+        failed.append("templates")
+    tell(f"\nFailed: {', '.join(failed)}." if failed else "\nEvery check passed.")
+    return 1 if failed else 0
+
+
+def passes(python: Path, check: Check) -> bool:
+    """Run one check and show its output only when it failed."""
+    begin = time.monotonic()
+    outcome = subprocess.run(
+        [str(python), *check.arguments],
+        cwd=ROOT,
+        env={**os.environ, **check.variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    passed = outcome.returncode == 0
+    tell(f"{'ok    ' if passed else 'failed'}  {check.name} ({time.monotonic() - begin:.1f} s)")
+    if not passed:
+        tell((outcome.stdout + outcome.stderr).rstrip() + "\n")
+    return passed

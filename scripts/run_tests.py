@@ -1,0 +1,159 @@
+"""``make test``: the whole suite, on SQLite and on PostgreSQL, with Redis and Chromium where this machine has them.
+
+Servers are private and gone at the end. What could not be found is listed at the end as NOT TESTED.
+"""
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.environment import ROOT, Environment, Stop, tell
+from scripts.private_services import find_chromium, find_postgresql, find_redis, private_postgresql, private_redis
+from scripts.suite_report import Outcome, closing_lines, read_outcome
+
+PROCESSES = 2
+"""Parallel test processes; two cores are what everybody has."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run of pytest: which tests, on which services."""
+
+    name: str
+    markers: str
+    options: tuple[str, ...] = ()
+    postgresql: bool = False
+    redis: bool = False
+
+
+ALONE = "browser or servers or redis"
+"""Tests with processes of their own run one at a time: they need both cores and share the broker."""
+
+PARTS = (
+    Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES))),
+    Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True),
+    # A page waits for its browser most of the time: two at once lose nothing.
+    Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES))),
+    Part("SQLite, real processes", "servers and not (postgres or redis)"),
+    Part(
+        "PostgreSQL and Redis, real processes",
+        "((servers or redis) and not browser) or (browser and (postgres or redis))",
+        ("--database-only",),
+        postgresql=True,
+        redis=True,
+    ),
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run every part and return 0 when no test failed."""
+    options = read_options(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    begin = time.monotonic()
+    try:
+        python = Environment().prepare(development=True)
+        with contextlib.ExitStack() as stack:
+            services = stack.enter_context(found_services())
+            results = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-results-")))
+            parts = {
+                part.name: run_part(python, part, services, results, options.pytest) for part in parts_for(services)
+            }
+    except Stop as stop:
+        print(stop, file=sys.stderr, flush=True)
+        return 1
+    except KeyboardInterrupt:
+        tell("\nStopped.")
+        return 130
+    for line in closing_lines(parts, services.lacking, time.monotonic() - begin):
+        tell(line)
+    return exit_code(parts, services.lacking if options.require_all else {})
+
+
+def exit_code(parts: Mapping[str, Outcome], unwelcome: Mapping[str, str]) -> int:
+    """Return 0 when tests passed, none failed and nothing is missing that must not be."""
+    passed = any(outcome.passed for outcome in parts.values())
+    failed = any(outcome.failed for outcome in parts.values())
+    return 0 if passed and not failed and not unwelcome else 1
+
+
+def read_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line; unknown options go to pytest."""
+    parser = argparse.ArgumentParser(
+        prog="make test", description="Run every test. Options are pytest's: make test ARGS='-k claims'."
+    )
+    parser.add_argument("--require-all", action="store_true", help="fail when a server or the browser is missing")
+    options, rest = parser.parse_known_args(arguments)
+    options.pytest = rest
+    return options
+
+
+@dataclass(frozen=True)
+class Services:
+    """URLs of the servers to test with; `lacking` says what is missing and what that leaves untested."""
+
+    postgresql: str | None
+    redis: str | None
+    lacking: dict[str, str]
+
+
+@contextlib.contextmanager
+def found_services() -> Iterator[Services]:
+    """Give the servers the environment names, or private ones started from this machine's programs."""
+    lacking: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        postgresql = os.environ.get("TEST_DATABASE_URL")
+        if not postgresql and (programs := find_postgresql()) is not None:
+            postgresql = stack.enter_context(private_postgresql(programs))
+        redis = os.environ.get("TEST_REDIS_URL")
+        if not redis and (server := find_redis()) is not None:
+            redis = stack.enter_context(private_redis(server))
+        if not postgresql:
+            lacking["PostgreSQL"] = (
+                "no test ran on it, races were not tested. Name a server in TEST_DATABASE_URL "
+                "or install one (Debian: apt-get install postgresql)."
+            )
+        if not redis:
+            lacking["Redis"] = (
+                "workers were tested on the broker made of files only. "
+                "Install it (Debian: apt-get install redis-server)."
+            )
+        if find_chromium() is None:
+            lacking["Chromium"] = "no page was tested in a browser. Install it (Debian: apt-get install chromium)."
+        yield Services(postgresql or None, redis or None, lacking)
+
+
+def parts_for(services: Services) -> list[Part]:
+    """Return the parts that say something new with these services: none repeats SQLite for want of PostgreSQL."""
+    there = {"postgresql": services.postgresql is not None, "redis": services.redis is not None}
+    return [
+        part
+        for part in PARTS
+        if not (part.postgresql or part.redis)
+        or (part.postgresql and there["postgresql"])
+        or (part.redis and there["redis"])
+    ]
+
+
+def run_part(python: Path, part: Part, services: Services, results: Path, options: Sequence[str]) -> Outcome:
+    """Run pytest once and read what came of it."""
+    tell(f"\n=== {part.name} ===")
+    file = results / f"{part.name}.xml"
+    variables = {
+        name: value for name, value in os.environ.items() if name not in ("TEST_DATABASE_URL", "TEST_REDIS_URL")
+    }
+    if part.postgresql and services.postgresql is not None:
+        variables["TEST_DATABASE_URL"] = services.postgresql
+    if part.redis and services.redis is not None:
+        variables["TEST_REDIS_URL"] = services.redis
+    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", *part.options, *options]
+    ended = subprocess.run(command, cwd=ROOT, env=variables, check=False)
+    return read_outcome(file, ended.returncode)

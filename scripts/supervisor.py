@@ -1,0 +1,271 @@
+"""Run several programs as one: ready together, ended together, nothing left behind."""
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from scripts.environment import Stop
+
+GRACE = 8.0
+"""Seconds that programs get to end by themselves before they are killed."""
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+@dataclass
+class Child:
+    """One started program: what people call it, its process and the file its output goes to."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+class Supervisor:
+    """Starts programs in this process's own group and ends all of them, with everything they started.
+
+    Use as a context manager; leaving it stops whatever runs. On Linux a killed supervisor takes its programs along,
+    and programs whose parent ended come back to it, so that they are found and ended too.
+    """
+
+    def __init__(self) -> None:
+        self.children: list[Child] = []
+        self.stopped_by: int | None = None
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        os.set_blocking(self._wake_read, False)
+        self._poll = select.poll()
+        self._poll.register(self._wake_read, select.POLLIN)
+        if sys.stdin is not None and sys.stdin.isatty():
+            self._poll.register(sys.stdin.fileno(), 0)
+        self._before: dict[int, object] = {}
+        # A server that this process started for itself, and all that becomes of it, is not ours to end.
+        self._others = descendants(os.getpid())
+
+    def __enter__(self) -> "Supervisor":
+        control_process(PR_SET_CHILD_SUBREAPER, 1)
+        for number in STOP_SIGNALS:
+            self._before[number] = signal.signal(number, self._remember_stop)
+        # Without a handler of its own an ended child would not wake the pipe.
+        self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal itself returned
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _remember_stop(self, number: int, frame: FrameType | None) -> None:
+        self.stopped_by = number
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        log: Path,
+        pass_fds: Sequence[int] = (),
+    ) -> Child:
+        """Start a program; its output goes to the file `log`, emptied first."""
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                list(map(str, command)),
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=tuple(pass_fds),
+                preexec_fn=end_with_parent,
+            )
+        child = Child(name, process, log)
+        self.children.append(child)
+        return child
+
+    def finish(self, child: Child) -> int | None:
+        """Wait until one program has ended by itself; return its exit code, or None when a signal asked to stop."""
+        while child.process.poll() is None and self.stopped_by is None:
+            self._wait(60.0)
+        if self.stopped_by is not None:
+            return None
+        self.children.remove(child)
+        return child.process.returncode
+
+    def wait_until_ready(self, url: str, *, seconds: float) -> bool:
+        """Ask `url` until it answers 200; False when a signal asked to stop first.
+
+        Raises `Stop` when a program ends or the time runs out.
+        """
+        end = time.monotonic() + seconds
+        while self.stopped_by is None:
+            self._require_alive()
+            answer = probe(url)
+            if answer is None:
+                return True
+            if time.monotonic() > end:
+                raise Stop(f"{url} did not get ready within {seconds:.0f} seconds: {answer}.\n{self._where_logs_are()}")
+            self._wait(0.1)
+        return False
+
+    def watch(self) -> None:
+        """Wait until a signal asks to stop. Raises `Stop` when a program ends by itself."""
+        while self.stopped_by is None:
+            self._require_alive()
+            self._wait(60.0)
+
+    def stop(self) -> None:
+        """End every program and everything it started: asked first, killed after `GRACE` seconds."""
+        family = self._family()
+        for child in self.children:
+            signal_process(child.process.pid, signal.SIGTERM)
+        end = time.monotonic() + GRACE
+        while (family := self._living(family)) and time.monotonic() < end:
+            self._wait(0.1)
+        while family := self._living(family):
+            for number in family:
+                signal_process(number, signal.SIGKILL)
+            self._wait(0.05)
+        self.children.clear()
+
+    def _family(self) -> set[int]:
+        return descendants(os.getpid(), without=self._others)
+
+    def _living(self, family: set[int]) -> set[int]:
+        """Return those of `family`, and what they started since, that still run; ended ones are reaped."""
+        own = {child.process.pid: child.process for child in self.children}
+        living = set()
+        for number in family | self._family():
+            runs = own[number].poll() is None if number in own else is_running(number)
+            if runs:
+                living.add(number)
+        return living
+
+    def _require_alive(self) -> None:
+        for child in self.children:
+            code = child.process.poll()
+            if code is not None:
+                tail = "\n".join(f"    {line}" for line in last_log_lines(child.log))
+                raise Stop(f"{tail}\nThe {child.name} ended by itself ({exit_words(code)}); its log is {child.log}.")
+
+    def _where_logs_are(self) -> str:
+        return "\n".join(f"The log of the {child.name} is {child.log}." for child in self.children)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for a signal, an ended child among them, or the end of the terminal, for at most `seconds`."""
+        for descriptor, event in self._poll.poll(seconds * 1000):
+            if descriptor == self._wake_read:
+                os.read(self._wake_read, 4096)
+            elif event & (select.POLLHUP | select.POLLNVAL):
+                # Without a shell in between, only make hears that the terminal is gone, and it waits for us.
+                self._poll.unregister(descriptor)
+                self.stopped_by = signal.SIGHUP
+
+
+def probe(url: str) -> str | None:
+    """Return None when `url` answers 200, otherwise what happened instead."""
+    # A proxy from the environment has no business between this process and its own port.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=2) as answer:
+            return None if answer.status == 200 else f"it answered {answer.status}"
+    except urllib.error.HTTPError as error:
+        return f"it answered {error.code}"
+    except OSError as error:
+        return f"no answer ({error})"
+
+
+def control_process(option: int, value: int) -> None:
+    """Call Linux's prctl for this process; does nothing elsewhere."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def end_with_parent() -> None:
+    """Make the kernel end this process when its parent is gone, even killed (Linux)."""
+    control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def signal_process(number: int, what: int) -> None:
+    """Send a signal to a process that may be gone already."""
+    try:
+        os.kill(number, what)
+    except ProcessLookupError:
+        return
+
+
+def is_running(number: int) -> bool:
+    """Tell whether a process runs; reaps it when it was ours to reap."""
+    try:
+        return os.waitpid(number, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        pass
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def parents_of_all() -> dict[int, int]:
+    """Return process number → parent's number, for every process of the machine."""
+    table: dict[int, int] = {}
+    if Path("/proc/self/stat").exists():
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    # The name in parentheses may itself hold spaces and parentheses.
+                    fields = Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")[2].split()
+                except OSError:
+                    continue
+                table[int(entry)] = int(fields[1])
+    else:
+        listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        for line in listing.splitlines():
+            number, parent = line.split()
+            table[int(number)] = int(parent)
+    return table
+
+
+def descendants(
+    root: int, table: Callable[[], dict[int, int]] = parents_of_all, *, without: Collection[int] = ()
+) -> set[int]:
+    """Return the numbers of every process that `root` started, directly or not; but not `without` and theirs."""
+    children: dict[int, list[int]] = {}
+    for number, parent in table().items():
+        children.setdefault(parent, []).append(number)
+    found: set[int] = set()
+    waiting = [root]
+    while waiting:
+        for number in children.get(waiting.pop(), ()):
+            if number not in found and number not in without:
+                found.add(number)
+                waiting.append(number)
+    return found
+
+
+def last_log_lines(log: Path, count: int = 15) -> list[str]:
+    """Return the last lines of a log, or none when it is empty."""
+    return log.read_text(errors="replace").strip().splitlines()[-count:] if log.exists() else []
+
+
+def exit_words(code: int) -> str:
+    """Say how a program ended: ``exit code 3`` or ``signal SIGKILL``."""
+    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

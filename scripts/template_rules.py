@@ -1,0 +1,45 @@
+"""Rules that every template keeps, because the content security policy would break what does not.
+
+No inline script or style, no event attribute, no file of another server, no htmx attribute that needs eval.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+RULES = (
+    (
+        re.compile(r"<script(?![^>]*\ssrc=)", re.I),
+        "an inline script: put it in a file under static/ and name it with src",
+    ),
+    (re.compile(r"<style\b", re.I), "an inline style sheet: put it in a file under static/"),
+    (re.compile(r"<[^>]*\sstyle\s*=", re.I), "a style attribute: use a class"),
+    (re.compile(r"<[^>]*\son[a-z]+\s*=", re.I), "an event attribute: add the listener in a script file"),
+    (re.compile(r"<[^>]*\shx-on\b", re.I), "an hx-on attribute, which needs eval: add the listener in a script file"),
+    (re.compile(r"\b(?:href|src|action)\s*=\s*[\"']\s*javascript:", re.I), "a javascript: address"),
+    (
+        re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)\s*=\s*[\"'](?:https?:)?//", re.I),
+        "a file of another server",
+    ),
+)
+COMMENTS = re.compile(r"\{#.*?#\}|\{% comment %\}.*?\{% endcomment %\}|<!--.*?-->", re.S)
+
+
+def template_problems(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, sentence) for every place of a template that breaks a rule."""
+    # What is commented out may name anything; its line breaks stay, so that lines keep their numbers.
+    visible = COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for pattern, sentence in RULES:
+        for found in pattern.finditer(visible):
+            yield visible.count("\n", 0, found.start()) + 1, sentence
+
+
+def problems_below(root: Path) -> list[str]:
+    """Return a line for every broken rule in the templates of the three apps and of the project."""
+    lines = []
+    for app in (".", "annotator", "reviews", "benchmark"):
+        for file in sorted((root / app / "templates").rglob("*")):
+            if file.suffix in (".html", ".svg", ".txt") and file.is_file():
+                for line, sentence in sorted(template_problems(file.read_text(encoding="utf-8"))):
+                    lines.append(f"{file.relative_to(root)}:{line}: {sentence}")
+    return lines
