@@ -1,0 +1,9 @@
+// What the browser's code editor needs of CodeMirror 6. `scripts/vendor.py bundle` makes one module of it.
+export {basicSetup} from "codemirror";
+export {EditorView, keymap} from "@codemirror/view";
+export {EditorState} from "@codemirror/state";
+export {HighlightStyle, syntaxHighlighting} from "@codemirror/language";
+export {tags} from "@lezer/highlight";
+export {linter, lintGutter} from "@codemirror/lint";
+export {json, jsonParseLinter} from "@codemirror/lang-json";
+export {python} from "@codemirror/lang-python";

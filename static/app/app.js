@@ -1,0 +1,233 @@
+// What every page needs. The modules of this folder import nothing from one another (hashed file names would break
+// the paths); they meet in the document, through these events on `document`:
+//
+//   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad)
+//   assay:announce  {text}         say something to a screen reader only
+//
+// Markup this module gives life to:
+//
+//   data-dialog="id"           click opens that <dialog> as a modal; data-close inside it closes it
+//   data-dismiss               click removes the notice around it
+//   data-copy="#id"            click copies that element's text (or value); data-copy-text="…" copies the text itself
+//   data-confirm="Question?"   on a form or its button: ask before submitting
+//   data-escape-to="selector"  Escape inside it gives the focus to that element
+//   data-autofocus             focused once, when it comes in with a swap; a form's summary of errors also with its page
+//   <time data-local datetime> shown in the reader's own time zone
+//   details.menu               closes on Escape, on a click elsewhere and when focus leaves it
+
+const NOTICE_SECONDS = 8;
+
+function emit(name, detail) {
+  document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
+}
+
+// --- htmx: token, refusals, redirects ---------------------------------------------------------------------------------
+
+document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
+  const token = document.querySelector('meta[name="csrf-token"]')?.content;
+  if (token && !/^(GET|HEAD|QUERY)$/.test(ctx.request.method)) ctx.request.headers["X-CSRFToken"] = token;
+});
+
+document.addEventListener("htmx:after:request", (event) => {
+  const {ctx} = event.detail;
+  // Edits of a draft answer for themselves (autosave.js).
+  if (ctx.edit || ctx.target === document.body) return;
+  const {status, raw} = ctx.response;
+  const isPage = /^\s*<!doctype html/i.test(ctx.text ?? "");
+  if (status >= 400 && (isPage || status >= 500)) {
+    event.preventDefault();
+    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : "The server failed. Nothing was changed; try again."});
+  } else if (isPage && !ctx.select) {
+    // A redirect was followed to a whole page: go there instead of putting it into a corner of this one.
+    event.preventDefault();
+    location.assign(raw.url);
+  }
+});
+
+document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
+  const polls = ctx?.sourceEvent?.type === "every";
+  if (!ctx || ctx.edit || polls || !(error instanceof TypeError || error?.name === "AbortError")) return;
+  emit("toast", {tone: "bad", text: "There is no connection to the server. Nothing was changed; try again."});
+});
+
+function sentenceOf(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const sentence = page.querySelector("[data-sentence]") ?? page.querySelector("main h1");
+  return sentence?.textContent.trim() || "The server refused. Nothing was changed.";
+}
+
+// --- focus after a swap -----------------------------------------------------------------------------------------------
+
+const before = new WeakMap();
+
+document.addEventListener("htmx:before:swap", ({detail: {ctx}}) => {
+  const ids = [];
+  for (let node = document.activeElement; node && node !== document.body; node = node.parentElement) {
+    if (node.id) ids.push(node.id);
+  }
+  const item = document.activeElement?.closest("[data-nav-item]");
+  const index = item ? [...document.querySelectorAll("[data-nav-item]")].indexOf(item) : -1;
+  before.set(ctx, {ids, item, index, had: document.activeElement !== document.body});
+});
+
+document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
+  const wanted = document.querySelector("[data-autofocus]");
+  const {ids = [], item, index = -1, had = false} = before.get(ctx) ?? {};
+  if (wanted) {
+    wanted.removeAttribute("data-autofocus");
+    focusOn(wanted);
+  } else if (had && document.activeElement === document.body) {
+    // What had the focus is gone: stay as near to it as the page still reaches.
+    const gone = item && !item.isConnected && !(item.id && document.getElementById(item.id));
+    const items = gone ? [...document.querySelectorAll("[data-nav-item]")] : [];
+    const place = ids.map((id) => document.getElementById(id)).find((node) => node?.checkVisibility());
+    focusOn(items[Math.min(index, items.length - 1)] ?? place ?? document.getElementById("main"));
+  }
+  localTimes(document);
+});
+
+// A page that refuses a form begins with why, also for who cannot see it.
+focusOn(document.querySelector(".error-summary[data-autofocus]"));
+
+function focusOn(element) {
+  if (!element) return;
+  element.focus({preventScroll: false});
+  if (document.activeElement === document.body) {
+    element.tabIndex = -1;
+    element.focus();
+  }
+}
+
+// --- words: toasts and the live region ----------------------------------------------------------------------------------
+
+const toasts = document.getElementById("toasts");
+const live = document.getElementById("live");
+
+function announce(text) {
+  if (!live) return;
+  live.textContent = "";
+  requestAnimationFrame(() => (live.textContent = text));
+}
+
+document.addEventListener("assay:announce", ({detail}) => announce(detail.text));
+
+document.addEventListener("assay:toast", ({detail: {text, tone = "info"}}) => {
+  const template = document.getElementById(`notice-${tone}`);
+  if (!template || !toasts) return;
+  const notice = template.content.firstElementChild.cloneNode(true);
+  notice.querySelector("[data-text]").textContent = text;
+  toasts.append(notice);
+});
+
+function fade(notice) {
+  // Bad news stays until somebody sends it away.
+  if (!notice.matches?.(".notice.tone-good, .notice.tone-info")) return;
+  let timer;
+  const start = () => (timer = setTimeout(() => notice.remove(), NOTICE_SECONDS * 1000));
+  const stop = () => clearTimeout(timer);
+  for (const type of ["pointerenter", "focusin"]) notice.addEventListener(type, stop);
+  for (const type of ["pointerleave", "focusout"]) notice.addEventListener(type, start);
+  start();
+}
+
+if (toasts) {
+  for (const notice of toasts.children) fade(notice);
+  // A live region says what changes in it, not what was there when the page came.
+  if (toasts.textContent.trim()) announce(toasts.textContent.replace(/\s+/g, " ").trim());
+  new MutationObserver((records) => {
+    for (const record of records) for (const node of record.addedNodes) if (node.nodeType === 1) fade(node);
+  }).observe(toasts, {childList: true});
+}
+
+// --- clicks ---------------------------------------------------------------------------------------------------------------
+
+document.addEventListener("click", (event) => {
+  const at = (selector) => event.target.closest?.(selector);
+  const opener = at("[data-dialog]");
+  if (opener) document.getElementById(opener.dataset.dialog)?.showModal();
+  at("[data-close]")?.closest("dialog")?.close();
+  at("[data-dismiss]")?.closest(".notice")?.remove();
+  const copier = at("[data-copy], [data-copy-text]");
+  if (copier) copy(copier);
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+async function copy(button) {
+  const source = button.dataset.copy ? document.querySelector(button.dataset.copy) : null;
+  const text = source ? (source.value ?? source.textContent) : button.dataset.copyText;
+  try {
+    await navigator.clipboard.writeText(text ?? "");
+    emit("toast", {tone: "good", text: "Copied."});
+  } catch {
+    emit("toast", {tone: "warn", text: "This browser does not let pages copy here. Select the text and copy it by hand."});
+  }
+}
+
+document.addEventListener(
+  "submit",
+  (event) => {
+    const question = event.submitter?.dataset.confirm ?? event.target.dataset?.confirm;
+    if (question && !confirm(question)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  },
+  true,
+);
+
+// --- menus and drawers ------------------------------------------------------------------------------------------------------
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented) return;
+  const menu = event.target.closest?.("details.menu[open]");
+  const drawer = document.querySelector(".drawer:popover-open");
+  const notice = event.target.closest?.("#toasts .notice");
+  const leaves = event.target.closest?.("[data-escape-to]");
+  if (menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  } else if (notice) {
+    notice.remove();
+  } else if (drawer && !document.querySelector("dialog:modal")) {
+    drawer.hidePopover();
+  } else if (leaves) {
+    document.querySelector(leaves.dataset.escapeTo)?.focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+// A drawer that closes gives the focus back to the button that opens it.
+document.addEventListener(
+  "toggle",
+  ({target, newState}) => {
+    if (!target.matches?.(".drawer") || newState !== "closed") return;
+    const focused = document.activeElement;
+    if (focused !== document.body && !target.contains(focused)) return;
+    document.querySelector(`[popovertarget="${CSS.escape(target.id)}"]:not([popovertargetaction])`)?.focus();
+  },
+  true,
+);
+
+document.addEventListener("focusout", (event) => {
+  const menu = event.target.closest?.("details.menu[open]");
+  if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+});
+
+// --- times --------------------------------------------------------------------------------------------------------------------
+
+function localTimes(root) {
+  for (const time of root.querySelectorAll("time[data-local]")) {
+    const date = new Date(time.dateTime);
+    if (Number.isNaN(date.valueOf())) continue;
+    const style = time.dataset.local === "date" ? {dateStyle: "medium"} : {dateStyle: "medium", timeStyle: "short"};
+    time.title ||= time.textContent.trim();
+    time.textContent = new Intl.DateTimeFormat(document.documentElement.lang || "en", style).format(date);
+    time.removeAttribute("data-local");
+  }
+}
+
+localTimes(document);

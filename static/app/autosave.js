@@ -1,0 +1,406 @@
+// Drafts save themselves. What page and server agree on:
+//
+// THE PAGE
+//   <… data-draft="ID" data-seen="7">       the workspace root: the draft's public id and the version the page shows
+//   <form data-autosave method="post" action="URL" id="f-…"
+//         hx-post="URL" hx-trigger="submit" hx-target="#…" hx-swap="outerMorph" data-anchor="/tasks/t1/…">
+//                                           one form, one edit: a field (or a few that change together) or a button
+//                                           such as add, delete, move, undo. `{% autosave url target %}` writes this.
+//     data-autosave="sent"                  what is typed here waits for the form's button: a comment, a reason
+//     data-anchor                           the place the form's fields hold. Later typing at the same place replaces
+//                                           earlier typing that was not sent yet. Leave it away on buttons: they are
+//                                           never merged. The target needs an id, so that it is found after a reload.
+//   <… data-save-state>                     the indicator, with [data-save-text] and a button [data-save-retry] inside
+//   <… data-merge tabindex="-1">            where the prompt of a conflict goes
+//   <form data-after-saving>                a form (a verdict, a release) that must not go before the last edit is saved
+//
+// THE REQUEST  one POST for each edit, in order, one at a time, with the form's fields and
+//   seen   the draft version the edit was made on
+//   edit   a random id of this edit. The same id may come twice, when an answer was lost on the way: the server
+//          remembers the ids it has applied (or settled by a merge) and answers the second one like the first, without
+//          applying it again.
+//
+// THE ANSWER   with the header `X-Draft-Version`: the version the draft has now
+//   204  kept, and the draft itself has not changed (the form of a review, say); needs no header.
+//   200  applied (without the header it counts as no answer). The fragment is swapped into the form's target; other places (findings, undo button) come along as
+//        <hx-partial hx-target="#…"> or hx-swap-oob.
+//   409  the draft is not at `seen` any more (a second tab, another machine). The fragment is a prompt that shows both
+//        values; it goes into [data-merge]. Sending stops until a form in there is answered with 2xx (send the `edit` id
+//        along, so that it counts as settled), or a [data-discard-edit] button in there drops the edit and reloads.
+//   422  refused as it stands. The fragment says why (or is the form again, with its errors); it goes to the form's
+//        target. The words stay in this browser until the next edit at that place; other edits go on. What is marked
+//        [data-refusal] is taken away once nothing refused is left.
+//   403, 404, 410  the claim is gone or the draft closed: sending stops, edits stay in this browser.
+//   Anything else, a redirect to the sign-in page, or no answer: tried again, after 2, 5, 15, 30, 60 … seconds, when the
+//   connection returns, and when somebody presses [data-save-retry].
+//
+// Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
+
+const PAUSE = 700;
+const RETRY_SECONDS = [2, 5, 15, 30, 60];
+const PREFIX = "assay.draft.";
+
+const page = crypto.getRandomValues(new Uint32Array(2)).join("");
+const typing = new Map(); // form -> timer of its pause
+const queue = [];
+let current = null; // the edit that is on its way
+let state = "saved"; // saved, saving, offline, conflict, refused, lost
+let failures = 0;
+let retryTimer;
+let counter = 0;
+
+const root = () => document.querySelector("[data-draft]");
+const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
+const unsent = () => queue.filter((edit) => edit.state !== "refused");
+const isAutosave = (element) => element?.closest?.("form[data-autosave]");
+const savesItself = (element) => element?.closest?.('form[data-autosave]:not([data-autosave="sent"])');
+
+// --- edits, in memory and in the browser's storage ---------------------------------------------------------------------
+
+function keep(edit) {
+  try {
+    localStorage.setItem(PREFIX + edit.draft + "." + edit.key, JSON.stringify(edit));
+  } catch {
+    // Storage is full or closed: the edit lives as long as this page, and leaving the page warns.
+  }
+}
+
+function forget(edit) {
+  const at = queue.indexOf(edit);
+  if (at >= 0) queue.splice(at, 1);
+  try {
+    localStorage.removeItem(PREFIX + edit.draft + "." + edit.key);
+  } catch {
+    // See keep().
+  }
+}
+
+function adopt() {
+  const draft = root()?.dataset.draft;
+  if (!draft) return;
+  let left = [];
+  try {
+    const keys = Object.keys(localStorage).filter((key) => key.startsWith(`${PREFIX}${draft}.`));
+    left = keys.sort().map((key) => JSON.parse(localStorage.getItem(key)));
+  } catch {
+    return;
+  }
+  for (const edit of left) queue.push({...edit, page, state: "unsent", tries: edit.tries + 1});
+}
+
+function add({ctx, form}) {
+  const body = new URLSearchParams(ctx.request.body);
+  for (const name of ["seen", "edit", "csrfmiddlewaretoken"]) body.delete(name);
+  const now = Date.now();
+  const edit = {
+    id: crypto.getRandomValues(new Uint32Array(4)).reduce((text, part) => text + part.toString(36), ""),
+    key: `${now.toString(36).padStart(9, "0")}.${String(counter++).padStart(6, "0")}.${page}`,
+    draft: root().dataset.draft,
+    seen: Number(root().dataset.seen),
+    page,
+    anchor: form.dataset.anchor ?? null,
+    url: ctx.request.action,
+    body: body.toString(),
+    target: ctx.target?.id ? `#${CSS.escape(ctx.target.id)}` : null,
+    swap: ctx.swap,
+    tries: 0,
+    state: "unsent",
+  };
+  if (edit.anchor !== null) {
+    // Typing replaces typing at the same place, as long as nothing that is not typing came between.
+    for (let at = queue.length - 1; at >= 0 && queue[at].anchor !== null; at -= 1) {
+      const older = queue[at];
+      const untried = older.tries === 0 && older !== current && older.state === "unsent";
+      if (older.anchor === edit.anchor && older.url === edit.url && (untried || older.state === "refused")) forget(older);
+    }
+  }
+  queue.push(edit);
+  keep(edit);
+  run();
+}
+
+// --- sending ----------------------------------------------------------------------------------------------------------------
+
+async function run() {
+  if (current || state === "conflict" || state === "lost") return;
+  const edit = unsent()[0];
+  if (!edit) return settle();
+  if (navigator.onLine === false) return fail("offline");
+  clearTimeout(retryTimer);
+  current = edit;
+  edit.tries += 1;
+  edit.outcome = null;
+  keep(edit);
+  show("saving");
+  const target = edit.target ? document.querySelector(edit.target) : null;
+  const options = {source: document.body, target: target ?? "#live", swap: target ? edit.swap : "none", edit};
+  if (target) options.headers = {"HX-Target": `${target.tagName.toLowerCase()}#${target.id}`};
+  try {
+    await globalThis.htmx.ajax("POST", edit.url, options);
+  } catch {
+    edit.outcome ??= "offline";
+  }
+  current = null;
+  const outcome = edit.outcome ?? "offline";
+  delete edit.outcome;
+  if (outcome === "saved") {
+    failures = 0;
+    forget(edit);
+    if (!queue.some((other) => other.state === "refused")) {
+      for (const refusal of document.querySelectorAll("[data-refusal]")) refusal.remove();
+    }
+  } else if (outcome === "refused") {
+    failures = 0;
+    edit.state = "refused";
+    // Words stay until the next edit at this place; a button that was refused has nothing to keep.
+    if (edit.anchor === null) forget(edit);
+    else keep(edit);
+  } else if (outcome === "conflict") {
+    edit.state = "conflict";
+    keep(edit);
+    return conflict();
+  } else {
+    return fail(outcome);
+  }
+  run();
+}
+
+function settle() {
+  show(queue.length ? "refused" : "saved");
+}
+
+function fail(outcome) {
+  show(outcome);
+  if (outcome === "lost") return;
+  const seconds = RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length - 1)];
+  failures += 1;
+  clearTimeout(retryTimer);
+  retryTimer = setTimeout(run, seconds * 1000);
+}
+
+function conflict() {
+  show("conflict");
+  const prompt = document.querySelector("[data-merge]");
+  prompt?.scrollIntoView({block: "nearest"});
+  prompt?.focus();
+}
+
+function retry() {
+  if (current || state === "conflict" || !unsent().length) return;
+  state = "saving";
+  run();
+}
+
+/** The draft now has `version`: what was made on the version before, by this page, is made on this one. */
+function advance(version, basis) {
+  const place = root();
+  if (!place || version === null) return;
+  const shown = Number(place.dataset.seen);
+  for (const edit of queue) {
+    if (edit.page === page && (edit.seen === basis || edit.seen === shown)) {
+      edit.seen = version;
+      if (edit !== current) keep(edit);
+    }
+  }
+  place.dataset.seen = version;
+}
+
+// --- htmx: what goes out, what comes back -------------------------------------------------------------------------------------
+
+document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
+  if (!ctx.edit) return;
+  const body = new URLSearchParams(ctx.edit.body);
+  body.set("seen", ctx.edit.seen);
+  body.set("edit", ctx.edit.id);
+  ctx.request.body = body;
+  // Leaving the page does not tear up an edit that is on its way (browsers allow 64 kB for this).
+  ctx.request.keepalive = ctx.edit.body.length < 60_000;
+});
+
+document.addEventListener("htmx:before:request", (event) => {
+  const {ctx} = event.detail;
+  const form = isAutosave(ctx.sourceElement);
+  if (ctx.edit || !form || !root() || ctx.request.method !== "POST") return;
+  event.preventDefault();
+  clearTimeout(typing.get(form));
+  typing.delete(form);
+  add({ctx, form});
+});
+
+document.addEventListener("htmx:after:request", (event) => {
+  const {ctx} = event.detail;
+  const {status, headers} = ctx.response;
+  // A draft that nobody has edited yet is at version 0.
+  const header = headers.get("X-Draft-Version");
+  const version = header === null ? null : Number(header);
+  const {edit} = ctx;
+  if (!edit) {
+    advance(version, Number(root()?.dataset.seen));
+    if (status < 300 && ctx.sourceElement?.closest?.("[data-merge]")) decided();
+    return;
+  }
+  if (status === 409) {
+    edit.outcome = "conflict";
+    ctx.target = document.querySelector("[data-merge]") ?? document.getElementById("main");
+    ctx.swap = "innerHTML";
+  } else if (status === 422) {
+    edit.outcome = "refused";
+  } else if (status === 204 || (status < 300 && version !== null)) {
+    edit.outcome = "saved";
+    advance(version, edit.seen);
+  } else {
+    edit.outcome = [401, 403, 404, 410].includes(status) || ctx.response.raw.redirected ? "lost" : "offline";
+    // A refusal says where it wants to be shown; a whole page has no place here.
+    if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
+  }
+});
+
+/** The prompt of a conflict was answered: the edit it was about is settled. */
+function decided() {
+  for (const edit of queue.filter(({state: its}) => its === "conflict")) forget(edit);
+  state = "saving";
+  run();
+}
+
+// A form that somebody is still typing in, or whose words are still to be sent, keeps them when the page around it changes.
+globalThis.htmx?.registerExtension("assay-autosave", {
+  htmx_before_morph_node(element) {
+    if (!element.matches?.("form[data-autosave]")) return true;
+    const waits = queue.some((edit) => edit !== current && edit.state === "unsent" && edit.anchor === element.dataset.anchor);
+    return !(typing.has(element) || waits);
+  },
+});
+
+// --- typing ----------------------------------------------------------------------------------------------------------------------
+
+function send(form) {
+  clearTimeout(typing.get(form));
+  typing.delete(form);
+  if (root()) add({ctx: requestOf(form), form});
+}
+
+/** What htmx would send. The form may have been swapped away while somebody typed in it: the words are still there. */
+function requestOf(form) {
+  return {
+    request: {body: new URLSearchParams(new FormData(form)), action: form.action},
+    target: document.querySelector(form.getAttribute("hx-target")),
+    swap: form.getAttribute("hx-swap"),
+  };
+}
+
+function sendAll() {
+  for (const form of [...typing.keys()]) send(form);
+}
+
+document.addEventListener("input", ({target}) => {
+  const form = savesItself(target);
+  if (!form || !target.name) return;
+  clearTimeout(typing.get(form));
+  typing.set(form, setTimeout(() => send(form), PAUSE));
+  if (state === "saved") show("saving");
+});
+
+document.addEventListener("change", ({target}) => {
+  const form = savesItself(target);
+  if (form && target.name && (typing.has(form) || !target.matches("input, textarea"))) send(form);
+});
+
+document.addEventListener(
+  "submit",
+  async (event) => {
+    const form = event.target;
+    if (form.matches("[data-autosave]")) {
+      for (const other of [...typing.keys()]) if (other !== form) send(other);
+      return;
+    }
+    sendAll();
+    if (!form.matches("[data-after-saving]") || !queue.length) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const {submitter} = event;
+    if (await allSaved()) form.requestSubmit(submitter);
+    else emit("toast", {tone: "bad", text: "Your last changes are not saved yet, so nothing was sent. The save indicator says why."});
+  },
+  true,
+);
+
+function allSaved() {
+  return new Promise((resolve) => {
+    const look = () => {
+      const stuck = ["offline", "conflict", "refused", "lost"].includes(state);
+      if (queue.length && !stuck) return;
+      document.removeEventListener("assay:save-state", look);
+      resolve(!queue.length);
+    };
+    document.addEventListener("assay:save-state", look);
+    look();
+  });
+}
+
+// --- what it says ---------------------------------------------------------------------------------------------------------------------
+
+function words() {
+  const count = queue.length;
+  const changes = count === 1 ? "1 change" : `${count} changes`;
+  const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit"});
+  return {
+    saved: `Saved ${clock.format(new Date())}`,
+    saving: "Saving…",
+    offline: `Offline – ${changes} kept in this browser`,
+    conflict: "Conflict – choose which version stays",
+    refused: "Not saved – see the message beside the field",
+    lost: `Not saved – ${changes} kept in this browser`,
+  }[state];
+}
+
+function show(next) {
+  const was = state;
+  state = next;
+  const text = words();
+  for (const place of document.querySelectorAll("[data-save-state]")) {
+    place.dataset.state = next;
+    (place.querySelector("[data-save-text]") ?? place).textContent = text;
+    const button = place.querySelector("[data-save-retry]");
+    if (button) button.hidden = !["offline", "lost"].includes(next);
+  }
+  const bad = !["saved", "saving"].includes(next);
+  const recovered = next === "saved" && !["saved", "saving"].includes(was);
+  if ((bad && was !== next) || recovered) emit("announce", {text});
+  emit("save-state", {state: next});
+}
+
+// --- the world outside ------------------------------------------------------------------------------------------------------------------
+
+addEventListener("online", () => {
+  failures = 0;
+  retry();
+});
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) sendAll();
+  else if (state === "offline") retry();
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("[data-save-retry]")) retry();
+  if (event.target.closest?.("[data-discard-edit]")) {
+    for (const edit of queue.filter(({state: its}) => its === "conflict")) forget(edit);
+    location.reload();
+  }
+});
+
+addEventListener("beforeunload", (event) => {
+  sendAll();
+  // One edit on its way arrives although the page goes; anything more would be left behind in this browser.
+  if (queue.some((edit) => edit !== current)) event.preventDefault();
+});
+
+// Going back shows the page as it once came from the server, with a version long past: ask for it anew.
+const stale = root() && performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+if (stale) location.reload();
+else adopt();
+if (queue.length) {
+  // htmx starts when the document is ready; what was left is sent then.
+  if (document.readyState === "complete") run();
+  else addEventListener("load", run, {once: true});
+}

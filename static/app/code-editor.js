@@ -1,0 +1,201 @@
+// <code-editor data-src="…/codemirror.js" data-lang="json|python"> around a <textarea>.
+//
+// The textarea stays the truth: it is what the form sends, what the server renders and what is there without this
+// module. The editor lives in the shadow root, so the page's rules do not reach it, swaps by htmx do not disturb it, and
+// its style sheets are adopted ones, which the content security policy allows. Colours are the page's custom properties,
+// so the theme changes without the editor being told. It fires `input` while somebody types and `change` when the
+// focus leaves, on the textarea.
+//
+// Tab leaves the editor, as in any field. With `data-tab="indent"` (default for Python) Tab indents, and Escape
+// followed by Tab leaves; a line below the editor says so.
+
+const LINE = 1.45;
+
+class CodeEditor extends HTMLElement {
+  #view;
+  #starting = false;
+  #typed = false;
+
+  async connectedCallback() {
+    if (this.#view || this.#starting || !this.textarea) return;
+    this.#starting = true;
+    let codemirror;
+    try {
+      codemirror = await import(this.dataset.src);
+    } catch {
+      return; // The textarea does the work.
+    } finally {
+      this.#starting = false;
+    }
+    if (this.isConnected && this.textarea) this.#start(codemirror);
+  }
+
+  get textarea() {
+    return this.querySelector("textarea");
+  }
+
+  focus(options) {
+    if (this.#view) this.#view.focus();
+    else this.textarea?.focus(options);
+  }
+
+  /** Take over what the server has put into the textarea, unless somebody is typing here. */
+  refresh() {
+    if (!this.#view || !this.textarea) return;
+    const text = this.#view.state.doc.toString();
+    if (text === this.textarea.value) return;
+    if (this.#view.hasFocus) this.textarea.value = text;
+    else this.#view.dispatch({changes: {from: 0, to: text.length, insert: this.textarea.value}});
+  }
+
+  #start(cm) {
+    const {textarea} = this;
+    const indents = (this.dataset.tab ?? (this.dataset.lang === "python" ? "indent" : "")) === "indent";
+    // Somebody may be in the field already: the editor that covers it takes over the focus, and the place in the text.
+    const focused = document.activeElement === textarea ? textarea.selectionStart : -1;
+    const shadow = this.shadowRoot ?? this.attachShadow({mode: "open"});
+    const frame = document.createElement("div");
+    frame.className = "frame";
+    const hint = document.createElement("p");
+    hint.id = "hint";
+    hint.textContent = "Tab indents here. To leave, press Escape, then Tab.";
+    shadow.replaceChildren(frame, ...(indents ? [hint] : []));
+    shadow.adoptedStyleSheets = [frameStyle()];
+    this.#view = new cm.EditorView({
+      doc: textarea.value,
+      parent: frame,
+      root: shadow,
+      extensions: this.#extensions(cm, indents),
+    });
+    // Ctrl+Enter is the page's (shortcuts.js); the editor would make a blank line of it.
+    const leave = (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.dispatchEvent(new KeyboardEvent("keydown", event));
+    };
+    frame.addEventListener("keydown", leave, {capture: true});
+    if (focused >= 0) {
+      this.#view.dispatch({selection: {anchor: focused}});
+      this.#view.focus();
+    }
+    textarea.closest("form")?.addEventListener("reset", () => setTimeout(() => this.refresh()));
+  }
+
+  #extensions(cm, indents) {
+    const {textarea} = this;
+    const readOnly = textarea.readOnly || textarea.disabled;
+    const label = textarea.getAttribute("aria-label") ?? textarea.labels?.[0]?.textContent.trim() ?? "Code";
+    const keys = indents
+      ? [
+          {key: "Tab", run: (view) => insertIndent(view)},
+          {key: "Shift-Tab", run: (view) => removeIndent(view)},
+        ]
+      : [];
+    const language = {json: () => [cm.json(), cm.linter(cm.jsonParseLinter())], python: () => [cm.python()]};
+    return [
+      cm.keymap.of(keys),
+      cm.basicSetup,
+      ...(language[this.dataset.lang]?.() ?? []),
+      cm.syntaxHighlighting(highlighting(cm)),
+      cm.EditorView.lineWrapping,
+      cm.EditorState.readOnly.of(readOnly),
+      cm.EditorView.editable.of(!readOnly),
+      cm.EditorView.contentAttributes.of({
+        "aria-label": label,
+        ...(indents ? {"aria-describedby": "hint"} : {}),
+        ...(textarea.getAttribute("aria-invalid") ? {"aria-invalid": "true"} : {}),
+        // Also where one may type: what scrolls must be seen to take the focus.
+        tabindex: "0",
+      }),
+      cm.EditorView.updateListener.of((update) => this.#updated(update)),
+      cm.EditorView.theme(look(Number(textarea.rows) || 4)),
+    ];
+  }
+
+  #updated(update) {
+    const {textarea} = this;
+    if (!textarea) return;
+    if (update.docChanged && update.view.hasFocus) {
+      textarea.value = update.state.doc.toString();
+      this.#typed = true;
+      textarea.dispatchEvent(new Event("input", {bubbles: true}));
+    }
+    if (update.focusChanged && !update.view.hasFocus && this.#typed) {
+      this.#typed = false;
+      textarea.dispatchEvent(new Event("change", {bubbles: true}));
+    }
+  }
+}
+
+function insertIndent(view) {
+  view.dispatch(view.state.replaceSelection("    "));
+  return true;
+}
+
+function removeIndent(view) {
+  const {from, text} = view.state.doc.lineAt(view.state.selection.main.head);
+  const spaces = Math.min(4, text.length - text.trimStart().length);
+  if (spaces) view.dispatch({changes: {from, to: from + spaces}});
+  return true;
+}
+
+function highlighting(cm) {
+  const {tags} = cm;
+  return cm.HighlightStyle.define([
+    {tag: [tags.propertyName, tags.function(tags.variableName), tags.definition(tags.variableName)], color: "var(--code-key)"},
+    {tag: tags.string, color: "var(--code-string)"},
+    {tag: [tags.number, tags.bool, tags.null], color: "var(--code-number)"},
+    {tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword], color: "var(--code-word)"},
+    {tag: tags.comment, color: "var(--code-comment)", fontStyle: "italic"},
+    {tag: tags.invalid, color: "var(--bad)", textDecoration: "underline wavy"},
+  ]);
+}
+
+function look(rows) {
+  return {
+    "&": {backgroundColor: "var(--inset)", color: "var(--text)", fontSize: "0.93rem", minHeight: `${rows * LINE}em`},
+    "&.cm-focused": {outline: "none"},
+    ".cm-scroller": {fontFamily: "var(--mono)", lineHeight: String(LINE), maxHeight: "26rem"},
+    ".cm-content": {caretColor: "var(--text)"},
+    ".cm-cursor": {borderLeftColor: "var(--text)"},
+    ".cm-gutters": {backgroundColor: "var(--inset)", color: "var(--muted)", border: "none"},
+    ".cm-activeLine, .cm-activeLineGutter": {backgroundColor: "transparent"},
+    "&.cm-focused .cm-activeLineGutter": {color: "var(--text)"},
+    "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+      backgroundColor: "var(--selection)",
+    },
+    "&.cm-focused .cm-matchingBracket": {backgroundColor: "var(--accent-soft)", outline: "1px solid var(--accent)"},
+    ".cm-selectionMatch, .cm-searchMatch": {backgroundColor: "var(--warn-soft)", outline: "1px solid var(--warn-line)"},
+    ".cm-tooltip, .cm-panels": {backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--control-line)"},
+    ".cm-panels button, .cm-panels input": {backgroundImage: "none", backgroundColor: "var(--inset)", color: "var(--text)"},
+    ".cm-tooltip-autocomplete ul li[aria-selected]": {backgroundColor: "var(--accent-fill)", color: "var(--on-accent)"},
+    ".cm-foldPlaceholder": {backgroundColor: "var(--neutral-soft)", borderColor: "var(--neutral-line)", color: "var(--text)"},
+    ".cm-diagnostic-error": {borderLeftColor: "var(--bad)"},
+  };
+}
+
+function frameStyle() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`
+    :host { display: block }
+    .frame { border: 1px solid var(--control-line); border-radius: 5px; overflow: hidden; background: var(--inset) }
+    .frame:hover { border-color: var(--text) }
+    .frame:focus-within { outline: 2px solid var(--focus); outline-offset: 2px }
+    :host([invalid]) .frame { border: 2px solid var(--bad) }
+    p { margin: 0.2rem 0 0; color: var(--muted); font: var(--small) var(--sans) }
+  `);
+  return sheet;
+}
+
+customElements.define("code-editor", CodeEditor);
+
+// A label still leads to the field it names, although the textarea itself is not on the page any more.
+document.addEventListener("click", (event) => {
+  const label = event.target.closest?.("label[for]");
+  label?.control?.closest("code-editor")?.focus();
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  for (const editor of document.querySelectorAll("code-editor")) editor.refresh();
+});

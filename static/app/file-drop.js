@@ -1,0 +1,49 @@
+// <file-drop> around a file input: a file can be dropped on it, and an [output] element inside says what was chosen.
+// Without this module the input works as it always does.
+
+class FileDrop extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      this.toggleAttribute("over", true);
+    });
+    this.addEventListener("dragleave", (event) => {
+      if (!this.contains(event.relatedTarget)) this.toggleAttribute("over", false);
+    });
+    this.addEventListener("drop", (event) => this.#drop(event));
+    this.addEventListener("change", () => this.#tell());
+  }
+
+  get #input() {
+    return this.querySelector('input[type="file"]');
+  }
+
+  #drop(event) {
+    event.preventDefault();
+    this.toggleAttribute("over", false);
+    const dropped = event.dataTransfer?.files;
+    if (!dropped?.length || !this.#input) return;
+    if (dropped.length > 1 && !this.#input.multiple) return this.#say("One file at a time: drop a single file.");
+    this.#input.files = dropped;
+    this.#input.dispatchEvent(new Event("change", {bubbles: true}));
+    this.#input.focus();
+  }
+
+  #tell() {
+    const files = [...(this.#input?.files ?? [])];
+    this.#say(files.map((file) => `${file.name} (${size(file.size)})`).join(", "));
+  }
+
+  #say(text) {
+    const output = this.querySelector("output");
+    if (output) output.textContent = text;
+  }
+}
+
+function size(bytes) {
+  if (bytes < 1000) return `${bytes} bytes`;
+  const power = Math.min(3, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1000 ** power).toFixed(1)} ${["", "kB", "MB", "GB"][power]}`;
+}
+
+customElements.define("file-drop", FileDrop);

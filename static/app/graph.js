@@ -1,0 +1,320 @@
+// The tool graph of the workspace. The server draws it (parts/graph.html) and owns it: every change here sends one of the
+// plain forms below the drawing, which autosave.js carries; what comes back is the new drawing.
+//
+//   <section data-graph>                     the panel; inside it
+//     a.node[data-id][data-above]            a step: what it waits for, directly or not
+//     a.edge[data-step][data-needs]          a dependency, drawn or suggested
+//     #graph-draw                            the form that draws one
+//     form[data-remove|data-turn|data-edge]  remove it, give it the other kind, accept it: "step needs"
+//     #graph-preview                         what the step with the focus holds
+//     #graph-status[data-hint]               what goes on; the hint, where nothing does
+//   #look                                    asks for what is shown beside the edits: never in their way, the last one wins
+//   <… data-look="ANCHOR">                   an argument: pointed at or focused, its value is marked in the dialogue
+//
+// The keys stand in the panel's legend, parts/graph.html and the tests of the graph editor.
+
+const LOOK_MILLISECONDS = 120;
+
+const panel = () => document.querySelector("[data-graph]");
+const svg = () => panel()?.querySelector("svg.graph[aria-label]");
+const nodes = () => [...(svg()?.querySelectorAll(".node") ?? [])];
+const nodeOf = (id) => nodes().find((node) => node.dataset.id === id);
+const edges = () => [...(svg()?.querySelectorAll(".edge") ?? [])];
+const lookUrl = (at) => `${document.querySelector("[data-look-url]").dataset.lookUrl}?at=${encodeURIComponent(at)}`;
+
+/** Steps by column, then from top to bottom: the order in which j and k go. */
+const order = () => nodes().sort((a, b) => a.dataset.column - b.dataset.column || top(a) - top(b));
+const top = (node) => node.transform.baseVal[0].matrix.f;
+
+let from = null; // id of the step a line is being drawn from
+let wants = ""; // "needs": the step chosen next is what `from` depends on; "waits": it is the one that depends on it
+let focusNext = ""; // DOM id of what gets the focus when the drawing comes back
+
+function say(text) {
+  const status = document.getElementById("graph-status");
+  const words = text || status?.dataset.hint;
+  if (status && status.textContent !== words) status.textContent = words;
+}
+
+// --- edits: the forms of the page ---------------------------------------------------------------------------------------
+
+function send(form, next) {
+  if (!form) return;
+  stop();
+  focusNext = next ?? "";
+  const at = nodeOf(next?.replace(/^node-/, ""))?.dataset.anchor;
+  if (at && form.elements.at) form.elements.at.value = at;
+  form.requestSubmit();
+}
+
+function draw(step, needs) {
+  const form = document.getElementById("graph-draw");
+  const known = edges().find((edge) => edge.dataset.step === step && edge.dataset.needs === needs);
+  if (known?.matches(".suggested")) return send(formOf("edge", known), `node-${step}`);
+  form.elements.anchor.value = nodeOf(step).dataset.anchor;
+  form.elements.id.value = needs;
+  form.elements.kind.value = "parameter";
+  if (!form.elements.id.value) return say(`Nothing can depend on ${needs}: it is the answer.`);
+  send(form, `node-${step}`);
+}
+
+function formOf(kind, edge) {
+  const name = `${edge.dataset.step} ${edge.dataset.needs}`;
+  return [...panel().parentElement.querySelectorAll(`form[data-${kind}]`)].find((form) => form.dataset[kind] === name);
+}
+
+// --- drawing a line -------------------------------------------------------------------------------------------------------
+
+function start(node, what) {
+  from = node.dataset.id;
+  wants = what;
+  svg().classList.add("connecting");
+  node.classList.add("from");
+  for (const other of nodes()) other.classList.toggle("illegal", isIllegal(other));
+  say(
+    what === "needs"
+      ? `${from} depends on … Go to the step it needs and press Enter; Escape leaves it.`
+      : `Let go over the step that depends on ${from}.`,
+  );
+}
+
+function isIllegal(other) {
+  const {id} = other.dataset;
+  if (id === from) return true;
+  const [step, needs] = wants === "needs" ? [from, other] : [id, nodeOf(from)];
+  return needs.dataset.type === "answer" || needs.dataset.above.split(" ").includes(step);
+}
+
+function stop() {
+  const drawing = svg();
+  from = null;
+  wants = "";
+  drawing?.classList.remove("connecting");
+  drawing?.querySelector(".rubber")?.setAttribute("d", "");
+  for (const node of nodes()) node.classList.remove("from", "illegal", "over");
+}
+
+function finish(other) {
+  const first = from;
+  const what = wants;
+  if (!other || other.dataset.id === first) return stop();
+  if (what === "needs") draw(first, other.dataset.id);
+  else draw(other.dataset.id, first);
+}
+
+function pointIn(event) {
+  return new DOMPoint(event.clientX, event.clientY).matrixTransform(svg().getScreenCTM().inverse());
+}
+
+document.addEventListener("pointerdown", (event) => {
+  const node = event.target.closest?.(".port")?.closest("[data-graph] .node");
+  if (!node || event.button) return;
+  event.preventDefault();
+  node.focus();
+  start(node, "waits");
+  const port = node.querySelector(".port");
+  const corner = node.transform.baseVal[0].matrix;
+  const x = corner.e + Number(port.getAttribute("cx"));
+  const y = corner.f + Number(port.getAttribute("cy"));
+  const over = ({clientX, clientY}) => document.elementFromPoint(clientX, clientY)?.closest("[data-graph] .node");
+  const move = (moved) => {
+    const to = pointIn(moved);
+    const bend = Math.max(20, Math.abs(to.x - x) / 2);
+    svg().querySelector(".rubber").setAttribute("d", `M${x} ${y}C${x + bend} ${y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`);
+    for (const one of nodes()) one.classList.toggle("over", one === over(moved));
+  };
+  const end = (last) => {
+    for (const [type, act] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) removeEventListener(type, act);
+    if (from === null) return;
+    const target = last.type === "pointerup" ? over(last) : null;
+    say("");
+    finish(target);
+  };
+  for (const [type, act] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) addEventListener(type, act);
+});
+
+// A click chooses; Enter on a step opens it, and a browser follows no link of the drawing.
+document.addEventListener("click", (event) => {
+  const part = event.target.closest?.("[data-graph] :is(.node, .edge)");
+  if (!part || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  if (wants === "needs" && part.matches(".node")) finish(part);
+  else part.focus();
+});
+
+document.addEventListener("dragstart", (event) => {
+  if (event.target.closest?.("[data-graph] svg")) event.preventDefault();
+});
+
+document.addEventListener("dblclick", (event) => open(event.target.closest?.("[data-graph] .node")));
+
+function open(node) {
+  if (node) globalThis.htmx.ajax("GET", node.getAttribute("href"), {source: "#look", target: "#edit-note", swap: "innerHTML"});
+}
+
+// --- keys -------------------------------------------------------------------------------------------------------------------
+
+// Before shortcuts.js, for which these keys mean other things elsewhere on the page.
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const part = event.target.closest?.("[data-graph] :is(.node, .edge)");
+    if (!part || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const act = part.matches(".node") ? onNode(part, event.key) : onEdge(part, event.key);
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  },
+  true,
+);
+
+function onNode(node, key) {
+  const next = neighbour(node, key);
+  if (next) return () => go(next);
+  if (key === "Enter") return () => (from === null ? open(node) : finish(node));
+  if (key === "Escape" && from !== null) {
+    return () => {
+      const back = nodeOf(from);
+      stop();
+      say("Nothing was drawn.");
+      back?.focus();
+    };
+  }
+  if (key === "d" && from === null && shortcutsOn()) return () => start(node, "needs");
+  if (key === "e" && from === null && shortcutsOn()) return () => nextEdge(node.dataset.id, null);
+  return null;
+}
+
+function onEdge(edge, key) {
+  const {step, needs} = edge.dataset;
+  const suggested = edge.matches(".suggested");
+  if (key === "Enter" && suggested) return () => send(formOf("edge", edge), `node-${step}`);
+  if (key === "Delete" || key === "Backspace") {
+    return () => (suggested ? say("A suggestion is no dependency yet: Enter accepts it.") : send(formOf("remove", edge), `node-${step}`));
+  }
+  if (key === "Escape") return () => go(nodeOf(step));
+  if (!shortcutsOn()) return null;
+  if (key === "l" && !suggested) return () => send(formOf("turn", edge), edge.id);
+  if (key === "e") return () => nextEdge(step, edge);
+  const next = neighbour(nodeOf(step), key);
+  return next ? () => go(next) : null;
+}
+
+const shortcutsOn = () => document.documentElement.dataset.shortcuts !== "off";
+
+/** The step a key leads to: the next in order, or the nearest one in that direction. */
+function neighbour(node, key) {
+  const all = order();
+  if ((key === "j" || key === "k") && shortcutsOn()) {
+    return all[Math.max(0, Math.min(all.length - 1, all.indexOf(node) + (key === "j" ? 1 : -1)))];
+  }
+  const column = Number(node.dataset.column);
+  const nearest = (step) => {
+    const beyond = all.filter((one) => (Number(one.dataset.column) - column) * step > 0);
+    const far = (one) => [Math.abs(Number(one.dataset.column) - column), Math.abs(top(one) - top(node))];
+    return beyond.sort((a, b) => far(a)[0] - far(b)[0] || far(a)[1] - far(b)[1])[0] ?? node;
+  };
+  const same = all.filter((one) => Number(one.dataset.column) === column);
+  const beside = (step) => same[Math.max(0, Math.min(same.length - 1, same.indexOf(node) + step))];
+  const ways = {ArrowLeft: () => nearest(-1), ArrowRight: () => nearest(1), ArrowUp: () => beside(-1), ArrowDown: () => beside(1)};
+  return ways[key]?.() ?? null;
+}
+
+function nextEdge(id, edge) {
+  const own = edges().filter((one) => one.dataset.step === id);
+  own.sort((a, b) => a.matches(".suggested") - b.matches(".suggested"));
+  if (!own.length) return say(`${id} depends on nothing.`);
+  go(own[(own.indexOf(edge) + 1) % own.length]);
+}
+
+function go(part) {
+  part.focus({preventScroll: true});
+  part.scrollIntoView({block: "nearest", inline: "nearest"});
+}
+
+// --- one stop of the Tab key, and what is said and shown there ----------------------------------------------------------------
+
+function oneStop(chosen) {
+  const all = nodes();
+  const stays = chosen ?? all.find((node) => node.matches("[aria-current]")) ?? all[0];
+  for (const node of all) node.setAttribute("tabindex", node === stays ? "0" : "-1");
+  for (const edge of edges()) edge.setAttribute("tabindex", "-1");
+}
+
+let looking;
+
+document.addEventListener("focusin", ({target}) => {
+  const part = target.closest?.("[data-graph] :is(.node, .edge)");
+  if (!part) return;
+  if (part.matches(".edge")) {
+    const hint = part.matches(".suggested") ? "Enter accepts it." : "Delete removes it, l changes why.";
+    return say(`${part.getAttribute("aria-label")}. ${hint}`);
+  }
+  oneStop(part);
+  if (from !== null) {
+    const {id} = part.dataset;
+    if (wants === "needs" && id !== from) say(`${from} depends on ${id}? ${isIllegal(part) ? "That would run in a circle." : "Enter draws it."}`);
+    return;
+  }
+  say("");
+  for (const node of nodes()) node.toggleAttribute("aria-current", false);
+  part.setAttribute("aria-current", "true");
+  for (const field of panel().parentElement.querySelectorAll("input[name=at]")) field.value = part.dataset.anchor;
+  clearTimeout(looking);
+  looking = setTimeout(() => {
+    if (!document.getElementById("graph-preview")) return;
+    globalThis.htmx.ajax("GET", lookUrl(part.dataset.anchor), {source: "#graph-preview", target: "#graph-preview", swap: "innerHTML"});
+  }, LOOK_MILLISECONDS);
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  if (!panel()) return;
+  if (from === null) stop();
+  oneStop(nodes().find((node) => node === document.activeElement));
+  const wanted = focusNext && document.getElementById(focusNext);
+  if (focusNext) focusNext = "";
+  if (wanted) go(wanted);
+});
+
+if (panel()) oneStop();
+
+// --- where a value stands -------------------------------------------------------------------------------------------------------
+
+let marking = ""; // anchor of the value that is to be seen in the dialogue
+let pointing;
+
+function show(anchor, wait) {
+  if (anchor === marking) return;
+  marking = anchor;
+  clearTimeout(pointing);
+  if (!anchor) return unmark();
+  pointing = setTimeout(async () => {
+    unmark();
+    await globalThis.htmx.ajax("GET", lookUrl(anchor), {source: "#look", target: "#look", swap: "none"});
+    if (marking !== anchor) unmark();
+    else if (document.activeElement?.closest("[data-look]")?.dataset.look === anchor) {
+      document.querySelector("#chat mark.source")?.scrollIntoView({block: "nearest"});
+    }
+  }, wait);
+}
+
+function unmark() {
+  for (const mark of document.querySelectorAll("#chat mark.source")) {
+    const around = mark.parentNode;
+    mark.replaceWith(...mark.childNodes);
+    around.normalize();
+  }
+}
+
+const lookOf = (element) => element?.closest?.("[data-look]")?.dataset.look ?? "";
+
+document.addEventListener("pointerover", ({target}) => {
+  if (document.querySelector("[data-look-url]")) show(lookOf(target) || lookOf(document.activeElement), LOOK_MILLISECONDS);
+});
+document.addEventListener("focusin", ({target}) => {
+  if (document.querySelector("[data-look-url]") && lookOf(target)) show(lookOf(target), 0);
+});
+document.addEventListener("focusout", ({relatedTarget}) => {
+  if (marking && !lookOf(relatedTarget)) show("", 0);
+});
