@@ -1,0 +1,65 @@
+"""Keyset pagination: a cursor is the last row's key, so page 1,000 costs what page 1 costs."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+from rest_framework.views import APIView
+
+from annotator.errors import Invalid
+
+MAX_SIZE = 200
+
+
+class KeysetPagination(BasePagination):
+    """``?cursor=`` (the key after which to go on) and ``?size=``; answers ``{"next": url or null, "results": […]}``."""
+
+    size = 50
+
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
+    ) -> list[Any]:
+        self.request = request
+        size = _number(request, "size", self.size)
+        if not 1 <= size <= MAX_SIZE:
+            raise Invalid(f"size must be from 1 to {MAX_SIZE}.")
+        cursor = _number(request, "cursor", 0)
+        rows = list(queryset.filter(pk__gt=cursor).order_by("pk")[: size + 1])
+        self.next_cursor = rows[size - 1].pk if len(rows) > size else None
+        return rows[:size]
+
+    def get_paginated_response(self, data: Any) -> Response:
+        following = None
+        if self.next_cursor is not None:
+            following = replace_query_param(self.request.build_absolute_uri(), "cursor", self.next_cursor)
+        return Response({"next": following, "results": data})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["next", "results"],
+            "properties": {"next": {"type": "string", "format": "uri", "nullable": True}, "results": schema},
+        }
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": "cursor",
+                "in": "query",
+                "schema": {"type": "integer"},
+                "description": "From the last page’s next.",
+            },
+            {"name": "size", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}},
+        ]
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    raw = request.query_params.get(name)
+    if raw in (None, ""):
+        return default
+    if not raw.isascii() or not raw.isdigit() or len(raw) > 18:
+        raise Invalid(f"{name} must be a whole number.")
+    return int(raw)

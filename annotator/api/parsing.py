@@ -1,0 +1,56 @@
+"""Bodies of API requests: JSON, checked at the door for whatever no field could store."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from rest_framework import status
+from rest_framework.exceptions import APIException, ParseError
+from rest_framework.parsers import JSONParser
+
+from annotator.schema import SchemaProblem
+from annotator.schema.canonical import MAX_DEPTH, encode_faithful, normalise
+
+
+class TooLarge(APIException):
+    """The body is larger than the server reads into memory."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+
+
+class StrictJSONParser(JSONParser):
+    """JSON in UTF-8, of bounded size and depth, without NUL, half characters, NaN or numbers beyond 64 bits.
+
+    With these refused here, once, no endpoint can hand them to the database or back to the sender.
+    """
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The body as an object. Raises ParseError or TooLarge."""
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        raw: bytes = stream.read(limit + 1)
+        if len(raw) > limit:
+            raise TooLarge(f"The body is larger than {limit // 2**20} MB; send less at once, or import it as a file.")
+        try:
+            value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+            if encode_faithful(value) is None:
+                value = normalise(value)
+        except UnicodeDecodeError:
+            raise ParseError("The body is not UTF-8 text; encode it so.") from None
+        except RecursionError:
+            raise ParseError(f"The body is nested more than {MAX_DEPTH} levels deep; flatten it.") from None
+        except SchemaProblem as problem:
+            first = problem.problems[0]
+            raise ParseError(f"At {first.pointer[:200] or '/'}: {first.message}") from None
+        except ValueError as error:
+            raise ParseError(f"The body is not JSON: {str(error)[:200]}.") from None
+        if not isinstance(value, dict):
+            raise ParseError("The body must be one JSON object, such as {}.")
+        return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")

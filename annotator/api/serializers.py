@@ -1,0 +1,144 @@
+"""Shapes of the API's answers. Read-only: what is written goes through services."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from annotator.models import Dialogue, Finding, Project, Revision
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """Every refusal."""
+
+    error = serializers.CharField()
+    sentence = serializers.CharField()
+    details = serializers.JSONField()
+
+
+class ProjectSerializer(serializers.ModelSerializer[Project]):
+    class Meta:
+        model = Project
+        fields = ["public_id", "slug", "name", "description", "time_zone", "long_range_rule", "created_at"]
+
+
+class _Listed(serializers.Field[Any, Any, Any, Any]):
+    """``,a,b,`` as ["a", "b"]; an empty place (not annotated) as null."""
+
+    def to_representation(self, value: str) -> list[str | None]:
+        return [part or None for part in value[1:-1].split(",")] if value else []
+
+
+@extend_schema_field({"type": "array", "items": {"type": "string", "nullable": True}})
+class ListedField(_Listed):
+    pass
+
+
+class DialogueSerializer(serializers.ModelSerializer[Dialogue]):
+    """A dialogue's row: where it stands and what it is labelled as."""
+
+    policies = ListedField()
+    topologies = ListedField()
+    information = ListedField()
+    owner = serializers.CharField(source="owner.public_id", default=None, allow_null=True)
+
+    class Meta:
+        model = Dialogue
+        fields = [
+            "public_id",
+            "external_id",
+            "kind",
+            "language",
+            "variant_group",
+            "status",
+            "stage",
+            "title",
+            "policies",
+            "topologies",
+            "information",
+            "task_count",
+            "call_count",
+            "switches",
+            "error_count",
+            "warning_count",
+            "owner",
+            "content_hash",
+            "created_at",
+            "updated_at",
+        ]
+
+
+class FindingSerializer(serializers.ModelSerializer[Finding]):
+    check = serializers.CharField(source="check_id")
+
+    class Meta:
+        model = Finding
+        fields = ["check", "severity", "anchor", "value_hash", "message"]
+
+
+class RevisionSerializer(serializers.ModelSerializer[Revision]):
+    """A revision without its content."""
+
+    parent = serializers.CharField(source="parent.public_id", default=None, allow_null=True)  # type: ignore[assignment]
+    author = serializers.CharField(source="author.public_id", default=None, allow_null=True)
+    is_head = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Revision
+        fields = [
+            "public_id",
+            "number",
+            "branch",
+            "parent",
+            "author",
+            "message",
+            "content_hash",
+            "created_at",
+            "is_head",
+        ]
+
+    def get_is_head(self, revision: Revision) -> bool:
+        return bool(revision.pk == self.context.get("head_id"))
+
+
+class RevisionContentSerializer(RevisionSerializer):
+    """A revision with its document and its tools."""
+
+    document = serializers.SerializerMethodField()
+    tools = serializers.SerializerMethodField()
+
+    class Meta(RevisionSerializer.Meta):
+        fields = [*RevisionSerializer.Meta.fields, "document", "tools"]
+
+    @extend_schema_field({"type": "object"})
+    def get_document(self, revision: Revision) -> dict[str, Any]:
+        return revision.document()
+
+    @extend_schema_field({"type": "array", "items": {"type": "object"}})
+    def get_tools(self, revision: Revision) -> list[Any]:
+        return revision.toolset_revision.tools()
+
+
+class DialogueDetailSerializer(DialogueSerializer):
+    """A dialogue with its head revision and the findings of it."""
+
+    head = serializers.SerializerMethodField()
+    findings = FindingSerializer(many=True)
+
+    class Meta(DialogueSerializer.Meta):
+        fields = [*DialogueSerializer.Meta.fields, "head", "findings"]
+
+    @extend_schema_field(RevisionContentSerializer(allow_null=True))
+    def get_head(self, dialogue: Dialogue) -> Any:
+        if dialogue.head is None:
+            return None
+        return RevisionContentSerializer(dialogue.head, context={"head_id": dialogue.head_id}).data
+
+
+class ChangeSerializer(serializers.Serializer[Any]):
+    """One difference between two revisions."""
+
+    anchor = serializers.CharField()
+    kind = serializers.ChoiceField(["added", "removed", "changed", "moved"])
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)

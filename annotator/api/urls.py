@@ -1,0 +1,22 @@
+"""Addresses of projects, dialogues and revisions."""
+
+from django.urls import path
+
+from annotator.api import views
+
+_DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
+
+urlpatterns = [
+    path("docs/", views.api_docs, name="api-docs"),
+    path("projects/", views.ProjectList.as_view(), name="api-project-list"),
+    path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
+    path("projects/<slug:slug>/dialogues/", views.DialogueList.as_view(), name="api-dialogue-list"),
+    path(_DIALOGUE, views.DialogueDetail.as_view(), name="api-dialogue"),
+    path(_DIALOGUE + "revisions/", views.RevisionList.as_view(), name="api-revision-list"),
+    path(_DIALOGUE + "revisions/<str:revision_id>/", views.RevisionDetail.as_view(), name="api-revision"),
+    path(
+        _DIALOGUE + "revisions/<str:revision_id>/diff/<str:other_id>/",
+        views.RevisionDiff.as_view(),
+        name="api-revision-diff",
+    ),
+]

@@ -1,0 +1,201 @@
+"""Projects, dialogues and revisions for machines."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.pagination import KeysetPagination
+from annotator.api.serializers import (
+    ChangeSerializer,
+    DialogueDetailSerializer,
+    DialogueSerializer,
+    ErrorSerializer,
+    ProjectSerializer,
+    RevisionContentSerializer,
+    RevisionSerializer,
+)
+from annotator.comparison import diff
+from annotator.models import Dialogue, Project, Revision, User
+from annotator.services.access import load_dialogue, load_project
+from annotator.services.listing import Filters, filter_dialogues
+from annotator.services.revisions import load_revision
+
+NOT_FOUND = OpenApiResponse(ErrorSerializer, "There is no such thing, or it is not yours to see.")
+
+
+def actor(request: Request) -> User:
+    """Who asks. The permission class has made sure that somebody does."""
+    assert isinstance(request.user, User)  # noqa: S101
+    return request.user
+
+
+class ProjectList(APIView):
+    """Your projects."""
+
+    @extend_schema(responses=ProjectSerializer(many=True), operation_id="projects_list")
+    def get(self, request: Request) -> Response:
+        return Response(ProjectSerializer(Project.objects.visible_to(actor(request)).order_by("slug"), many=True).data)
+
+
+class ProjectDetail(APIView):
+    """One project."""
+
+    @extend_schema(responses={200: ProjectSerializer, 404: NOT_FOUND}, operation_id="projects_read")
+    def get(self, request: Request, slug: str) -> Response:
+        return Response(ProjectSerializer(load_project(actor=actor(request), slug=slug)).data)
+
+
+_FILTERS = [
+    OpenApiParameter("q", description="Words (by prefix) and Chinese (by substring) that the text holds."),
+    OpenApiParameter("status"),
+    OpenApiParameter("stage"),
+    OpenApiParameter("policy"),
+    OpenApiParameter("topology"),
+    OpenApiParameter("information"),
+    OpenApiParameter("language"),
+    OpenApiParameter("owner", description="A person’s public id."),
+    OpenApiParameter("problems", enum=["errors", "warnings", "clean"]),
+    OpenApiParameter("check", description="A check’s id: dialogues with such a finding."),
+]
+
+
+class DialogueList(APIView):
+    """The project's dialogues, oldest first, without their content."""
+
+    pagination_class = KeysetPagination
+
+    @extend_schema(
+        parameters=_FILTERS,
+        responses={200: DialogueSerializer(many=True), 404: NOT_FOUND},
+        operation_id="dialogues_list",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        rows = Dialogue.objects.filter(project=project, published=True, archived_at=None)
+        rows = filter_dialogues(rows, Filters.of(request.query_params)).select_related("owner").defer("search_text")
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self)
+        return paginator.get_paginated_response(DialogueSerializer(page, many=True).data)
+
+
+class DialogueDetail(APIView):
+    """One dialogue: its row, its head revision with content, and its findings."""
+
+    @extend_schema(responses={200: DialogueDetailSerializer, 404: NOT_FOUND}, operation_id="dialogues_read")
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        return Response(DialogueDetailSerializer(dialogue).data)
+
+
+class RevisionList(APIView):
+    """A dialogue's revisions that you may see, without their content."""
+
+    pagination_class = KeysetPagination
+
+    @extend_schema(responses={200: RevisionSerializer(many=True), 404: NOT_FOUND}, operation_id="revisions_list")
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        rows = Revision.objects.visible_to(actor(request)).filter(dialogue=dialogue)
+        rows = rows.select_related("author", "parent").defer("content", "parent__content")
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self)
+        context = {"head_id": dialogue.head_id}
+        return paginator.get_paginated_response(RevisionSerializer(page, many=True, context=context).data)
+
+
+class RevisionDetail(APIView):
+    """One revision with its document and tools."""
+
+    @extend_schema(responses={200: RevisionContentSerializer, 404: NOT_FOUND}, operation_id="revisions_read")
+    def get(self, request: Request, slug: str, public_id: str, revision_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=revision_id)
+        return Response(RevisionContentSerializer(revision, context={"head_id": dialogue.head_id}).data)
+
+
+class RevisionDiff(APIView):
+    """What changed between two revisions of a dialogue."""
+
+    @extend_schema(responses={200: ChangeSerializer(many=True), 404: NOT_FOUND}, operation_id="revisions_diff")
+    def get(self, request: Request, slug: str, public_id: str, revision_id: str, other_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        before = load_revision(actor=actor(request), dialogue=dialogue, public_id=revision_id)
+        after = load_revision(actor=actor(request), dialogue=dialogue, public_id=other_id)
+        changes = diff(before.document(), after.document())
+        return Response(
+            [{"anchor": c.anchor, "kind": str(c.kind), "before": c.before, "after": c.after} for c in changes]
+        )
+
+
+@require_safe
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI document as a page a person can read: no scripts, no outside resources."""
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path, methods in sorted(schema["paths"].items()):
+        for method, operation in methods.items():
+            if method not in ("get", "post", "put", "patch", "delete"):
+                continue
+            groups.setdefault(_group(path), []).append(
+                {
+                    "method": method.upper(),
+                    "path": path,
+                    "summary": _first_sentence(operation.get("description", "")),
+                    "description": operation.get("description", ""),
+                    "parameters": [
+                        {"description": "", "required": False, **one} for one in operation.get("parameters", [])
+                    ],
+                    "body": _body(operation, schema),
+                    "responses": [
+                        {"status": status, "description": answer.get("description", "")}
+                        for status, answer in operation.get("responses", {}).items()
+                    ],
+                }
+            )
+    return render(
+        request,
+        "annotator/api_docs.html",
+        {"groups": groups, "schema_url": reverse("api-schema"), "info": schema["info"]},
+    )
+
+
+def _group(path: str) -> str:
+    """What a path is about: “work”, or what of a project."""
+    parts = [part for part in path.removeprefix("/api/").split("/") if part and not part.startswith("{")]
+    return (parts[0] if len(parts) < 2 or parts[0] == "work" else parts[1]).replace("_", " ")
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")
+
+
+def _body(operation: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    content = operation.get("requestBody", {}).get("content", {})
+    if not content:
+        return []
+    body = next(iter(content.values())).get("schema", {})
+    if "$ref" in body:
+        body = schema["components"]["schemas"][body["$ref"].rsplit("/", 1)[-1]]
+    required = body.get("required", [])
+    return [
+        {
+            "name": name,
+            "type": field.get("type", "object"),
+            "required": name in required,
+            "description": field.get("description", ""),
+        }
+        for name, field in body.get("properties", {}).items()
+        if not field.get("readOnly")
+    ]

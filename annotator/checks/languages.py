@@ -1,0 +1,35 @@
+"""Which language a text is in, as far as the script tells."""
+
+import re
+
+_CHINESE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_CHINESE_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff][\u3000-\u303f\uff00-\uffef\u3400-\u9fff]*")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+#: What stands between quotation marks or brackets, in code, or in an address belongs to somebody else.
+_QUOTED = re.compile(
+    r"“[^”]{0,400}”|\"[^\"]{0,400}\"|「[^」]{0,400}」|『[^』]{0,400}』|《[^》]{0,400}》|‘[^’]{0,400}’|`[^`]{0,400}`"
+    r"|（[^）]{0,400}）|\([^)]{0,400}\)|(?<![A-Za-z])'[^']{1,400}'(?![A-Za-z])|https?://\S+|[^\s@]{1,64}@\S{1,255}"
+)
+
+#: Fewer foreign characters (Chinese) or words (English) are a name.
+_FEWEST_CHARACTERS, _FEWEST_WORDS = 6, 6
+
+
+def foreign_text(text: str, language: str) -> str | None:
+    """The part of a text that is not in ``language`` ("en" or "zh"); None where the text is, but for names.
+
+    English: a text is foreign when, quotations aside, it holds at least 6 Chinese characters and they outnumber its
+    English words. Chinese: at least 6 English words and not one Chinese character.
+    """
+    if language == "en":
+        if text.isascii() or not _CHINESE.search(text):
+            return None
+        text = _QUOTED.sub(" ", text)
+        characters = len(_CHINESE.findall(text))
+        if characters >= _FEWEST_CHARACTERS and characters > len(_WORD.findall(text)):
+            return max((str(run[0]) for run in _CHINESE_RUN.finditer(text)), key=len)
+        return None
+    if _CHINESE.search(text):
+        return None
+    text = _QUOTED.sub(" ", text)
+    return text if len(_WORD.findall(text)) >= _FEWEST_WORDS else None

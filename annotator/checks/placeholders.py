@@ -1,0 +1,42 @@
+"""Text that a template left behind."""
+
+import re
+
+_WHOLE = re.compile(
+    r"""\s*(?:
+        <[\w\s.\-]{1,60}>                                   # <city>
+        | \{\{[^{}]{1,60}\}\} | \{[A-Za-z_][\w\s.\-]{0,60}\} | \$\{[^{}]{1,60}\}
+        | \$\w{1,40}(?:\.\w{1,40}){0,5}\$                   # $var1.field$: a reference nobody has filled in
+        | [\[【](?:your|insert|enter|placeholder|fill|请?填写|请?输入)[^\[\]【】]{0,60}[\]】]
+        | your[_\-]\w{1,40}
+        | x{3,20} | tbd | todo | to\ be\ (?:determined|filled|added)(?:\ in)? | placeholder | insert\ here
+        | undefined | lorem\ ipsum.{0,200} | 占位符 | 待定 | 待填写? | 此处填写.{0,20}
+    )\s*""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_FIRST = frozenset("<{$[【yYxXtTpPiIuUlL占待此")
+
+#: What must stand in a text before the expression behind it is worth running, and that expression.
+_INSIDE = (
+    ("{{", re.compile(r"\{\{[^{}]{1,60}\}\}")),
+    ("[", re.compile(r"\[(?:your|insert|enter|placeholder)\b[^\[\]]{0,60}\](?!\()", re.IGNORECASE)),
+    ("<", re.compile(r"<(?:your|insert|enter|placeholder)\b[^<>]{0,60}>", re.IGNORECASE)),
+    ("【", re.compile(r"【请?(?:填写|输入|插入)[^【】]{0,30}】")),
+    ("orem ipsum", re.compile(r"[Ll]orem ipsum")),
+    ("TODO:", re.compile(r"\bTODO:")),
+    ("此处填写", re.compile(r"此处填写")),
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """Tell whether a whole value is a placeholder: <city>, {{date}}, your_api_key, TODO, xxx."""
+    text = value.strip()
+    return text[:1] in _FIRST and len(text) < 260 and _WHOLE.fullmatch(text) is not None
+
+
+def placeholder_in(text: str) -> str | None:
+    """The first placeholder inside running text; None where there is none."""
+    for sign, expression in _INSIDE:
+        if sign in text and (match := expression.search(text)):
+            return match[0]
+    return None

@@ -1,0 +1,89 @@
+"""provenance.*: where the argument values of calls come from, and the dependencies that follow from it."""
+
+from collections.abc import Iterator
+
+from annotator.checks.context import Context
+from annotator.checks.findings import Finding
+from annotator.checks.placeholders import is_placeholder
+from annotator.checks.registry import Check, register
+from annotator.checks.wording import listed, path_name, shown
+from annotator.provenance.edges import missing, unsupported
+from annotator.provenance.finding import Standing
+from annotator.provenance.places import anchor_below
+
+
+@register
+class NoSource(Check):
+    """A value stands in nothing that comes before its call: neither the user's words, env_info, earlier answers and
+    observations nor the tool's schema. Correct it, or mark it as inferable and say why.
+    """
+
+    id = "provenance.no_source"
+    title = "Nothing says where a value comes from."
+    severity = "warning"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        finder = context.provenance
+        for index in range(len(context.tasks)):
+            for found in finder.values(index):
+                if found.standing is not Standing.NOWHERE:
+                    continue
+                value = found.forms.value
+                anchor = anchor_below(found.call.anchor, found.path)
+                if isinstance(value, str) and is_placeholder(value):
+                    continue
+                # A value that the schema refuses is wrong wherever it comes from.
+                if any(anchor == one.anchor or anchor.startswith(f"{one.anchor}/") for one in context.violations):
+                    continue
+                message = (
+                    f"“{path_name(found.path)}” is {shown(value)}, which stands in nothing before this call: correct "
+                    "it, or mark it as inferable and say why."
+                )
+                yield self.found(context, anchor, value, message)
+
+
+@register
+class MissingDependency(Check):
+    """A value stands only in what another call of the task gave back, and the call does not wait for that one."""
+
+    id = "provenance.missing_dependency"
+    title = "A call uses what another one gave back without depending on it."
+    severity = "warning"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        finder = context.provenance
+        for index, task in enumerate(context.tasks):
+            lacking: dict[str, list[str]] = {}
+            for one in missing(finder, index):
+                lacking.setdefault(one.step, []).append(f"{one.why[:-1]}; add {one.needs} to what {one.step} needs.")
+            for call in task.calls:
+                if call.step["id"] in lacking:
+                    message = " ".join(lacking[call.step["id"]])
+                    yield self.found(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)
+
+
+@register
+class UnsupportedDependency(Check):
+    """A dependency is said to carry a value, but every value of the call comes from elsewhere. Where only the order
+    counts, make it logical.
+    """
+
+    id = "provenance.unsupported_dependency"
+    title = "No value flows along a dependency."
+    severity = "warning"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        finder = context.provenance
+        for index in range(len(context.tasks)):
+            unfounded: dict[str, list[str]] = {}
+            anchors = {}
+            for call, needed in unsupported(finder, index):
+                unfounded.setdefault(call.step["id"], []).append(needed)
+                anchors[call.step["id"]] = call
+            for step, needs in unfounded.items():
+                call = anchors[step]
+                message = (
+                    f"{step} depends on {listed(needs)} for a value, but uses nothing that came back there: make the "
+                    "dependency logical if the order counts, or drop it."
+                )
+                yield self.found(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)

@@ -1,0 +1,56 @@
+"""Run the checks over one document."""
+
+from typing import Any
+
+# Importing the families registers their checks.
+from annotator.checks import dialogue, graph, label, provenance, schema, trajectory  # noqa: F401
+from annotator.checks.context import Context
+from annotator.checks.findings import Finding, Stage
+from annotator.checks.registry import plan
+from annotator.checks.settings import CheckSettings
+from annotator.schema.toolsets import CompiledToolset
+
+_DEFAULT = CheckSettings()
+_FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
+_STEP_FIELDS = (
+    *("id", "type", "name", "arguments", "question", "user_reply", "answer_type", "text", "observation"),
+    "depends_on",
+)
+_TASK_RANK = {name: rank for rank, name in enumerate((*_FIRST_FIELDS, "chosen", "steps"))}
+_STEP_RANK = {name: rank for rank, name in enumerate(_STEP_FIELDS)}
+
+
+def run_checks(
+    document: dict[str, Any], toolset: CompiledToolset, *, stage: Stage, settings: CheckSettings = _DEFAULT
+) -> list[Finding]:
+    """All findings in a validated document (as ``read_document`` gives it), in document order, then by check.
+
+    ``settings`` are the project's. A check that is set to "off" does not run. Nothing here changes the document.
+    """
+    checks, severities = plan(stage, tuple(sorted(settings.severities.items())))
+    context = Context(document, toolset, stage, settings, severities)
+    findings: list[Finding] = []
+    for check in checks:
+        if check.only_with is None or getattr(context, check.only_with):
+            findings.extend(check.run(context))
+    return in_document_order(document, findings) if len(findings) > 1 else findings
+
+
+def in_document_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    """Findings as one meets their places when reading the document from top to bottom; at one place, by check."""
+    tasks = {task["id"]: index for index, task in enumerate(document["tasks"])}
+    steps = {(task["id"], step["id"]): index for task in document["tasks"] for index, step in enumerate(task["steps"])}
+
+    def key(finding: Finding) -> tuple[Any, ...]:
+        parts = finding.anchor.split("/")
+        if len(parts) < 3 or parts[1] != "tasks":
+            return (-1, 0, 0, 0, (), finding.anchor, finding.check, finding.message)
+        task, field = parts[2], parts[3] if len(parts) > 3 else "id"
+        step = steps.get((task, parts[4]), -1) if field == "steps" and len(parts) > 4 else -1
+        within = _STEP_RANK.get(parts[5], len(_STEP_RANK)) if len(parts) > 5 else 0
+        # List positions below arguments count as numbers: 10 comes after 9.
+        rest = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts[6:])
+        rank = _TASK_RANK.get(field, len(_TASK_RANK))
+        return (tasks.get(task, len(tasks)), rank, step, within, rest, "", finding.check, finding.message)
+
+    return sorted(findings, key=key)

@@ -1,0 +1,44 @@
+"""Comparing, merging and settling versions of a dialogue document. Pure: no Django here."""
+
+from annotator.comparison.alignment import align
+from annotator.comparison.anchors import AnchorMissing, from_pointer, join, leaves, lookup, owner, resolve, split
+from annotator.comparison.changes import Change, ChangeKind, apply_changes, diff
+from annotator.comparison.choices import ChoiceProblem, resolve_choices
+from annotator.comparison.describing import DescribedChange, describe_changes, value_text
+from annotator.comparison.discrepancies import Discrepancy, Label, discrepancies, same_content
+from annotator.comparison.merging import Choice, Conflict, MergeResult, merge
+from annotator.comparison.wording import describe, step_words
+from annotator.comparison.words import Part, word_diff
+
+__all__ = [
+    "AnchorMissing",
+    "Change",
+    "ChangeKind",
+    "Choice",
+    "ChoiceProblem",
+    "Conflict",
+    "DescribedChange",
+    "Discrepancy",
+    "Label",
+    "MergeResult",
+    "Part",
+    "align",
+    "apply_changes",
+    "describe",
+    "describe_changes",
+    "diff",
+    "discrepancies",
+    "from_pointer",
+    "join",
+    "leaves",
+    "lookup",
+    "merge",
+    "owner",
+    "resolve",
+    "resolve_choices",
+    "same_content",
+    "split",
+    "step_words",
+    "value_text",
+    "word_diff",
+]

@@ -1,0 +1,126 @@
+"""Settling two people's versions: left, right or a third value at every place on which they differ."""
+
+from collections.abc import Mapping, Sequence
+
+from annotator.comparison.alignment import align
+from annotator.comparison.anchors import Document, covers, lookup, named, ordered_list, split
+from annotator.comparison.changes import ChangeKind, edges, same_value
+from annotator.comparison.composing import compose, find_circle
+from annotator.comparison.discrepancies import differences, matters
+from annotator.comparison.merging import Choice, chosen_value
+from annotator.comparison.placing import ABSENT
+from annotator.comparison.wording import describe
+from annotator.schema import SchemaProblem
+
+
+class ChoiceProblem(ValueError):
+    """Choices that do not make a document. ``anchors`` are the places meant, ``message`` a sentence."""
+
+    def __init__(self, message: str, anchors: Sequence[str]) -> None:
+        super().__init__(message)
+        self.message = message
+        self.anchors = list(anchors)
+
+
+def resolve_choices(base: Document, left: Document, right: Document, choices: Mapping[str, Choice]) -> Document:
+    """The document with everything on which both agree and, at each discrepancy, what was chosen.
+
+    ``choices``: {anchor: "left" | "right" | {"value": …} | {"absent": True}}, one for each of
+    ``discrepancies(left, right)``. Where the versions differ without a difference of meaning, the one that changed
+    ``base`` counts, else left. Edges to a step that was not chosen go with it. Raises ChoiceProblem.
+    """
+    right = align(left, right)
+    found = differences(left, right)
+    needed = [change.anchor for change in found if matters(change)]
+    missing = [anchor for anchor in needed if anchor not in choices]
+    if missing:
+        raise ChoiceProblem(f"Choose at every place on which the versions differ: {_words(left, missing)}.", missing)
+    unknown = [anchor for anchor in choices if anchor not in needed]
+    if unknown:
+        raise ChoiceProblem(
+            f"The versions do not differ here: {_words(left, unknown)}. Load the page again and choose anew.", unknown
+        )
+    values = {anchor: _value(choices[anchor], anchor, left, right) for anchor in needed}
+    take = []
+    for change in found:
+        if matters(change) or change.kind is ChangeKind.MOVED:
+            continue
+        message = f"{change.group}/user_message"
+        if change.anchor == f"{change.group}/chosen" and message in choices:
+            # Which candidate was chosen belongs to the message that was.
+            if choices[message] == "right":
+                take.append(change.anchor)
+        elif change.kind is ChangeKind.ADDED or same_value(change.before, lookup(base, change.anchor, ABSENT)):
+            take.append(change.anchor)
+    orders = {anchor: "theirs" if choices[anchor] == "right" else "mine" for anchor in needed if ordered_list(anchor)}
+    for anchor in orders:
+        values.pop(anchor)
+    if "" in values:
+        raise ChoiceProblem("The versions are documents of different kinds and cannot be brought together.", [""])
+    try:
+        document = compose(
+            base, left, right, take=take, values=values, decided=frozenset(values),
+            orders=orders, check=True,
+        )  # fmt: skip
+    except SchemaProblem as problem:
+        anchors = [_nearest(p.pointer, needed) for p in problem.problems]
+        sentences = " ".join(f"{p.pointer or 'The dialogue'}: {p.message}" for p in problem.problems[:3])
+        raise ChoiceProblem(f"What was chosen makes no dialogue. {sentences}", anchors) from None
+    _check_edges(document, [anchor for anchor in needed if not isinstance(choices[anchor], str)])
+    _check_circle(document, left, right)
+    return document
+
+
+def _value(choice: Choice, anchor: str, left: Document, right: Document) -> object:
+    try:
+        value = chosen_value(choice, anchor, {"left": left, "right": right})
+    except ValueError as error:
+        raise ChoiceProblem(str(error), [anchor]) from None
+    parts = split(anchor)
+    if not isinstance(choice, str) and value is not ABSENT and named(parts[:-1]):
+        if not isinstance(value, dict):
+            raise ChoiceProblem(f"The value for {anchor} must be an object.", [anchor])
+        value = {**value, "id": parts[-1]}
+    return value
+
+
+def _check_edges(document: Document, anchors: Sequence[str]) -> None:
+    """A third value may name any step; here only steps that are there will do."""
+    for anchor in anchors:
+        step = anchor.removesuffix("/depends_on")
+        ids = {item["id"] for item in lookup(document, step.rpartition("/")[0], ()) if isinstance(item, dict)}
+        value = lookup(document, f"{step}/depends_on") if split(step)[2:3] == ("steps",) else None
+        for dependency in value or ():
+            if dependency["id"] not in ids or dependency["id"] == split(step)[3]:
+                sentence = (
+                    f"{describe(document, step)} cannot depend on {dependency['id']}; name another step of its task."
+                )
+                raise ChoiceProblem(sentence[0].upper() + sentence[1:], [anchor])
+
+
+def _check_circle(document: Document, left: Document, right: Document) -> None:
+    task, ids = find_circle(document) or ("", ())
+    if not ids or any(_has_circle(side, task, ids) for side in (left, right)):
+        return
+    raise ChoiceProblem(
+        f"The dependencies chosen run in a circle: {' → '.join([*ids, ids[0]])}. Choose otherwise at one of its steps.",
+        [f"{task}/steps/{step}/depends_on" for step in ids],
+    )
+
+
+def _has_circle(side: Document, task: str, ids: tuple[str, ...]) -> bool:
+    """Whether this version already runs in that circle: then it is a finding, not the fault of a choice."""
+    for step, needed in zip(ids, [*ids[1:], ids[0]], strict=True):
+        own = edges(lookup(side, f"{task}/steps/{step}/depends_on")) or frozenset()
+        if needed not in {key for key, _ in own}:
+            return False
+    return True
+
+
+def _words(document: Document, anchors: Sequence[str]) -> str:
+    words = [describe(document, anchor) for anchor in anchors[:5]]
+    return "; ".join([*words, f"and {len(anchors) - 5} more"] if len(anchors) > 5 else words)
+
+
+def _nearest(anchor: str, needed: Sequence[str]) -> str:
+    return next((place for place in needed if covers(place, anchor) or covers(anchor, place)), anchor)

@@ -1,0 +1,106 @@
+"""Where two people's versions of a dialogue say different things.
+
+Unlike a history of changes this ignores what carries no meaning: runs of white space in texts, the order of steps
+(the graph orders them), ids of added steps, and the record of which candidate messages there were.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from annotator.comparison.alignment import align
+from annotator.comparison.anchors import Document, ordered_list, split
+from annotator.comparison.changes import Change, ChangeKind, Comparison, one_sided
+
+
+class Label(StrEnum):
+    """What kind of thing the two differ on."""
+
+    POLICY = "policy"
+    INFORMATION = "information"
+    ARGUMENTS = "arguments"
+    CALL = "call"
+    DEPENDENCIES = "dependencies"
+    MESSAGE = "message"
+    OBSERVATION = "observation"
+    ANSWER = "answer"
+    CLARIFICATION = "clarification"
+    OTHER = "other"
+
+
+_TASK_LABELS = {"policy": Label.POLICY, "information": Label.INFORMATION, "user_message": Label.MESSAGE}
+_STEP_LABELS = {
+    "name": Label.CALL,
+    "arguments": Label.ARGUMENTS,
+    "observation": Label.OBSERVATION,
+    "depends_on": Label.DEPENDENCIES,
+    "question": Label.CLARIFICATION,
+    "user_reply": Label.CLARIFICATION,
+    "text": Label.ANSWER,
+    "answer_type": Label.ANSWER,
+}
+#: A record of how the message came to be; what counts is the message.
+_RECORDS = frozenset({"candidate_messages", "candidate_messages#order", "chosen"})
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """One place on which two versions differ. ``left`` and ``right`` are None where that version has nothing there.
+
+    The anchor of a step that only the right version has may bear the id that ``align`` gave it.
+    """
+
+    anchor: str
+    label: Label
+    left: Any
+    right: Any
+
+
+def discrepancies(left: Document, right: Document) -> list[Discrepancy]:
+    """Every place on which the versions differ in meaning, in the order of the document."""
+    return [
+        Discrepancy(change.anchor, _label(change), change.before, change.after)
+        for change in differences(left, align(left, right))
+        if matters(change)
+    ]
+
+
+def same_content(left: Document, right: Document) -> bool:
+    """Whether two versions say the same."""
+    return not discrepancies(left, right)
+
+
+def differences(left: Document, right: Document) -> list[Change]:
+    """Every difference of two aligned versions, one for each place a person can decide on.
+
+    Calls of different tools are one difference; so is a step that only one has, whose edges count as part of it.
+    """
+    return Comparison(whole_calls=True, ignored=one_sided(left, right)).run(left, right)
+
+
+def matters(change: Change) -> bool:
+    """Whether a difference is one of meaning."""
+    parts = split(change.anchor)
+    if len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS:
+        return False
+    if change.kind is ChangeKind.MOVED:
+        return ordered_list(change.anchor) == "/tasks"
+    if change.kind is ChangeKind.CHANGED and isinstance(change.before, str) and isinstance(change.after, str):
+        # Spaces inside an argument reach the tool; anywhere else they are typography.
+        exact = len(parts) > 4 and parts[4] in ("arguments", "name")
+        return exact or change.before.split() != change.after.split()
+    return True
+
+
+def _label(change: Change) -> Label:
+    parts = split(change.anchor)
+    if parts[:1] == ("context",):
+        return Label.MESSAGE
+    if len(parts) < 3 or parts[0] != "tasks":
+        return Label.OTHER
+    if parts[2] != "steps" or len(parts) == 3:
+        return _TASK_LABELS.get(parts[2], Label.OTHER)
+    if len(parts) == 4:
+        types = {step["type"] for step in (change.before, change.after) if step is not None}
+        return next(label for label in (Label.CALL, Label.CLARIFICATION, Label.ANSWER) if label in types)
+    return _STEP_LABELS.get(parts[4], Label.OTHER)

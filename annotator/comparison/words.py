@@ -1,0 +1,123 @@
+"""Two texts side by side: which words one has and the other has not.
+
+Myers' algorithm (An O(ND) Difference Algorithm, 1986, section 4), linear in the length and quadratic only in the number
+of differences, which is bounded: texts that differ more are compared by line, and then as a whole.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+#: Differences after which a finer comparison is given up.
+MAX_DIFFERENCES = 500
+
+# A word, one Chinese, Japanese or Korean character, a run of white space, or any other single character.
+_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKENS = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+|\s+|[^\w\s]")
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class Part(StrEnum):
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+Side = list[tuple[Part, str]]
+
+
+def word_diff(left: str, right: str) -> tuple[Side, Side]:
+    """Both texts in parts: left of same and removed ones, right of same and added ones.
+
+    The parts of each side joined are its text; the same parts of both are equal one by one.
+    """
+    for pattern in (_TOKENS, _LINES):
+        kept = _common(pattern.findall(left), pattern.findall(right))
+        if kept is not None:
+            return kept
+    return _sides([(Part.REMOVED, left), (Part.ADDED, right)])
+
+
+def _common(left: list[str], right: list[str]) -> tuple[Side, Side] | None:
+    start = 0
+    shorter = min(len(left), len(right))
+    while start < shorter and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    middle = _shortest_script(left[start : len(left) - end], right[start : len(right) - end])
+    if middle is None:
+        return None
+    same = [(Part.SAME, token) for token in left[:start]]
+    tail = [(Part.SAME, token) for token in left[len(left) - end :]]
+    return _sides([*same, *_without_islands(middle), *tail])
+
+
+def _shortest_script(left: Sequence[str], right: Sequence[str]) -> list[tuple[Part, str]] | None:
+    """The shortest list of parts that spells both; None when it has more than MAX_DIFFERENCES."""
+    n, m = len(left), len(right)
+    furthest = {1: 0}
+    trace: list[dict[int, int]] = []
+    for d in range(min(n + m, MAX_DIFFERENCES) + 1):
+        trace.append(dict(furthest))
+        for k in range(-d, d + 1, 2):
+            down = k == -d or (k != d and furthest[k - 1] < furthest[k + 1])
+            x = furthest[k + 1] if down else furthest[k - 1] + 1
+            y = x - k
+            while x < n and y < m and left[x] == right[y]:
+                x, y = x + 1, y + 1
+            furthest[k] = x
+            if x >= n and y >= m:
+                return _walk_back(left, right, trace)
+    return None
+
+
+def _walk_back(left: Sequence[str], right: Sequence[str], trace: list[dict[int, int]]) -> list[tuple[Part, str]]:
+    x, y = len(left), len(right)
+    parts: list[tuple[Part, str]] = []
+    for d in range(len(trace) - 1, -1, -1):
+        furthest, k = trace[d], x - y
+        down = k == -d or (k != d and furthest[k - 1] < furthest[k + 1])
+        from_k = k + 1 if down else k - 1
+        from_x = furthest[from_k]
+        from_y = from_x - from_k
+        while x > from_x and y > from_y:
+            x, y = x - 1, y - 1
+            parts.append((Part.SAME, left[x]))
+        if d:
+            parts.append((Part.ADDED, right[from_y]) if down else (Part.REMOVED, left[from_x]))
+            x, y = from_x, from_y
+    parts.reverse()
+    return parts
+
+
+def _without_islands(parts: list[tuple[Part, str]]) -> list[tuple[Part, str]]:
+    """White space between two differences counts as different: a lone blank that stayed helps nobody to read."""
+    out: list[tuple[Part, str]] = []
+    for index, (kind, text) in enumerate(parts):
+        between = 0 < index < len(parts) - 1 and Part.SAME not in (parts[index - 1][0], parts[index + 1][0])
+        if kind is Part.SAME and between and text.isspace():
+            out += [(Part.REMOVED, text), (Part.ADDED, text)]
+        else:
+            out.append((kind, text))
+    return out
+
+
+def _sides(parts: list[tuple[Part, str]]) -> tuple[Side, Side]:
+    return _joined(parts, Part.ADDED), _joined(parts, Part.REMOVED)
+
+
+def _joined(parts: list[tuple[Part, str]], without: Part) -> Side:
+    out: Side = []
+    run: list[str] = []
+    kind = Part.SAME
+    for part, text in parts:
+        if part is without or not text:
+            continue
+        if run and part is not kind:
+            out.append((kind, "".join(run)))
+            run = []
+        kind = part
+        run.append(text)
+    return [*out, (kind, "".join(run))] if run else out

@@ -1,0 +1,291 @@
+"""Settings of every installation, read from the environment.
+
+Two modes. ``embedded`` (the default) needs nothing but Python: SQLite, a broker of plain files, one worker.
+``server`` uses PostgreSQL and Redis and refuses to start without a secret key of its own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+env = environ.Env()
+
+MODE = env.str("ASSAY_MODE", default="embedded")
+if MODE not in ("embedded", "server"):
+    raise ImproperlyConfigured(f"ASSAY_MODE is “{MODE}”; it must be embedded or server.")
+EMBEDDED = MODE == "embedded"
+DEMO = env.bool("ASSAY_DEMO", default=False)
+DEBUG = env.bool("DEBUG", default=False)
+DATA_DIR = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var")))
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+EMBEDDED_SECRET_KEY = "embedded-mode-only-this-key-is-public-and-server-mode-refuses-it"  # noqa: S105 - refused below
+
+
+def _secret_key() -> str:
+    file = env.str("SECRET_KEY_FILE", default="")
+    key = Path(file).read_text().strip() if file else env.str("SECRET_KEY", default="")
+    if EMBEDDED:
+        return key or EMBEDDED_SECRET_KEY
+    if not key:
+        raise ImproperlyConfigured("Server mode needs a secret key: set SECRET_KEY or SECRET_KEY_FILE.")
+    if key == EMBEDDED_SECRET_KEY:
+        raise ImproperlyConfigured("SECRET_KEY is the demo's public key; server mode needs one of its own.")
+    if len(key) < 32:
+        raise ImproperlyConfigured("SECRET_KEY is shorter than 32 characters; make a longer one.")
+    return key
+
+
+SECRET_KEY = _secret_key()
+if DEMO and not EMBEDDED:
+    raise ImproperlyConfigured("ASSAY_DEMO opens sign-in without a password; it is refused in server mode.")
+
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if EMBEDDED else [])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "annotator",
+    "reviews",
+    "benchmark",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "django.forms",
+    "allauth",
+    "allauth.account",
+    "csp",
+    "django_htmx",
+    "drf_spectacular",
+    "rest_framework",
+    "template_partials",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "annotator.views.middleware.HealthMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "annotator.views.middleware.NulMiddleware",
+    "annotator.views.middleware.DomainErrorMiddleware",
+]
+
+ROOT_URLCONF = "annotator.config.urls"
+WSGI_APPLICATION = "annotator.config.wsgi.application"
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "annotator.views.context.chrome",
+            ],
+        },
+    }
+]
+
+# Not by way of a URL: the folder's name may hold signs that mean something there.
+_SQLITE: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "assay.sqlite3")}
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.db("DATABASE_URL") if env.str("DATABASE_URL", default="") else _SQLITE
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # Immediate transactions: a writer waits its turn at BEGIN instead of failing in the middle.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456;",
+    }
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    # Statements that ask for it are prepared, and planned once (reviews.services.statements); the ORM's never are.
+    DATABASES["default"].setdefault("OPTIONS", {}).update(
+        prepare_threshold=5, options="-c plan_cache_mode=force_generic_plan"
+    )
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- people -----------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "annotator.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "annotator.services.accounts.InvitationAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/5m/key,30/5m/ip"}
+# Who was not invited cannot sign up, so there is nothing to write to them.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_FORMS = {"login": "annotator.views.forms.SignInForm", "signup": "annotator.views.forms.SignUpForm"}
+EMAIL_BACKEND = env.str("EMAIL_BACKEND", default="django.core.mail.backends.console.EmailBackend")
+EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
+EMAIL_PORT = env.int("EMAIL_PORT", default=25)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="assay@localhost")
+
+# --- safety -----------------------------------------------------------------------------------------------------
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "manifest-src": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failed"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+HTTPS = env.bool("ASSAY_HTTPS", default=not EMBEDDED)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+if not EMBEDDED:
+    # Failed sign-ins are counted by address: the reader's, as the proxies in front of us tell it, not the proxy's own.
+    ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", default=1)
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = HTTPS
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
+
+# --- files ------------------------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = DATA_DIR / "files"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG or env.bool("ASSAY_PLAIN_STATIC", default=False)
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = False
+WHITENOISE_USE_FINDERS = env.bool("ASSAY_PLAIN_STATIC", default=False)
+
+# --- background work --------------------------------------------------------------------------------------------
+REDIS_URL = env.str("REDIS_URL", default="" if EMBEDDED else "redis://localhost:6379/0")
+if REDIS_URL:
+    CELERY_BROKER_URL = REDIS_URL
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
+else:
+    # Kombu's file-system transport: a broker that needs no server. One folder, read and written by both sides.
+    BROKER_DIR = DATA_DIR / "broker"
+    for folder in ("messages", "processed", "control"):
+        (BROKER_DIR / folder).mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_URL = "filesystem://localhost"
+    CELERY_BROKER_TRANSPORT = "annotator.config.broker:Transport"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(BROKER_DIR / "messages"),
+        "data_folder_out": str(BROKER_DIR / "messages"),
+        "processed_folder": str(BROKER_DIR / "processed"),
+        "control_folder": str(BROKER_DIR / "control"),
+        "store_processed": False,
+        "polling_interval": 0.1,
+    }
+# What every web process has to know of: above all how often a sign-in has failed.
+if REDIS_URL:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+else:
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+            "LOCATION": str(DATA_DIR / "cache"),
+            # Past this, counts are thrown away at random; made-up names must not crowd out real ones.
+            "OPTIONS": {"MAX_ENTRIES": 5000},
+        }
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_DEFAULT_QUEUE = "assay"
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "write-checkpoints": {"task": "annotator.tasks.write_checkpoints", "schedule": 3600.0},
+    "take-up-stale-jobs": {"task": "annotator.tasks.take_up_stale_jobs", "schedule": 15.0},
+    "tidy-claims": {"task": "reviews.tasks.tidy_claims", "schedule": 60.0},
+    "fold-counters": {"task": "reviews.tasks.fold_counters", "schedule": 5.0},
+    "fold-agreement": {"task": "reviews.tasks.fold_agreement", "schedule": 15.0},
+    "rewind-cursors": {"task": "reviews.tasks.rewind_cursors", "schedule": 3600.0},
+    "draw-samples": {"task": "reviews.tasks.draw_samples", "schedule": 60.0},
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "annotator.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["annotator.api.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["annotator.api.rendering.FastJSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "annotator.api.errors.handle",
+    "DEFAULT_PAGINATION_CLASS": "annotator.api.pagination.KeysetPagination",
+    "PAGE_SIZE": 50,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Assay",
+    "DESCRIPTION": "Candidates in, status and revisions, verified releases out.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SCHEMA_PATH_PREFIX": "/api/",
+}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+SITE_URL = env.str("SITE_URL", default="http://localhost:8000")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="WARNING")},
+}

@@ -1,0 +1,17 @@
+"""Every address of the application. Apps are named as strings; nothing is imported from them here."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("annotator.urls")),
+    path("", include("reviews.urls")),
+    path("", include("benchmark.urls")),
+    path("accounts/", include("annotator.config.account_urls")),
+    path("api/", include("annotator.config.api_urls")),
+]
+
+handler400 = "annotator.views.errors.bad_request"
+handler403 = "annotator.views.errors.denied"
+handler404 = "annotator.views.errors.not_found"
+handler429 = "annotator.views.errors.too_many"
+handler500 = "annotator.views.errors.server_error"

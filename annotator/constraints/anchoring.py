@@ -1,0 +1,113 @@
+"""Where the system prompt states each constraint: exactly one span, that says the same."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotator.checks.findings import Finding
+from annotator.checks.wording import cut
+from annotator.constraints.case import Case, title
+from annotator.constraints.claims import named_tools, read_claim
+
+ID = "constraint.anchor"
+#: How alike a sentence must be to be taken for the one that was meant.
+_ALIKE = 0.6
+_SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+(?=\s|$|[\"”'])[\"”']?|[.!?。！？](?!\s)[^\n.!?。！？]*)*")
+_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "`": None, "*": None, "–": "-", "—": "-"})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the system prompt, in characters from its start; the end is exclusive."""
+
+    start: int
+    end: int
+
+
+def find_spans(prompt: str, quote: str) -> list[Span]:
+    """Every place where ``quote`` stands; case, white space, kinds of quotation marks and emphasis do not matter."""
+    words = quote.casefold().translate(_MARKS).split()
+    if not words:
+        return []
+    plain, places = _plain(prompt)
+    wanted, found, at = " ".join(words), [], 0
+    while (at := plain.find(wanted, at)) >= 0:
+        found.append(Span(places[at], places[at + len(wanted) - 1] + 1))
+        at += len(wanted)
+    return found
+
+
+def sentences(prompt: str) -> list[Span]:
+    """The sentences and list items of a prompt."""
+    spans = []
+    for match in _SENTENCE.finditer(prompt):
+        text = match[0]
+        lead = len(text) - len(text.lstrip(" \t-*•"))
+        if text[lead:].strip():
+            spans.append(Span(match.start() + lead, match.start() + len(text.rstrip())))
+    return spans
+
+
+def nearest(prompt: str, quote: str) -> Span | None:
+    """The sentence most like ``quote``, if one is like it at all."""
+    wanted, _ = _plain(quote)
+    best, best_ratio = None, _ALIKE
+    for span in sentences(prompt):
+        matcher = difflib.SequenceMatcher(None, _plain(prompt[span.start : span.end])[0], wanted, autojunk=False)
+        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
+            ratio = matcher.ratio()
+            if ratio > best_ratio:
+                best, best_ratio = span, ratio
+    return best
+
+
+def anchor_findings(case: Case) -> Iterator[Finding]:
+    """A constraint whose span is missing, doubled, or says something else. Nothing where there is no prompt."""
+    prompt = case.system_prompt
+    if prompt is None:
+        return
+    for i, constraint in enumerate(case.constraints):
+        quote = constraint.anchor or constraint.text or ""
+        name = title(case, i).capitalize()
+        spans = find_spans(prompt, quote)
+        if len(spans) > 1:
+            told = f"{name} stands {len(spans)} times in the system prompt; state it once."
+            yield case.finding(ID, i, told)
+        elif not spans:
+            yield case.finding(ID, i, _missing(name, prompt, quote))
+        elif constraint.anchor and constraint.text and _differs(constraint.anchor, constraint.text):
+            told = (
+                f"{name} reads “{cut(constraint.text)}”, the system prompt “{cut(constraint.anchor)}”; make them agree."
+            )
+            yield case.finding(ID, i, told)
+
+
+def _missing(name: str, prompt: str, quote: str) -> str:
+    near = nearest(prompt, quote) if quote.strip() else None
+    if near is None:
+        return f"{name} is not stated in the system prompt; add it, or mark the span that states it."
+    found = cut(prompt[near.start : near.end])
+    return f"{name} is not stated as it reads; nearest is “{found}”. Make them agree, or mark the span that states it."
+
+
+def _differs(anchor: str, text: str) -> bool:
+    """Whether two sentences give other numbers or other tools, where both give some."""
+    one, other = read_claim(anchor), read_claim(text)
+    pairs = ((one.lows, other.lows), (one.highs, other.highs), (named_tools(anchor), named_tools(text)))
+    return any(mine and theirs and mine != theirs for mine, theirs in pairs)
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """``text`` in one case, with single blanks and plain marks, and where each of its characters stands."""
+    out: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        plain = character.casefold().translate(_MARKS)
+        if character.isspace():
+            if not out or out[-1] == " ":
+                continue
+            plain = " "
+        out += plain
+        places += [place] * len(plain)
+    return "".join(out), places

@@ -1,0 +1,176 @@
+"""Behavior constraints: what comes before what, and what comes together (paper, 3.1)."""
+
+from collections import Counter
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from annotator.constraints.model import Ceiling, Count, Dimension, Parameters, ToolName
+from annotator.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Limits, Past, Round
+from annotator.constraints.taxonomy import Category, register
+from annotator.constraints.wording import above, counted, named, ranged
+
+Chain = Annotated[list[ToolName], Field(min_length=2)]
+
+
+class OrderChains(Parameters):
+    """Each chain lists tools in the order of their calls."""
+
+    order_constraints: list[Chain] = Field(default_factory=list)
+
+    def before(self, tool: str) -> tuple[str, ...]:
+        """Every tool that stands before ``tool`` in a chain, each once."""
+        return tuple(
+            dict.fromkeys(
+                earlier
+                for chain in self.order_constraints
+                for i, name in enumerate(chain)
+                if name == tool
+                for earlier in chain[:i]
+            )
+        )
+
+
+@register
+class SequentialDependencies(Category[OrderChains]):
+    """A tool may be called once all before it in a chain were called, in earlier rounds."""
+
+    id = "sequential dependencies"
+    dimension = Dimension.BEHAVIOR
+    labels = (("Tool", "Tool Order"),)
+    model = OrderChains
+
+    def sentence(self, parameters: OrderChains) -> str:
+        chains = "; ".join(", then ".join(chain) for chain in parameters.order_constraints)
+        return f"Call in this order, each in a later round: {chains}." if chains else "Call tools in any order."
+
+    def judge(self, parameters: OrderChains, past: Past, round_: Round) -> Judgement:
+        breaches, applies = [], False
+        for i, call in enumerate(round_.calls):
+            needed = parameters.before(call.name)
+            applies = applies or bool(needed)
+            missing = [name for name in needed if not past.per_tool[name]]
+            if missing:
+                told = f"{call.name} was rejected: first call {named(missing)}, in an earlier round."
+                breaches.append(Breach("TOOL ORDER", i, told, Consequence.REJECTED))
+        return Judgement(applies, tuple(breaches))
+
+    def limits(self, parameters: OrderChains, past: Past) -> Limits:
+        awaited = {
+            name: missing
+            for name in self.tools(parameters)
+            if (missing := tuple(each for each in parameters.before(name) if not past.per_tool[each]))
+        }
+        return Limits(awaited=awaited)
+
+    def tools(self, parameters: OrderChains) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for chain in parameters.order_constraints for name in chain))
+
+
+class ParallelGroups(Parameters):
+    """Each group lists tools called in one round; a tool named twice is called twice. Groups that share a tool are
+    alternatives for it.
+    """
+
+    parallel_groups: list[Annotated[list[ToolName], Field(min_length=1)]] = Field(default_factory=list)
+
+    def of(self, tool: str) -> list[list[str]]:
+        """The groups ``tool`` belongs to."""
+        return [group for group in self.parallel_groups if tool in group]
+
+
+@register
+class ParallelDependencies(Category[ParallelGroups]):
+    """A tool of a group may be called only in a round that holds the whole of one of its groups."""
+
+    id = "parallel dependencies"
+    dimension = Dimension.BEHAVIOR
+    labels = (("Tool", "Tool Parallel"),)
+    model = ParallelGroups
+
+    def sentence(self, parameters: ParallelGroups) -> str:
+        groups = [named(group) for group in parameters.parallel_groups]
+        return f"Call in one round: {'; '.join(groups)}." if groups else "Call tools together or apart as you like."
+
+    def judge(self, parameters: ParallelGroups, past: Past, round_: Round) -> Judgement:
+        now = Counter(round_.names)
+        breaches, applies = [], False
+        for i, call in enumerate(round_.calls):
+            groups = parameters.of(call.name)
+            applies = applies or bool(groups)
+            if groups and all(Counter(group) - now for group in groups):
+                choices = ", or ".join(named(group) for group in groups)
+                told = f"{call.name} was rejected: call together in one round {choices}."
+                breaches.append(Breach("TOOL PARALLEL", i, told, Consequence.REJECTED))
+        return Judgement(applies, tuple(breaches))
+
+    def limits(self, parameters: ParallelGroups, past: Past) -> Limits:
+        return Limits(
+            together={name: tuple(tuple(group) for group in parameters.of(name)) for name in self.tools(parameters)}
+        )
+
+    def tools(self, parameters: ParallelGroups) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for group in parameters.parallel_groups for name in group))
+
+
+class ParallelBounds(Parameters):
+    """Calls in one round: different tools (``type``) or calls (``num``). One round must reach the lower bound, none may
+    exceed the upper one.
+    """
+
+    min_parallelCallTypes: Count = 0
+    max_parallelCallTypes: Ceiling = "inf"
+    unit: Literal["type", "num"] = "type"
+
+
+@register
+class ParallelCallsCount(Category[ParallelBounds]):
+    """How much may be called at once, and how much must be at least once."""
+
+    id = "parallel calls count"
+    dimension = Dimension.BEHAVIOR
+    labels = (("Interact", "Parallel Calls"),)
+    model = ParallelBounds
+
+    def sentence(self, parameters: ParallelBounds) -> str:
+        noun = _noun(parameters)
+        low, high = parameters.min_parallelCallTypes, parameters.max_parallelCallTypes
+        parts = []
+        if low:
+            parts.append(f"{ranged(low, 'inf', noun)} in at least one round")
+        if isinstance(high, int):
+            parts.append(f"{ranged(0, high, noun)} in any round")
+        return f"Call {' and '.join(parts)}." if parts else f"Call any number of {noun}s at once."
+
+    def judge(self, parameters: ParallelBounds, past: Past, round_: Round) -> Judgement:
+        if round_.final is not None:
+            owed = self.open(parameters, past)
+            if not owed:
+                return Judgement()
+            told = f"{owed} Do so before you answer."
+            return Judgement(breaches=(Breach("MIN PARALLEL CALLS", None, told, Consequence.RETURNED),))
+        breaches = []
+        kinds: set[str] = set()
+        for i, call in enumerate(round_.calls):
+            kinds.add(call.name)
+            if above(len(kinds) if parameters.unit == "type" else i + 1, parameters.max_parallelCallTypes):
+                most = counted(int(parameters.max_parallelCallTypes), _noun(parameters))
+                told = f"This call of {call.name} was ignored: at most {most} may be called in one round."
+                breaches.append(Breach("MAX PARALLEL CALLS", i, told, Consequence.IGNORED))
+        return Judgement(breaches=tuple(breaches)) if round_.calls else UNTOUCHED
+
+    def open(self, parameters: ParallelBounds, past: Past) -> str:
+        widest = past.widest_types if parameters.unit == "type" else past.widest_calls
+        if widest >= parameters.min_parallelCallTypes:
+            return ""
+        return f"One round must call at least {counted(parameters.min_parallelCallTypes, _noun(parameters))} at once."
+
+    def limits(self, parameters: ParallelBounds, past: Past) -> Limits:
+        high = parameters.max_parallelCallTypes
+        if not isinstance(high, int):
+            return Limits()
+        return Limits(kinds_at_once=high) if parameters.unit == "type" else Limits(at_once=high)
+
+
+def _noun(parameters: ParallelBounds) -> str:
+    return "different tool" if parameters.unit == "type" else "tool"

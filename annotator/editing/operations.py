@@ -1,0 +1,94 @@
+"""Edit operations by name: every way in which a person changes a document, as data.
+
+The same operations come from pages and from the API, are stored beside a draft and can be made again on a later
+version. Each is an object with ``op``, as a rule ``anchor``, and its own fields (in brackets: may be left out):
+
+    set                 value                   any text, label, tool name, observation, argument or dependencies
+    set_language        value
+    set_env_info        value                   of the dialogue, or of the task at the anchor
+    add_context         role [content, after]   after: an index
+    set_context         [role, content]
+    delete_context
+    add_task            [after, user_message]   after: an id; no anchor needed
+    delete_task
+    move_task           by: -1 | 1, or to: index
+    add_step            type [name, after]      anchor of the task; a call needs the name of its tool
+    delete_step
+    move_step           by: -1 | 1, or to: index
+    duplicate_step
+    set_dependencies    value: null | [{id, kind}]
+    add_dependency      id [kind]
+    remove_dependency   id
+    accept_dependencies edges: [{step, id [, kind]}]   anchor of the task; all or none
+    set_shape           shape: annotated | independent | chain      anchor of the task
+    copy_shape          from: id of a task             anchor of the task
+    set_argument        value                   anchor of the argument; "-" as its last step appends to a list
+    delete_argument
+    rename_argument     to
+    set_arguments       text | value            anchor of the call
+    set_observation     text [as: json | text] | value
+    set_inferable       reason [argument]       anchor of the argument, or of the call with "argument"
+    choose_candidate    id                      anchor of the task
+    add_candidate       text
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from annotator.comparison import describe, from_pointer
+from annotator.comparison.anchors import Document
+from annotator.editing import arguments, shaping, steps, tasks, values
+from annotator.editing.problems import EditProblem
+from annotator.editing.scope import Edit, Tools
+from annotator.schema import SchemaProblem, read_document
+
+OPERATIONS: dict[str, Callable[[Edit], str]] = {
+    "set": values.set_value,
+    "set_language": values.set_language,
+    "set_env_info": values.set_env_info,
+    "add_context": values.add_context,
+    "set_context": values.set_context,
+    "delete_context": values.delete_context,
+    "add_task": tasks.add_task,
+    "delete_task": tasks.delete_task,
+    "move_task": tasks.move_task,
+    "choose_candidate": tasks.choose_candidate,
+    "add_candidate": tasks.add_candidate,
+    "add_step": steps.add_step,
+    "delete_step": steps.delete_step,
+    "move_step": steps.move_step,
+    "duplicate_step": steps.duplicate_step,
+    "set_dependencies": steps.set_dependencies,
+    "add_dependency": steps.add_dependency,
+    "remove_dependency": steps.remove_dependency,
+    "accept_dependencies": shaping.accept_dependencies,
+    "set_shape": shaping.set_shape,
+    "copy_shape": shaping.copy_shape,
+    "set_argument": arguments.set_argument,
+    "delete_argument": arguments.delete_argument,
+    "rename_argument": arguments.rename_argument,
+    "set_arguments": arguments.set_arguments,
+    "set_inferable": arguments.set_inferable,
+    "set_observation": arguments.set_observation,
+}
+
+
+def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = None) -> tuple[Document, str]:
+    """The document after one operation, and the anchor to look at. ``document`` itself stays as it is.
+
+    ``toolset``: with it, a call is only given a tool that it has. Raises EditProblem with a sentence; the result is
+    a valid document.
+    """
+    name = op.get("op")
+    operation = OPERATIONS.get(name) if isinstance(name, str) else None
+    if operation is None:
+        raise EditProblem("", f"There is no edit called “{str(name)[:40]}”.")
+    edit = Edit(document, op, toolset)
+    touched = operation(edit)
+    try:
+        return read_document(edit.document), touched
+    except SchemaProblem as problem:
+        first = problem.problems[0]
+        anchor = from_pointer(edit.document, first.pointer)
+        place = describe(edit.document, anchor)
+        raise EditProblem(anchor, f"{place[:1].upper()}{place[1:]}: {first.message}") from None

@@ -1,0 +1,14 @@
+"""What an editor is told when an edit cannot be made."""
+
+
+class EditProblem(ValueError):
+    """An edit that was refused: the place it is about and a sentence that says what to do.
+
+    ``circle``: the ids of the steps that would wait for each other, in that order; the first is also the last.
+    """
+
+    def __init__(self, anchor: str, message: str, circle: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.anchor = anchor
+        self.message = message
+        self.circle = circle

@@ -1,0 +1,183 @@
+"""A directed acyclic graph over at most a few dozen nodes, held as bitsets.
+
+Bit ``j`` of ``needs[i]`` says that node ``i`` depends directly on node ``j``; positions are those of ``ids``. Python
+integers are the sets, so a union over all of a node's dependencies is one operation and everything here is O(n·e).
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+
+def positions(mask: int) -> Iterator[int]:
+    """The positions whose bits are set in ``mask``, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def find_cycle(needs: Sequence[int]) -> list[int]:
+    """Positions of one cycle, each depending on the next and the last on the first; empty where there is none.
+
+    The cycle starts at its earliest position, so the same graph always gives the same answer.
+    """
+    left = (1 << len(needs)) - 1
+    while left:
+        ready = 0
+        for i in positions(left):
+            if not needs[i] & left:
+                ready |= 1 << i
+        if not ready:
+            break
+        left &= ~ready
+    if not left:
+        return []
+    # Every node left needs another one left: following the lowest need must come round.
+    walk: list[int] = []
+    seen: dict[int, int] = {}
+    node = next(positions(left))
+    while node not in seen:
+        seen[node] = len(walk)
+        walk.append(node)
+        node = next(positions(needs[node] & left))
+    cycle = walk[seen[node] :]
+    first = cycle.index(min(cycle))
+    return cycle[first:] + cycle[:first]
+
+
+class Graph:
+    """An acyclic graph: ``ids`` in document order and, at the same position, a bitset of direct dependencies.
+
+    Never changes. Raises ValueError when the dependencies run in a circle; ``read_graph`` reports that as data instead.
+    """
+
+    __slots__ = ("_above", "_columns", "_implied", "_looks_back", "ids", "needs")
+
+    def __init__(self, ids: tuple[str, ...], needs: tuple[int, ...]) -> None:
+        if len(ids) != len(needs):
+            raise ValueError("A graph needs one set of dependencies for each id.")
+        self.ids = ids
+        self.needs = needs
+        self._columns: dict[str, int] | None = None
+        self._above: tuple[int, ...] | None = None
+        self._implied: tuple[int, ...] = ()
+        # Nearly all written graphs depend on earlier positions alone: no circle then, and document order will do.
+        self._looks_back = True
+        for i, need in enumerate(needs):
+            if need >> i:
+                self._looks_back = False
+                if len(self.columns) != len(ids):
+                    raise ValueError("The dependencies run in a circle.")
+                break
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and (self.ids, self.needs) == (other.ids, other.needs)
+
+    def __hash__(self) -> int:
+        return hash((self.ids, self.needs))
+
+    def __repr__(self) -> str:
+        return f"Graph({self.ids!r}, {self.needs!r})"
+
+    @classmethod
+    def from_edges(cls, ids: Sequence[str], edges: Collection[tuple[str, str]]) -> "Graph":
+        """A graph from pairs (id, id it depends on). Raises KeyError for an id that is not in ``ids``."""
+        position = {node: i for i, node in enumerate(ids)}
+        needs = [0] * len(position)
+        for node, needed in edges:
+            needs[position[node]] |= 1 << position[needed]
+        return cls(tuple(position), tuple(needs))
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Id → the earliest batch it can run in, counted from 0, when every batch takes all that is ready.
+
+        In an order in which every node comes after what it depends on.
+        """
+        if self._columns is None:
+            self._columns = self._layered()
+        return self._columns
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """All positions, each after what it depends on; document order where that is such an order."""
+        if self._looks_back:
+            return tuple(range(len(self.ids)))
+        position = {node: i for i, node in enumerate(self.ids)}
+        return tuple(position[node] for node in self.columns)
+
+    @property
+    def fewest_batches(self) -> int:
+        """Number of nodes on the longest dependency chain: no path has fewer batches. 0 for an empty graph."""
+        return max(self.columns.values(), default=-1) + 1
+
+    @property
+    def ancestors(self) -> tuple[int, ...]:
+        """At each position a bitset of everything the node depends on, directly or not."""
+        return self._above if self._above is not None else self._close()
+
+    @property
+    def reduced(self) -> "Graph":
+        """The transitive reduction: the smallest graph with the same ancestors (unique for an acyclic graph)."""
+        return Graph(self.ids, tuple(need & ~spare for need, spare in zip(self.needs, self.implied, strict=True)))
+
+    @property
+    def implied(self) -> tuple[int, ...]:
+        """At each position a bitset of the direct dependencies that follow from the node's other ones."""
+        if self._above is None:
+            self._close()
+        return self._implied
+
+    def edges(self) -> list[tuple[str, str]]:
+        """Pairs (id, id it depends on directly), in document order of both."""
+        return [(self.ids[i], self.ids[j]) for i, need in enumerate(self.needs) for j in positions(need)]
+
+    def redundant_edges(self) -> list[tuple[str, str]]:
+        """The edges that follow from others: dropping all of them changes no order of execution."""
+        return [(self.ids[i], self.ids[j]) for i, spare in enumerate(self.implied) for j in positions(spare)]
+
+    def contracted(self, keep: Collection[str]) -> "Graph":
+        """The graph on ``keep`` alone, where what led through a dropped node leads on to what that node needed."""
+        kept = [i for i, node in enumerate(self.ids) if node in keep]
+        place = {i: new for new, i in enumerate(kept)}
+        through = [0] * len(self.ids)
+        needs = [0] * len(kept)
+        for i in self.order:
+            mask = 0
+            for j in positions(self.needs[i]):
+                mask |= 1 << place[j] if j in place else through[j]
+            through[i] = mask
+            if i in place:
+                needs[place[i]] = mask
+        return Graph(tuple(self.ids[i] for i in kept), tuple(needs))
+
+    def _layered(self) -> dict[str, int]:
+        columns: dict[str, int] = {}
+        left, done, column = (1 << len(self.ids)) - 1, 0, 0
+        while left:
+            ready = 0
+            for i in positions(left):
+                if not self.needs[i] & ~done:
+                    ready |= 1 << i
+                    columns[self.ids[i]] = column
+            if not ready:
+                break
+            done |= ready
+            left &= ~ready
+            column += 1
+        return columns
+
+    def _close(self) -> tuple[int, ...]:
+        """Fill ``_above`` and ``_implied`` in one pass, written out: checks run this for every task of an import."""
+        above, implied = [0] * len(self.ids), [0] * len(self.ids)
+        for i in self.order:
+            left = need = self.needs[i]
+            further = 0
+            while left:
+                low = left & -left
+                further |= above[low.bit_length() - 1]
+                left ^= low
+            above[i] = need | further
+            implied[i] = need & further
+        self._implied = tuple(implied)
+        self._above = tuple(above)
+        return self._above

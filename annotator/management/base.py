@@ -1,0 +1,68 @@
+"""What the commands for pipelines share: sentences instead of tracebacks, machine-readable lines on standard output."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, connections
+
+from annotator.errors import DomainError
+
+DONE, REFUSED, NOTHING_DONE = 0, 1, 2
+
+
+class Stop(CommandError):
+    """Ends a command with a sentence and an exit code."""
+
+    def __init__(self, sentence: str, code: int = NOTHING_DONE) -> None:
+        super().__init__(sentence, returncode=code)
+
+
+class SentenceCommand(BaseCommand):
+    """A command that tells machines its results on standard output, and people all else on standard error."""
+
+    requires_system_checks: list[str] = []
+    stealth_options = ("exit_code",)
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        # argparse would end the process after its own kind of message.
+        setattr(parser, "error", _refuse(parser))  # noqa: B010 - as a plain assignment the checker cannot follow it
+        return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        try:
+            parser = self.create_parser(argv[0], argv[1])
+            options = vars(parser.parse_args(argv[2:]))
+            arguments = options.pop("args", ())
+            self.execute(*arguments, **options)
+        except CommandError as stop:
+            self.say(str(stop))
+            sys.exit(stop.returncode)
+        except DomainError as refusal:
+            self.say(refusal.sentence)
+            sys.exit(NOTHING_DONE)
+        except DatabaseError as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            self.say(f"The database cannot be used ({reason}). Is DATABASE_URL right, and was “migrate” run?")
+            sys.exit(NOTHING_DONE)
+        except BrokenPipeError:
+            # Whoever read our output has left; Python would complain once more at its own end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(NOTHING_DONE)
+        finally:
+            connections.close_all()
+
+    def say(self, sentence: str) -> None:
+        """Words, for people."""
+        self.stderr.write(sentence, style_func=str)
+
+
+def _refuse(parser: ArgumentParser) -> Callable[[str], NoReturn]:
+    def error(message: str) -> NoReturn:
+        raise Stop(f"{message[:1].upper()}{message[1:]}. {parser.format_usage().strip()}")
+
+    return error

@@ -1,0 +1,356 @@
+"""Dialogues, toolsets and their revisions; drafts, findings and waivers."""
+
+from typing import Any, Self
+
+from django.db import connection, models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models.keys import new_public_id
+from annotator.models.people import Project, User
+from annotator.schema import content_hash, load_text
+from annotator.search import parse_query, phrases, to_fts5, to_tsquery
+
+
+class Toolset(models.Model):
+    """A set of tools with revisions of its own; many dialogues may share one."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="toolsets")
+    name = models.CharField(max_length=120)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="toolset_name_once_per_project")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ToolsetRevision(models.Model):
+    """An immutable version of a toolset: canonical text of ``{"tools": […]}`` as read, and its hash."""
+
+    toolset = models.ForeignKey(Toolset, on_delete=models.PROTECT, related_name="revisions")
+    #: Denormalised from the toolset: imports look revisions up by (project, hash).
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+")
+    number = models.PositiveIntegerField()
+    author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    tool_count = models.PositiveIntegerField(default=0)
+    content_hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    content = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["toolset", "number"], name="toolset_revision_number_once"),
+            models.UniqueConstraint(fields=["project", "content_hash"], name="toolset_revision_content_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.toolset} r{self.number}"
+
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as they were read."""
+        tools: list[dict[str, Any]] = load_text(self.content)["tools"]
+        return tools
+
+
+class DialogueStatus(models.TextChoices):
+    """Where a dialogue stands as a whole. ``reviews`` keeps it, lists and counters read it."""
+
+    CANDIDATE = "candidate", "Candidate"
+    IN_REVIEW = "in_review", "In review"
+    ESCALATED = "escalated", "Escalated"
+    POOLED = "pooled", "Waiting for the audit draw"
+    VERIFIED = "verified", "Verified"
+    REJECTED = "rejected", "Rejected"
+
+
+class DialogueQuerySet(models.QuerySet["Dialogue"]):
+    def visible_to(self, user: User) -> Self:
+        """Published dialogues of the user's projects. Rows of an unfinished import are nobody's yet."""
+        return self.filter(published=True, project__in=Project.objects.visible_to(user))
+
+    def matching(self, query: str) -> Self:
+        """Dialogues whose text holds every word of ``query`` (words by prefix, Chinese by substring).
+
+        Only published ones are indexed: filter by that, too.
+        """
+        terms = parse_query(query)
+        if not terms:
+            return self
+        if connection.vendor == "postgresql":
+            ordered = phrases(terms)
+            return self.extra(  # type: ignore[return-value]  # noqa: S610 - constant SQL; the query is a parameter
+                where=["annotator_dialogue.search_vector @@ %s::tsquery"]
+                + ["' ' || annotator_dialogue.search_text || ' ' LIKE %s"] * len(ordered),
+                params=[to_tsquery(terms), *(f"% {phrase} %" for phrase in ordered)],
+            )
+        return self.extra(  # type: ignore[return-value]
+            where=[
+                "annotator_dialogue.id IN "
+                "(SELECT rowid FROM annotator_dialogue_search WHERE annotator_dialogue_search MATCH %s)"
+            ],
+            params=[to_fts5(terms)],
+        )
+
+
+class Dialogue(models.Model):
+    """One item of work. Its row is all that lists, filters and counters read; content is in revisions.
+
+    Imports write it by the thousand: what lists read is indexed once it is published, and no index or constraint is
+    there that nothing needs.
+    """
+
+    public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="dialogues", db_index=False)
+    external_id = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20, default="multi_turn")
+    language = models.CharField(max_length=8, blank=True)
+    #: Dialogues that are language variants of one another share this; blank when alone.
+    variant_group = models.CharField(max_length=200, blank=True)
+    #: The format the candidate came in, so that an export can offer it first.
+    native_format = models.CharField(max_length=12, blank=True)
+    head = models.ForeignKey("annotator.Revision", on_delete=models.PROTECT, null=True, related_name="+")
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
+    status = models.CharField(max_length=12, choices=DialogueStatus, default=DialogueStatus.CANDIDATE)
+    #: Key of the stage it stands in; blank outside a cycle.
+    stage = models.CharField(max_length=40, blank=True)
+
+    # Denormalised from the head revision.
+    content_hash = models.CharField(max_length=64)
+    title = models.CharField(max_length=160)
+    policies = models.TextField(blank=True)  # ",single_tool,chat," in task order
+    topologies = models.TextField(blank=True)
+    information = models.TextField(blank=True)
+    task_count = models.PositiveSmallIntegerField(default=0)
+    call_count = models.PositiveIntegerField(default=0)
+    switches = models.PositiveSmallIntegerField(default=0)
+    error_count = models.PositiveIntegerField(default=0)
+    warning_count = models.PositiveIntegerField(default=0)
+    search_text = models.TextField(blank=True)
+
+    #: The job that brought it in; unpublished until that job's last step.
+    batch = models.ForeignKey(
+        "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    published = models.BooleanField(default=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = DialogueQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["public_id"], name="dialogue_public_id_once"),
+            models.UniqueConstraint(fields=["project", "external_id"], name="dialogue_external_id_once"),
+            models.CheckConstraint(condition=Q(status__in=DialogueStatus.values), name="dialogue_status_known"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "id"], condition=Q(published=True), name="dialogue_by_project"),
+            models.Index(fields=["project", "status", "id"], condition=Q(published=True), name="dialogue_by_status"),
+            models.Index(fields=["project", "stage", "id"], condition=Q(published=True), name="dialogue_by_stage"),
+            models.Index(fields=["project", "owner", "id"], condition=Q(published=True), name="dialogue_by_owner"),
+            models.Index(
+                fields=["project", "language", "id"], condition=Q(published=True), name="dialogue_by_language"
+            ),
+            models.Index(
+                fields=["project", "variant_group"], condition=~Q(variant_group=""), name="dialogue_by_variant"
+            ),
+            models.Index(fields=["batch"], condition=Q(published=False), name="dialogue_unpublished"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+    @property
+    def policy_list(self) -> list[str]:
+        """The tasks' policies in order; blank where not annotated."""
+        return self.policies[1:-1].split(",") if self.policies else []
+
+    @property
+    def error_words(self) -> str:
+        return f"{self.error_count} error{'s' if self.error_count != 1 else ''}"
+
+    @property
+    def warning_words(self) -> str:
+        return f"{self.warning_count} warning{'s' if self.warning_count != 1 else ''}"
+
+
+class RevisionQuerySet(models.QuerySet["Revision"]):
+    def visible_to(self, user: User) -> Self:
+        """Everything but a colleague's fix in a blind stage that has not settled."""
+        return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
+
+
+class Revision(models.Model):
+    """An immutable version of a dialogue's content: canonical JSON text and its SHA-256."""
+
+    public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="revisions", db_index=False)
+    parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="children", db_index=False)
+    #: ``main``, or a reviewer's own branch in a blind stage.
+    branch = models.CharField(max_length=40, default="main")
+    #: Null while sealed: a gap in the numbers would tell a blind reviewer that a colleague made a change.
+    number = models.PositiveIntegerField(null=True)
+    author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    message = models.CharField(max_length=500, blank=True)
+    toolset_revision = models.ForeignKey(ToolsetRevision, on_delete=models.PROTECT, related_name="+")
+    guideline = models.ForeignKey(
+        "annotator.Guideline", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    content_hash = models.CharField(max_length=64)
+    #: True while it belongs to an unsettled blind stage: only its author sees it.
+    sealed = models.BooleanField(default=False)
+    batch = models.ForeignKey(
+        "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: Last, and left out by what lists revisions: it may be large.
+    content = models.TextField()
+
+    objects = RevisionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["public_id"], name="revision_public_id_once"),
+            models.UniqueConstraint(fields=["dialogue", "number"], name="revision_number_once"),
+            models.CheckConstraint(
+                condition=Q(sealed=True, number__isnull=True) | Q(sealed=False, number__isnull=False),
+                name="revision_numbered_when_open",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["parent"], condition=Q(parent__isnull=False), name="revision_by_parent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.dialogue_id} r{self.number}"
+
+    def document(self) -> dict[str, Any]:
+        """The content as a document."""
+        return load_text(self.content)
+
+
+class Draft(models.Model):
+    """Work that has not been submitted: one per person, dialogue and branch. Never lost silently."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="drafts")
+    author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="drafts")
+    branch = models.CharField(max_length=40, default="main")
+    #: The revision it was begun from; a later head means a merge before submission.
+    base = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")
+    toolset_revision = models.ForeignKey(ToolsetRevision, on_delete=models.PROTECT, related_name="+")
+    #: Raised by every edit; a page says which version it saw.
+    version = models.PositiveIntegerField(default=0)
+    content = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
+    #: Set when it became a revision or was given up; kept, so that nothing is lost.
+    closed_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=12, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dialogue", "author", "branch"], condition=Q(closed_at=None), name="draft_one_open"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"draft {self.public_id}"
+
+    def content_hash(self) -> str:
+        """SHA-256 of the content, comparable with a revision's."""
+        return content_hash(self.content)
+
+    def document(self) -> dict[str, Any]:
+        return load_text(self.content)
+
+
+class StepState(models.TextChoices):
+    """What has become of an edit."""
+
+    DONE = "done", "Done"
+    UNDONE = "undone", "Taken back"
+    GONE = "gone", "Taken back, and something else edited since"
+    #: Not an edit itself, but the undoing or redoing of one.
+    MOVE = "move", "Undo or redo"
+
+
+class DraftStep(models.Model):
+    """How a draft came from one version to the next: an edit (which can be undone, and done again), an undo or a redo.
+
+    There is a step for every version, so that what a window saw can be told from what the draft holds now.
+    """
+
+    draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="steps")
+    #: The draft's version after the step.
+    version = models.PositiveIntegerField()
+    #: The page's random id of the edit: the same one may arrive twice, when an answer was lost on the way.
+    edit_id = models.CharField(max_length=40, blank=True)
+    operation = models.JSONField()
+    #: Content before and after, as canonical text.
+    before = models.TextField()
+    after = models.TextField()
+    state = models.CharField(max_length=8, choices=StepState, default=StepState.DONE)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["draft", "version"], name="draft_step_version_once"),
+            models.CheckConstraint(condition=Q(state__in=StepState.values), name="draft_step_state_known"),
+        ]
+        ordering = ["version"]
+
+    def __str__(self) -> str:
+        return f"{self.operation.get('op')} v{self.version}"
+
+
+class Finding(models.Model):
+    """What a check said of a revision, at the place it means."""
+
+    #: Copied from the revision.
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="findings", db_constraint=False)
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="findings")
+    check_id = models.CharField(max_length=60)
+    severity = models.CharField(max_length=8)
+    anchor = models.CharField(max_length=600, blank=True)
+    value_hash = models.CharField(max_length=16, blank=True)
+    message = models.CharField(max_length=1000)
+
+    class Meta:
+        indexes = [models.Index(fields=["check_id", "dialogue"], name="finding_by_check")]
+
+    def __str__(self) -> str:
+        return f"{self.check_id} at {self.anchor}"
+
+
+class WaiverQuerySet(models.QuerySet["Waiver"]):
+    def visible_to(self, user: User) -> Self:
+        """Everything but what a colleague waives in a blind stage that has not settled."""
+        return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
+
+
+class Waiver(models.Model):
+    """A person's reason why a warning does not matter here. Void once the value it was about changes."""
+
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="waivers")
+    check_id = models.CharField(max_length=60)
+    anchor = models.CharField(max_length=600, blank=True)
+    value_hash = models.CharField(max_length=16, blank=True)
+    reason = models.CharField(max_length=500)
+    author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: True while its author reviews blind.
+    sealed = models.BooleanField(default=False)
+
+    objects = WaiverQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="waiver_has_reason")]
+
+    def __str__(self) -> str:
+        return f"{self.check_id}: {self.reason}"

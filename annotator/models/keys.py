@@ -1,0 +1,28 @@
+"""Public ids: what URLs and the API show instead of database keys."""
+
+import secrets
+
+_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+_FAIR = 256 // len(_ALPHABET) * len(_ALPHABET)
+_LETTER_OF_BYTE = bytes(ord(_ALPHABET[byte % len(_ALPHABET)]) for byte in range(256))
+_UNFAIR_BYTES = bytes(range(_FAIR, 256))
+
+
+def new_public_id() -> str:
+    """Twelve random characters (59 bits), none of them easily mistaken for another."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(12))
+
+
+def new_public_ids(count: int) -> list[str]:
+    """As many public ids at once: for whole files of rows, where one call a character would be felt."""
+    out: list[str] = []
+    while len(out) < count:
+        # Bytes that would favour some characters are thrown away, so that every character stays equally likely.
+        letters = secrets.token_bytes((count - len(out)) * 13 + 16).translate(_LETTER_OF_BYTE, _UNFAIR_BYTES).decode()
+        out += (letters[at : at + 12] for at in range(0, len(letters) - 11, 12))
+    return out[:count]
+
+
+def new_pseudonym() -> str:
+    """What a release calls a person: says nothing about who it is."""
+    return "p-" + "".join(secrets.choice(_ALPHABET) for _ in range(8))

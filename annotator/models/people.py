@@ -1,0 +1,175 @@
+"""People, projects and what a person may do in a project."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models.keys import new_pseudonym, new_public_id
+
+
+class User(AbstractUser):
+    """A person. Never deleted: deactivated, and known by pseudonym in releases."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    pseudonym = models.CharField(max_length=12, unique=True, default=new_pseudonym, editable=False)
+    display_name = models.CharField(max_length=80, blank=True)
+    #: In the demo: what the sign-in button says about this person. Blank for everybody else.
+    demo_note = models.CharField(max_length=160, blank=True)
+
+    def __str__(self) -> str:
+        return self.display_name or self.username
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def visible_to(self, user: User | AnonymousUser) -> Self:
+        """Projects of which ``user`` is a member. Nobody else may know that they exist."""
+        return self._with_live_role(user)
+
+    def administered_by(self, user: User | AnonymousUser) -> Self:
+        """Projects that ``user`` administers."""
+        return self._with_live_role(user, role=Role.ADMINISTRATOR)
+
+    def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
+        if isinstance(user, AnonymousUser) or not user.is_active:
+            return self.none()
+        return self.filter(pk__in=Membership.objects.filter(user=user, ended_at=None, **which).values("project"))
+
+
+class Project(models.Model):
+    """One benchmark in the making."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, max_length=2000)
+    #: IANA name; windows of statistics are cut in this zone.
+    time_zone = models.CharField(max_length=60, default="UTC")
+    #: Severities that differ from the registry's: {check id: "error" | "warning" | "info" | "off"}.
+    check_settings = models.JSONField(default=dict, blank=True)
+    #: Which reading of "long range" the labels follow: c3 or wild.
+    long_range_rule = models.CharField(
+        max_length=8, default="c3", choices=[("c3", "C3-Bench"), ("wild", "WildToolBench")]
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    ANNOTATOR = "annotator", "Annotator"
+    SENIOR_REVIEWER = "senior_reviewer", "Senior reviewer"
+    ADMINISTRATOR = "administrator", "Administrator"
+
+
+class Membership(models.Model):
+    """One role of one person in one project. Ended, never deleted."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=20, choices=Role)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "user", "role"], condition=Q(ended_at=None), name="membership_once_per_role"
+            ),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_known"),
+        ]
+        indexes = [models.Index(fields=["user", "project"], condition=Q(ended_at=None), name="membership_live_by_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project} as {self.role}"
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self, now: datetime) -> Self:
+        """Invitations whose link works."""
+        return self.filter(accepted_at=None, revoked_at=None, expires_at__gt=now)
+
+
+class Invitation(models.Model):
+    """A link that makes whoever opens it a member. Only the hash of its secret is kept."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="invitations")
+    roles = models.JSONField()
+    note = models.CharField(max_length=120, blank=True)
+    secret_hash = models.CharField(max_length=64, unique=True)
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    accepted_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"invitation {self.public_id}"
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether the link still works."""
+        return self.accepted_at is None and self.revoked_at is None and now < self.expires_at
+
+
+class Guideline(models.Model):
+    """One version of a project's annotation guideline, in Markdown."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="guidelines")
+    number = models.PositiveIntegerField()
+    text = models.TextField(max_length=200_000)
+    note = models.CharField(max_length=200, blank=True)
+    author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="guideline_number_once")]
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"guideline {self.number} of {self.project}"
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def live(self, now: datetime) -> Self:
+        """Tokens that still open the door."""
+        return self.filter(revoked_at=None, user__is_active=True).filter(Q(expires_at=None) | Q(expires_at__gt=now))
+
+
+class ApiToken(models.Model):
+    """A named key to the API. It can do what its owner can; only its hash is kept."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="api_tokens")
+    name = models.CharField(max_length=80)
+    secret_hash = models.CharField(max_length=64, unique=True)
+    #: First characters of the secret, so that its owner can tell tokens apart.
+    hint = models.CharField(max_length=12)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def state(self, now: datetime) -> str:
+        """``revoked``, ``expired`` or ``live``."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "live"

@@ -1,0 +1,110 @@
+"""Long work and what happened: jobs and events."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models.keys import new_public_id
+from annotator.models.people import Project, User
+
+
+class JobState(models.TextChoices):
+    QUEUED = "queued", "Waiting for a worker"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+#: A job in one of these states never changes again.
+JOB_ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def visible_to(self, user: User) -> Self:
+        """Jobs of projects that ``user`` administers, and the user's own in projects they are still a member of."""
+        own = Q(requester=user, project__in=Project.objects.visible_to(user))
+        return self.filter(Q(project__in=Project.objects.administered_by(user)) | own)
+
+
+class Job(models.Model):
+    """Long work, as a row: Celery only runs it. See ``annotator.services.jobs`` for its rules."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    kind = models.CharField(max_length=40)
+    parameters = models.JSONField(default=dict)
+    state = models.CharField(max_length=12, choices=JobState, default=JobState.QUEUED)
+    #: Raised each time a worker takes the job up; every commit of a chunk is fenced by it.
+    attempt = models.PositiveIntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True)
+    cancel_requested = models.BooleanField(default=False)
+    #: Where the next attempt goes on: whatever the kind needs to find its place again.
+    checkpoint = models.JSONField(default=dict)
+    progress_done = models.BigIntegerField(default=0)
+    progress_total = models.BigIntegerField(null=True)
+    progress_note = models.CharField(max_length=200, blank=True)
+    result = models.JSONField(default=dict)
+    #: Why it failed, as a sentence for the person who asked for it.
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(state__in=JobState.values), name="job_state_known")]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="job_by_project"),
+            models.Index(fields=["heartbeat_at"], condition=Q(state__in=["queued", "running"]), name="job_not_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.public_id}"
+
+    @property
+    def ended(self) -> bool:
+        return self.state in JOB_ENDED
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    def visible_to(self, user: User) -> Self:
+        """What happened in the user's projects, but for what belongs to somebody else's unsettled blind review."""
+        return self.filter(Q(sealed=False) | Q(actor=user), project__in=Project.objects.visible_to(user))
+
+
+class Event(models.Model):
+    """Who did what, when, before and after. Append-only; hash-chained per dialogue."""
+
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="events", db_index=False, db_constraint=False
+    )
+    dialogue = models.ForeignKey(
+        "annotator.Dialogue", on_delete=models.PROTECT, null=True, related_name="events", db_index=False
+    )
+    #: Place in the dialogue's chain, from 1; null for events of the project as a whole.
+    number = models.PositiveIntegerField(null=True)
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    kind = models.CharField(max_length=60)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    created_at = models.DateTimeField()
+    #: True while it would tell a blind reviewer about a colleague's work. Not part of the hash.
+    sealed = models.BooleanField(default=False)
+    previous_hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(max_length=64)
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["dialogue", "number"], name="event_number_once_per_dialogue"),
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="event_by_project")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.created_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,126 @@
+"""The tags of ``{% load parts %}`` that make fields and forms."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+from django.forms import BoundField, CheckboxInput
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.inclusion_tag("parts/field.html")
+def field(bound: BoundField, note: str = "", code: str = "") -> dict[str, Any]:
+    """A form's field: label, input, hint and errors. ``code`` (json, python) edits it in the code editor."""
+    attributes = bound.field.widget.attrs
+    if attributes.get("placeholder") == bound.label:
+        del attributes["placeholder"]  # it would only say the label twice
+    if not note and not bound.field.required and "optional" not in str(bound.label):
+        note = "optional"
+    return {
+        "field": bound,
+        "note": note,
+        "code": code,
+        "checkbox": isinstance(bound.field.widget, CheckboxInput),
+        "errors": list(bound.errors),
+    }
+
+
+@register.inclusion_tag("parts/form_fields.html")
+def form_fields(form: Any) -> dict[str, Any]:
+    """Every field of a form, in order, below a summary of its errors."""
+    return {"form": form}
+
+
+@register.inclusion_tag("parts/error_summary.html")
+def error_summary(form: Any) -> dict[str, Any]:
+    """What is wrong with a form, with a link to each field; nothing where nothing is."""
+    # A group of radio buttons has no input of its own; its first one takes the focus.
+    rows = [
+        (bound.id_for_label or f"{bound.auto_id}_0", bound.label, error)
+        for bound in form.visible_fields()
+        for error in bound.errors
+    ]
+    rows += [("", "", error) for bound in form.hidden_fields() for error in bound.errors]
+    return {"general": list(form.non_field_errors()), "rows": rows, "total": len(rows) + len(form.non_field_errors())}
+
+
+@register.inclusion_tag("parts/input.html")
+def input(
+    name: str,
+    label: str,
+    value: Any = "",
+    type: str = "text",
+    *,
+    id: str = "",
+    hint: str = "",
+    error: str = "",
+    note: str = "",
+    options: Iterable[tuple[Any, Any]] = (),
+    required: bool = False,
+    checked: bool = False,
+    key: str = "",
+    rows: int = 3,
+    minimum: Any = "",
+    maximum: Any = "",
+    language: str = "",
+    placeholder: str = "",
+) -> dict[str, Any]:
+    """A field that belongs to no Django form.
+
+    ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
+    of a select. ``key``: a shortcut that goes to it. ``id`` is made from the name where it is left away.
+    """
+    element = id or f"f-{plain_name(name)}"
+    described = [part for part, there in ((f"{element}-hint", hint), (f"{element}-error", error)) if there]
+    return {
+        "name": name,
+        "label": label,
+        "value": "" if value is None else value,
+        "type": type,
+        "id": element,
+        "hint": hint,
+        "error": error,
+        "note": note,
+        "options": [(str(one), text, str(one) == str(value)) for one, text in options],
+        "required": required,
+        "checked": checked,
+        "key": key,
+        "rows": rows,
+        "minimum": minimum,
+        "maximum": maximum,
+        "language": language,
+        "placeholder": placeholder,
+        "described": " ".join(described),
+    }
+
+
+@register.simple_tag
+def autosave(
+    url: str, target: str, anchor: str | None = None, swap: str = "outerMorph", *, when: str = ""
+) -> SafeString:
+    """The attributes of a form that saves itself (see autosave.js): ``<form {% autosave url "#step-s3" anchor %}>``.
+
+    ``when="sent"``: only its button sends it, however long somebody pauses in it (a comment, a choice of what to add).
+    """
+    attributes = {
+        "method": "post",
+        "action": url,
+        "novalidate": "",
+        "autocomplete": "off",
+        "data-autosave": when,
+        "hx-post": url,
+        "hx-trigger": "submit",
+        "hx-target": target,
+        "hx-swap": swap,
+    }
+    if anchor is not None:
+        attributes["data-anchor"] = anchor
+    return format_html_join(" ", '{}="{}"', attributes.items())
+
+
+def plain_name(name: str) -> str:
+    """A name as part of a DOM id: letters, digits and hyphens."""
+    return "".join(sign if sign.isalnum() else "-" for sign in name).strip("-").lower()

@@ -1,0 +1,227 @@
+"""A document as pages show it: tasks and steps with their findings beside them. Pure."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.checks.label import derive_policy
+from annotator.comparison import lookup
+from annotator.graph import derive_topology
+
+POLICY_LABELS = {
+    "single_tool": "Single tool",
+    "multi_tool": "Multi tool",
+    "clarify": "Clarify",
+    "chat": "Chat",
+}
+INFORMATION_LABELS = {
+    "explicit": "Explicit",
+    "partial_information": "Partial information",
+    "coreferential_reference": "Coreferential reference",
+    "long_range_dependency": "Long-range dependency",
+}
+TOPOLOGY_LABELS = {
+    "single": "single",
+    "sequential": "sequential",
+    "parallel": "parallel",
+    "mixed": "sequential and parallel",
+}
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """One finding at its place. ``waiver`` is the reason somebody gave; a waived warning blocks nothing."""
+
+    check: str
+    severity: str
+    anchor: str
+    message: str
+    value_hash: str
+    waiver: str = ""
+    #: The value at the anchor with which the finding is gone, where there is no doubt which that is.
+    fix: str = ""
+
+    @property
+    def fix_label(self) -> str:
+        return POLICY_LABELS.get(self.fix, self.fix)
+
+    @property
+    def blocks(self) -> bool:
+        return self.severity == "error" or (self.severity == "warning" and not self.waiver)
+
+
+@dataclass
+class StepView:
+    """A step as a card."""
+
+    anchor: str
+    id: str
+    type: str
+    number: int
+    data: dict[str, Any]
+    depends_on: list[dict[str, str]] | None
+    findings: list[FindingView] = field(default_factory=list)
+    #: Whether it is the part being edited.
+    is_current: bool = False
+
+    @property
+    def arguments_text(self) -> str:
+        return pretty(self.data.get("arguments"))
+
+    @property
+    def observation_text(self) -> str:
+        value = self.data.get("observation")
+        return "" if value is None else pretty(value)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the observation reports an error of the tool."""
+        return any(f.check == "trajectory.tool_error" for f in self.findings)
+
+    @property
+    def worst(self) -> str:
+        return worst(self.findings)
+
+
+@dataclass
+class TaskView:
+    """A task as a part of the chat."""
+
+    anchor: str
+    id: str
+    number: int
+    data: dict[str, Any]
+    topology: str
+    steps: list[StepView] = field(default_factory=list)
+    #: Findings of the task itself, not of its steps.
+    findings: list[FindingView] = field(default_factory=list)
+    #: Whether it is the part being edited.
+    is_current: bool = False
+
+    @property
+    def policy_label(self) -> str:
+        return POLICY_LABELS.get(self.data.get("policy") or "", "")
+
+    @property
+    def information_label(self) -> str:
+        return INFORMATION_LABELS.get(self.data.get("information") or "", "")
+
+    @property
+    def has_calls(self) -> bool:
+        return any(step.type == "call" for step in self.steps)
+
+    @property
+    def topology_label(self) -> str:
+        return TOPOLOGY_LABELS.get(self.topology, "")
+
+    @property
+    def worst(self) -> str:
+        return worst([*self.findings, *(f for step in self.steps for f in step.findings)])
+
+
+@dataclass
+class DialogueView:
+    """A whole document, ready for a template."""
+
+    data: dict[str, Any]
+    tasks: list[TaskView]
+    findings: list[FindingView]
+    #: Findings of the dialogue as a whole.
+    general: list[FindingView]
+
+    @property
+    def errors(self) -> list[FindingView]:
+        return [f for f in self.findings if f.severity == "error"]
+
+    @property
+    def warnings(self) -> list[FindingView]:
+        return [f for f in self.findings if f.severity == "warning"]
+
+    @property
+    def infos(self) -> list[FindingView]:
+        return [f for f in self.findings if f.severity == "info"]
+
+    @property
+    def open_warnings(self) -> list[FindingView]:
+        return [f for f in self.warnings if not f.waiver]
+
+
+def present(
+    document: dict[str, Any], findings: Iterable[Any], waivers: Mapping[tuple[str, str, str], str] | None = None
+) -> DialogueView:
+    """Lay a document out.
+
+    ``findings``: stored or fresh; ``waivers``: {(check, anchor, value hash): reason}.
+    """
+    waivers = waivers or {}
+    views = [_finding(f, waivers, document) for f in findings]
+    tasks: list[TaskView] = []
+    placed: set[int] = set()
+    for n, task in enumerate(document["tasks"], 1):
+        anchor = f"/tasks/{task['id']}"
+        steps = []
+        for k, step in enumerate(task["steps"], 1):
+            step_anchor = f"{anchor}/steps/{step['id']}"
+            own = [f for f in views if f.anchor == step_anchor or f.anchor.startswith(step_anchor + "/")]
+            placed.update(id(f) for f in own)
+            steps.append(
+                StepView(
+                    anchor=step_anchor,
+                    id=step["id"],
+                    type=step["type"],
+                    number=k,
+                    data=step,
+                    depends_on=step["depends_on"],
+                    findings=own,
+                )
+            )
+        own = [f for f in views if id(f) not in placed and (f.anchor == anchor or f.anchor.startswith(anchor + "/"))]
+        placed.update(id(f) for f in own)
+        topology = derive_topology(task["steps"])
+        tasks.append(
+            TaskView(
+                anchor=anchor,
+                id=task["id"],
+                number=n,
+                data=task,
+                topology=str(topology or ""),
+                steps=steps,
+                findings=own,
+            )
+        )
+    general = [f for f in views if id(f) not in placed]
+    return DialogueView(data=document, tasks=tasks, findings=views, general=general)
+
+
+def pretty(value: Any) -> str:
+    """JSON as people read it; a text as itself."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def worst(findings: Iterable[FindingView]) -> str:
+    """The gravest severity that still asks for something; blank when nothing does."""
+    severities = {f.severity for f in findings if f.severity == "error" or (f.severity == "warning" and not f.waiver)}
+    return "error" if "error" in severities else "warning" if "warning" in severities else ""
+
+
+def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document: dict[str, Any]) -> FindingView:
+    check = getattr(finding, "check_id", None) or finding.check
+    key = (check, finding.anchor, finding.value_hash)
+    return FindingView(
+        check=check,
+        severity=finding.severity,
+        anchor=finding.anchor,
+        message=finding.message,
+        value_hash=finding.value_hash,
+        waiver=waivers.get(key, ""),
+        fix=_derived_policy(document, finding.anchor) if check == "label.policy_steps" else "",
+    )
+
+
+def _derived_policy(document: dict[str, Any], anchor: str) -> str:
+    """The policy that the steps of the task around an anchor have."""
+    types = [step["type"] for step in lookup(document, anchor.rpartition("/")[0], {}).get("steps", ())]
+    return derive_policy(types.count("call"), types.count("clarification"))

@@ -1,0 +1,357 @@
+"""What a value is looked for in: a text, or an observation, which is JSON.
+
+Both are read at most once per kind of form (words, figures, squashed), when the first value asks for it; a search is
+one pass over the text at most, whatever stands in it.
+"""
+
+import re
+from bisect import bisect_right
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import orjson
+
+from annotator.provenance.figures import (
+    Date,
+    Span,
+    Time,
+    dates_in,
+    has_scaled,
+    may_be_spelt,
+    numbers_in,
+    plainly,
+    times_in,
+)
+from annotator.provenance.forms import APART, Forms, fold, forms_of, is_joined, squash
+from annotator.schema.canonical import escape
+
+#: Characters of one text that are looked at; what lies behind is not seen.
+MAX_CHARACTERS = 200_000
+#: Values of one observation that are looked at.
+MAX_LEAVES = 20_000
+#: Places given for one value in one text.
+MOST_SPANS = 8
+
+_ESCAPE = re.compile(r'\\[nrt"\\]')
+_WORD = re.compile(r"\w+")
+
+
+class Quality(StrEnum):
+    """How a value stands where it was found.
+
+    exact: character for character, as a whole word or JSON value. normalised: the same in another form (case, spacing,
+    number, date). inside: only as part of a longer word, as the same word inflected, or by its words one by one.
+    """
+
+    EXACT = "exact"
+    NORMALISED = "normalised"
+    INSIDE = "inside"
+
+
+class Hit(NamedTuple):
+    """``start`` and ``end`` count characters of the text; ``path`` is the JSON pointer below an observation's root,
+    and the span then counts within the text that stands there (None where a whole value is meant). ``whole`` says that
+    the value is all that stands there.
+    """
+
+    start: int
+    end: int
+    quality: Quality
+    path: str | None = None
+    whole: bool = False
+
+
+class Text:
+    """Running text."""
+
+    __slots__ = (
+        "_dates",
+        "_days",
+        "_kept",
+        "_numbers",
+        "_scaled",
+        "_squashed",
+        "_times",
+        "_words",
+        "_written",
+        "folded",
+        "raw",
+    )
+
+    def __init__(self, raw: str, *, written: bool = True) -> None:
+        """``written``: read numbers written as words, too; tools do not write them."""
+        self._written = written
+        self.raw = raw[:MAX_CHARACTERS]
+        self.folded = fold(self.raw)
+        self._numbers: dict[int | float, list[Span]] | None = None
+        self._dates: list[tuple[Date, Span]] | None = None
+        self._days: dict[tuple[int | None, ...], list[tuple[int | None, Span]]] | None = None
+        self._times: list[tuple[Time, Span]] | None = None
+        self._scaled: bool | None = None
+        self._squashed: str | None = None
+        # Where each character of the squashed text stands in the text.
+        self._kept: list[int] | None = None
+        self._words: dict[str, dict[str, Span]] | None = None
+
+    def has(self, forms: Forms) -> bool:
+        """Tell whether the value stands here in any form."""
+        return bool(self._spans(forms, 1))
+
+    def hits(self, forms: Forms) -> list[Hit]:
+        """Where the value stands, at most MOST_SPANS places, best quality first; only the best form is given."""
+        return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MOST_SPANS)]
+
+    def _spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
+        folded = forms.folded
+        if folded and folded in self.folded:
+            spans = _standing(folded, self.folded, most)
+            if spans:
+                raw, value = self.raw, str(forms.value).strip()
+                exact = Quality.EXACT, Quality.NORMALISED
+                return [(start, end, exact[raw[start:end] != value]) for start, end in spans]
+        if forms.number is not None:
+            spans = self._number(forms.number)
+            if spans:
+                written = str(forms.value)
+                raw = self.raw
+                return [
+                    (start, end, Quality.EXACT if raw[start:end] == written else Quality.NORMALISED)
+                    for start, end in spans[:most]
+                ]
+        if forms.dates or forms.times:
+            spans = self._moment(forms)
+            if spans:
+                return [(start, end, Quality.NORMALISED) for start, end in spans[:most]]
+        if forms.squashed and forms.core in self.folded:
+            spans = self._run_together(forms.squashed, most)
+            if spans:
+                return [(start, end, Quality.NORMALISED) for start, end in spans]
+        if forms.stem:
+            span = self._inflected(forms)
+            if span:
+                return [(*span, Quality.INSIDE)]
+        return []
+
+    def _number(self, number: int | float) -> list[Span]:
+        spans = plainly(number, self.folded)
+        if spans or not self._has_other_figures(number):
+            return spans
+        if self._numbers is None:
+            taken = [span for _, span in self.dates] + [span for _, span in self.times]
+            self._numbers = numbers_in(self.folded, taken, words=self._written)
+        return self._numbers.get(number) or (self._numbers.get(-number, []) if number < 0 else [])
+
+    def _has_other_figures(self, number: int | float) -> bool:
+        if self._scaled is None:
+            self._scaled = has_scaled(self.folded)
+        return self._scaled or (self._written and may_be_spelt(number, self.folded))
+
+    @property
+    def dates(self) -> list[tuple[Date, Span]]:
+        """The dates in the text."""
+        if self._dates is None:
+            self._dates = dates_in(self.folded)
+        return self._dates
+
+    @property
+    def times(self) -> list[tuple[Time, Span]]:
+        """The times of day in the text."""
+        if self._times is None:
+            self._times = times_in(self.folded)
+        return self._times
+
+    def _moment(self, forms: Forms) -> list[Span]:
+        """Where a date stands, and with a time of day: where both do, or the date alone for midnight."""
+        folded = self.folded
+        if forms.dates and "月" not in folded:
+            for _, _, day in forms.dates:
+                if day is None or str(day) in folded:
+                    break
+            else:
+                return []
+        if self._days is None:
+            self._days = {}
+            for date, span in self.dates:
+                self._days.setdefault(date[1:], []).append((date[0], span))
+        days = [
+            span
+            for year, *day in forms.dates
+            for other, span in self._days.get(tuple(day), ())
+            if year is None or other is None or year == other
+        ]
+        if not forms.times:
+            return days
+        hours = [span for time, span in self.times if time in forms.times]
+        if not forms.dates:
+            return hours
+        midnight = forms.times[0] in ((0, 0), (23, 59))
+        return days + hours if days and hours else days if midnight else []
+
+    def _run_together(self, squashed: str, most: int) -> list[Span]:
+        if self._squashed is None:
+            self._squashed = squash(self.folded)
+        found: list[Span] = []
+        at = self._squashed.find(squashed)
+        if at < 0:
+            return found
+        if self._kept is None:
+            self._kept = [i for i, character in enumerate(self.folded) if character not in APART]
+        while at >= 0 and len(found) < most:
+            start, end = self._kept[at], self._kept[at + len(squashed) - 1] + 1
+            if _apart(self.folded, start, end):
+                found.append((start, end))
+            at = self._squashed.find(squashed, at + len(squashed))
+        return found
+
+    def _inflected(self, forms: Forms) -> Span | None:
+        """A word of the same stem: the shorter of the two but for two letters, and at least four."""
+        start = forms.stem[:4]
+        if start not in self.folded:
+            return None
+        if self._words is None:
+            self._words = {}
+            for match in _WORD.finditer(self.folded):
+                self._words.setdefault(match[0][:4], {}).setdefault(match[0], match.span())
+        word = forms.folded
+        for other, span in self._words.get(start, {}).items():
+            if (
+                other.isalpha()
+                and abs(len(other) - len(word)) < 4
+                and _shared(word, other) >= max(4, min(len(word), len(other)) - 2)
+            ):
+                return span
+        return None
+
+
+class Observation:
+    """What a tool gave back. Numbers are found as values; texts and keys are searched as one text, leaf by leaf."""
+
+    __slots__ = ("_blob", "_leaves", "_numbers", "_starts", "_text", "root")
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._blob: Text | None = None
+        self._text: Text | None = None
+        self._starts: list[int] = []
+        self._leaves: list[tuple[tuple[Any, ...], bool]] = []
+        self._numbers: dict[int | float, list[tuple[tuple[Any, ...], int | float | str]]] = {}
+
+    def has(self, forms: Forms) -> bool:
+        """Tell whether the value stands here in any form. Looks at the JSON as text, without taking it apart."""
+        if self._blob is None:
+            # Indented, so that numbers of a list stand apart; without quotation marks, so that neighbours do.
+            blob = orjson.dumps(self.root, option=orjson.OPT_INDENT_2).decode()
+            if "\\" in blob:
+                blob = _ESCAPE.sub("  ", blob)
+            self._blob = Text(blob.replace('"', "\n"), written=False)
+        if self._blob.has(forms):
+            return True
+        # JSON and Python write the exponents of such numbers each in their own way.
+        return type(forms.number) is float and "e" in str(forms.number) and bool(self.hits(forms))
+
+    def hits(self, forms: Forms) -> list[Hit]:
+        """Where the value stands, at most MOST_SPANS places: whole values before parts of longer ones."""
+        text = self.text
+        found = []
+        if forms.number is not None:
+            for path, number in self._numbers.get(forms.number, ())[:MOST_SPANS]:
+                same = forms.value == number and isinstance(forms.value, str) == isinstance(number, str)
+                shown = len(str(number))
+                quality = Quality.EXACT if same else Quality.NORMALISED
+                found.append(Hit(0, shown, quality, pointer(path), True))
+        found += self._hits(text, forms, MOST_SPANS)
+        found.sort(key=lambda hit: (not hit.whole, _RANK[hit.quality]))
+        places: dict[tuple[str | None, int], Hit] = {}
+        for hit in found:
+            places.setdefault((hit.path, hit.start), hit)
+        return list(places.values())[:MOST_SPANS]
+
+    def _hits(self, text: Text, forms: Forms, most: int) -> list[Hit]:
+        found = []
+        for start, end, quality in text._spans(forms, most):
+            at = bisect_right(self._starts, start) - 1
+            begins = self._starts[at]
+            after = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(text.folded)
+            if end > after:
+                continue
+            path, is_key = self._leaves[at]
+            whole = not is_key and start == begins and end == after
+            found.append(Hit(start - begins, end - begins, Quality.INSIDE if is_key else quality, pointer(path), whole))
+        return found
+
+    @property
+    def text(self) -> Text:
+        """All texts and keys of the observation, one a line."""
+        if self._text is None:
+            self._text = self._walk()
+        return self._text
+
+    def _walk(self) -> Text:
+        parts: list[str] = []
+        at, left = 0, MAX_LEAVES
+        stack: list[tuple[tuple[Any, ...], Any]] = [((), self.root)]
+        starts, leaves, numbers = self._starts, self._leaves, self._numbers
+        while stack and left and at < MAX_CHARACTERS:
+            path, node = stack.pop()
+            left -= 1
+            kind = type(node)
+            if kind is str:
+                starts.append(at)
+                leaves.append((path, False))
+                parts.append(node)
+                at += len(node) + 1
+                if len(node) < 32 and node[:1].isdecimal():
+                    number = forms_of(node).number
+                    if number is not None:
+                        numbers.setdefault(number, []).append((path, node))
+            elif kind is dict:
+                for key in node:
+                    starts.append(at)
+                    leaves.append(((*path, key), True))
+                    parts.append(key)
+                    at += len(key) + 1
+                stack += [((*path, key), node[key]) for key in reversed(node)]
+            elif kind is list:
+                stack += [((*path, i), node[i]) for i in range(min(len(node), left) - 1, -1, -1)]
+            elif kind is int or kind is float:
+                numbers.setdefault(node, []).append((path, node))
+        return Text("\n".join(parts), written=False)
+
+
+Body = Text | Observation
+_RANK = {Quality.EXACT: 0, Quality.NORMALISED: 1, Quality.INSIDE: 2}
+
+
+def pointer(path: tuple[Any, ...]) -> str:
+    """A path of keys and indexes as a JSON pointer."""
+    return "".join(f"/{escape(str(step))}" for step in path)
+
+
+def _standing(needle: str, text: str, most: int) -> list[Span]:
+    """Where ``needle`` stands as words of its own; one that begins or ends without letters stands anywhere."""
+    found: list[Span] = []
+    at = text.find(needle)
+    while at >= 0 and len(found) < most:
+        end = at + len(needle)
+        if _apart(text, at, end):
+            found.append((at, end))
+        at = text.find(needle, end)
+    return found
+
+
+def _apart(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1] if start else " ", text[end] if end < len(text) else " "
+    if is_joined(before) and is_joined(text[start]):
+        return False
+    if is_joined(after) and is_joined(text[end - 1]):
+        return False
+    # 12 does not stand in 12.5, nor in 1,012.
+    if text[start].isdecimal() and before in ".," and start > 1 and text[start - 2].isdecimal():
+        return False
+    return not (text[end - 1].isdecimal() and after in ".," and text[end + 1 : end + 2].isdecimal())
+
+
+def _shared(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    shorter = min(len(one), len(other))
+    return next((i for i in range(shorter) if one[i] != other[i]), shorter)

@@ -1,0 +1,122 @@
+"""The dialogue document: what one revision holds.
+
+Discriminated on ``kind``. A candidate may be incomplete: labels, observations, answer texts and dependencies may be
+null, and null ("not annotated") is not the empty list ("depends on nothing"). Completeness is a check, not a rule of
+this schema.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Id = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9_.:\-]+$")]
+
+
+class Policy(StrEnum):
+    SINGLE_TOOL = "single_tool"
+    MULTI_TOOL = "multi_tool"
+    CLARIFY = "clarify"
+    CHAT = "chat"
+
+
+class Information(StrEnum):
+    EXPLICIT = "explicit"
+    PARTIAL_INFORMATION = "partial_information"
+    COREFERENTIAL_REFERENCE = "coreferential_reference"
+    LONG_RANGE_DEPENDENCY = "long_range_dependency"
+
+
+class DependencyKind(StrEnum):
+    PARAMETER = "parameter"
+    LOGICAL = "logical"
+
+
+class AnswerType(StrEnum):
+    TOOL = "tool"
+    CHAT = "chat"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+
+    #: Fields of the native record that Assay has no place for; written back on export.
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class Message(BaseModel):
+    """One turn of the dialogue so far, where earlier tasks come without their steps."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+
+
+class Dependency(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+
+    id: Id
+    #: A value flows (parameter), or order alone (logical). Native formats do not say; parameter is assumed.
+    kind: DependencyKind = DependencyKind.PARAMETER
+
+
+class _Step(_Part):
+    id: Id
+    depends_on: list[Dependency] | None = None
+
+
+class Call(_Step):
+    type: Literal["call"] = "call"
+    name: str
+    #: A string where the candidate's arguments were not readable as a JSON object; a check reports it.
+    arguments: dict[str, Any] | str
+    observation: Any = None
+    #: Argument anchor below this call (such as "/city") -> why its value may be inferred.
+    inferable: dict[str, str] = Field(default_factory=dict)
+
+
+class Clarification(_Step):
+    type: Literal["clarification"] = "clarification"
+    question: str | None = None
+    user_reply: str | None = None
+
+
+class Answer(_Step):
+    type: Literal["answer"] = "answer"
+    text: str | None = None
+    answer_type: AnswerType | None = None
+
+
+Step = Annotated[Call | Clarification | Answer, Field(discriminator="type")]
+
+
+class CandidateMessage(_Part):
+    """A generated alternative of a task's user message."""
+
+    id: Id
+    text: str
+
+
+class Task(_Part):
+    id: Id
+    user_message: str
+    policy: Policy | None = None
+    information: Information | None = None
+    #: The label as the native record spelled it.
+    native_information: str | None = None
+    #: What the system prompt says at this task, where it differs from the dialogue's.
+    env_info: str | None = None
+    candidate_messages: list[CandidateMessage] = Field(default_factory=list)
+    #: The candidate message chosen, if one was.
+    chosen: Id | None = None
+    steps: list[Step] = Field(default_factory=list)
+
+
+class MultiTurn(_Part):
+    kind: Literal["multi_turn"] = "multi_turn"
+    language: Literal["en", "zh"] | None = None
+    env_info: str | None = None
+    #: The dialogue so far, before the first task.
+    context: list[Message] = Field(default_factory=list)
+    tasks: list[Task] = Field(min_length=1, max_length=64)

@@ -1,0 +1,234 @@
+"""Writing many rows at once: COPY on PostgreSQL, one prepared statement elsewhere, with keys known beforehand.
+
+For whatever brings in whole files. Model instances are not built: at thousands of rows a second they would cost more
+than the database does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import connection, models
+from django.utils import timezone
+
+from annotator.models import Dialogue, Event, Finding, Job, Project, Revision, User
+from annotator.models.keys import new_public_ids
+from annotator.services.events import event_digest
+
+
+@dataclass(slots=True)
+class DialogueRow:
+    """A dialogue that is about to be written: its content as canonical text, and what lists read of it."""
+
+    external_id: str
+    language: str
+    variant_group: str
+    content: str
+    content_hash: str
+    toolset_revision_id: int
+    title: str
+    policies: str
+    topologies: str
+    information: str
+    task_count: int
+    call_count: int
+    switches: int
+    search_text: str
+    #: (check, severity, anchor, value hash, message)
+    findings: Sequence[Sequence[str]]
+
+
+@dataclass(slots=True, frozen=True)
+class Written:
+    """The keys of a dialogue that was written, and of its first revision."""
+
+    dialogue_id: int
+    revision_id: int
+
+
+def write_dialogues(
+    *,
+    actor: User | None,
+    project: Project,
+    rows: Sequence[DialogueRow],
+    native_format: str,
+    batch: Job | None,
+    published: bool,
+    guideline_id: int | None = None,
+) -> list[Written]:
+    """Write new dialogues, each with its first revision, its findings and the first event of its chain.
+
+    Runs in the caller's transaction. Raises IntegrityError where an external id is taken.
+    """
+    if not rows:
+        return []
+    count = len(rows)
+    dialogue_ids, revision_ids = allocate_ids(Dialogue, count), allocate_ids(Revision, count)
+    now = timezone.now()
+    insert_rows(
+        Dialogue,
+        _DIALOGUE_FIELDS,
+        [
+            (
+                dialogue_id, public_id, revision_id, row.external_id, row.language, row.variant_group,
+                row.content_hash, row.title, row.policies, row.topologies, row.information, row.task_count,
+                row.call_count, row.switches, _count(row, "error"), _count(row, "warning"), row.search_text,
+            )
+            for row, dialogue_id, public_id, revision_id in zip(
+                rows, dialogue_ids, new_public_ids(count), revision_ids, strict=True
+            )
+        ],
+        constants={
+            "project_id": project.pk, "native_format": native_format, "published": published,
+            "batch_id": batch.pk if batch else None, "created_at": now, "updated_at": now,
+        },
+    )  # fmt: skip
+    insert_rows(
+        Revision,
+        ("id", "public_id", "dialogue_id", "toolset_revision_id", "content_hash", "content"),
+        [
+            (revision_id, public_id, dialogue_id, row.toolset_revision_id, row.content_hash, row.content)
+            for row, dialogue_id, public_id, revision_id in zip(
+                rows, dialogue_ids, new_public_ids(count), revision_ids, strict=True
+            )
+        ],
+        constants={
+            "number": 1, "batch_id": batch.pk if batch else None, "guideline_id": guideline_id, "created_at": now,
+        },
+    )  # fmt: skip
+    insert_rows(
+        Finding,
+        ("dialogue_id", "revision_id", "check_id", "severity", "anchor", "value_hash", "message"),
+        [
+            (dialogue_id, revision_id, check, severity, anchor[:600], value_hash, message[:1000])
+            for row, dialogue_id, revision_id in zip(rows, dialogue_ids, revision_ids, strict=True)
+            for check, severity, anchor, value_hash, message in row.findings
+        ],
+    )
+    _write_first_events(actor=actor, project=project, rows=rows, dialogue_ids=dialogue_ids, batch=batch, now=now)
+    return list(map(Written, dialogue_ids, revision_ids))
+
+
+_DIALOGUE_FIELDS = (
+    "id", "public_id", "head_id", "external_id", "language", "variant_group", "content_hash", "title", "policies",
+    "topologies", "information", "task_count", "call_count", "switches", "error_count", "warning_count", "search_text",
+)  # fmt: skip
+
+
+def _count(row: DialogueRow, severity: str) -> int:
+    return sum(1 for finding in row.findings if finding[1] == severity)
+
+
+def _write_first_events(
+    *,
+    actor: User | None,
+    project: Project,
+    rows: Sequence[DialogueRow],
+    dialogue_ids: Sequence[int],
+    batch: Job | None,
+    now: datetime,
+) -> None:
+    kind, stamp = "dialogue.imported", now.isoformat(timespec="microseconds")
+    common = {"job": batch.public_id} if batch else {}
+    events = []
+    for row, dialogue_id in zip(rows, dialogue_ids, strict=True):
+        after = {**common, "content_hash": row.content_hash}
+        digest = event_digest(
+            previous_hash="", project_id=project.pk, dialogue_id=dialogue_id, number=1,
+            actor_id=actor.pk if actor else None, kind=kind, before={}, after=after, created_at=stamp,
+        )  # fmt: skip
+        events.append((dialogue_id, as_json(after), digest))
+    insert_rows(
+        Event,
+        ("dialogue_id", "after", "hash"),
+        events,
+        constants={
+            "project_id": project.pk, "number": 1, "actor_id": actor.pk if actor else None, "kind": kind,
+            "before": "{}", "created_at": now,
+        },
+    )  # fmt: skip
+
+
+def as_json(value: Any) -> str:
+    """A JSON value as ``insert_rows`` takes it."""
+    return orjson.dumps(value).decode()
+
+
+def allocate_ids(model: type[models.Model], count: int) -> list[int]:
+    """Keys nobody else will get, in the caller's transaction, before any row is written."""
+    table, column = model._meta.db_table, model._meta.pk.column
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [connection.ops.quote_name(table), column])
+            cursor.execute("SELECT nextval(%s) FROM generate_series(1, %s)", [cursor.fetchone()[0], count])
+            return [row[0] for row in cursor.fetchall()]
+        # SQLite: this transaction holds the only write lock, and AUTOINCREMENT goes on after the largest key written.
+        cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+        found = cursor.fetchone()
+        first = (found[0] if found else 0) + 1
+        return list(range(first, first + count))
+
+
+def ease_indexing() -> None:
+    """Let PostgreSQL enter words into the search index in large portions, for the rest of the caller's transaction.
+
+    It does so word by word, so that a portion ten times as large costs little more.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL gin_pending_list_limit = '64MB'")
+            cursor.execute("SET LOCAL work_mem = '64MB'")
+
+
+def insert_rows(
+    model: type[models.Model],
+    names: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    constants: Mapping[str, Any] | None = None,
+) -> None:
+    """Insert rows in the caller's transaction.
+
+    ``names`` are the attribute names (``project_id``, ``title``) of each row's values; ``constants`` are the same in
+    every row; every other field gets its default. JSON values are given as text (``as_json``). Raises IntegrityError.
+    """
+    if not rows:
+        return
+    fields = {field.attname: field for field in model._meta.concrete_fields}
+    fixed = _fixed_values(fields, names, constants or {})
+    quote = connection.ops.quote_name
+    table = quote(model._meta.db_table)
+    columns = ", ".join(quote(fields[name].column or name) for name in (*names, *fixed))
+    tail = tuple(fixed.values())
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # Django wraps the errors of execute() only; whoever calls expects its IntegrityError here too.
+            with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row + tail)
+            return
+        marks = ", ".join(["%s"] * (len(names) + len(fixed)))
+        cursor.executemany(
+            f"INSERT INTO {table} ({columns}) VALUES ({marks})",  # noqa: S608 - names of our own tables and columns
+            [row + tail for row in rows],
+        )
+
+
+def _fixed_values(
+    fields: Mapping[str, "models.Field[Any, Any]"], names: Sequence[str], constants: Mapping[str, Any]
+) -> dict[str, Any]:
+    fixed = {}
+    for attname, field in fields.items():
+        if attname in names or (field.primary_key and attname not in constants):
+            continue
+        value = constants[attname] if attname in constants else field.get_default()
+        if isinstance(value, datetime):
+            value = connection.ops.adapt_datetimefield_value(value)
+        elif isinstance(field, models.JSONField) and not isinstance(value, str):
+            value = as_json(value)
+        # What stays null needs no column: the database puts it there by itself.
+        if value is not None:
+            fixed[attname] = value
+    return fixed

@@ -1,0 +1,164 @@
+"""Append-only history. Each dialogue's events form a hash chain, so that a missing one shows."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from annotator.models import Dialogue, Event, Project, User
+from annotator.schema import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """What one event says, before it has its place in a chain."""
+
+    kind: str
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+    sealed: bool = False
+
+
+def append_event(
+    *,
+    actor: User | None,
+    project: Project,
+    kind: str,
+    dialogue: Dialogue | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    sealed: bool = False,
+) -> Event:
+    """Write one event in the caller's transaction.
+
+    The dialogue's row must be locked by the caller where two transitions of it can meet; the chain's unique number
+    refuses a fork in any case.
+    """
+    line = EventLine(kind, before or {}, after or {}, sealed)
+    return append_events(actor=actor, project=project, dialogue=dialogue, lines=[line])[0]
+
+
+def append_events(
+    *, actor: User | None, project: Project, dialogue: Dialogue | None, lines: Sequence[EventLine]
+) -> list[Event]:
+    """Write the events of one transition, in order, in the caller's transaction; see ``append_event``."""
+    number, last_hash = 0, ""
+    if dialogue is not None:
+        # Written out: every transition of every dialogue asks this.
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT number, hash FROM annotator_event WHERE dialogue_id = %s ORDER BY number DESC LIMIT 1",
+                [dialogue.pk],
+            )
+            number, last_hash = cursor.fetchone() or (0, "")
+    now, events = timezone.now(), []
+    for line in lines:
+        number += 1
+        event = _chained(
+            Event(
+                project=project,
+                dialogue=dialogue,
+                number=None if dialogue is None else number,
+                actor=actor,
+                kind=line.kind,
+                before=line.before,
+                after=line.after,
+                created_at=now,
+                sealed=line.sealed,
+            ),
+            last_hash,
+        )
+        if dialogue is not None:
+            last_hash = event.hash
+        events.append(event)
+    return Event.objects.bulk_create(events)
+
+
+def first_events(
+    *, actor: User | None, project: Project, kind: str, dialogues: Iterable[tuple[Dialogue, dict[str, Any]]]
+) -> list[Event]:
+    """Unsaved first events of new dialogues, for a bulk insert: (dialogue, after) pairs."""
+    now = timezone.now()
+    return [
+        _chained(
+            Event(
+                project=project,
+                dialogue=dialogue,
+                number=1,
+                actor=actor,
+                kind=kind,
+                before={},
+                after=after,
+                created_at=now,
+            ),
+            "",
+        )
+        for dialogue, after in dialogues
+    ]
+
+
+def broken_links(dialogue: Dialogue) -> list[int]:
+    """Numbers of the events at which the dialogue's chain does not hold; empty when nothing was removed or changed.
+
+    That its end was cut off shows in the project's checkpoints alone: see ``annotator.services.checkpoints``.
+    """
+    return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
+
+
+def broken_chains(project: Project) -> dict[str, list[int]]:
+    """The same for every dialogue of a project: {external id: numbers}, of those only whose chain does not hold."""
+    events = Event.objects.filter(project=project).exclude(dialogue=None).select_related("dialogue")
+    events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
+    chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
+    broken = ((dialogue.external_id if dialogue else "", _broken_links(links)) for dialogue, links in chains)
+    return {external_id: numbers for external_id, numbers in broken if numbers}
+
+
+def _broken_links(events: Iterable[Event]) -> list[int]:
+    broken, expected, last = [], 1, ""
+    for event in events:
+        if event.number != expected or event.previous_hash != last or event.hash != _digest(event):
+            broken.append(event.number or 0)
+        expected, last = (event.number or 0) + 1, event.hash
+    return broken
+
+
+def _chained(event: Event, previous_hash: str) -> Event:
+    event.previous_hash = previous_hash
+    event.hash = _digest(event)
+    return event
+
+
+def _digest(event: Event) -> str:
+    return event_digest(
+        previous_hash=event.previous_hash,
+        project_id=event.project_id,
+        dialogue_id=event.dialogue_id,
+        number=event.number,
+        actor_id=event.actor_id,
+        kind=event.kind,
+        before=event.before,
+        after=event.after,
+        created_at=event.created_at.isoformat(timespec="microseconds"),
+    )
+
+
+def event_digest(
+    *,
+    previous_hash: str,
+    project_id: int,
+    dialogue_id: int | None,
+    number: int | None,
+    actor_id: int | None,
+    kind: str,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    created_at: str,
+) -> str:
+    """The hash of one link of a chain; ``created_at`` in ISO form with microseconds."""
+    body = canonical([previous_hash, project_id, dialogue_id, number, actor_id, kind, before, after, created_at])
+    return hashlib.sha256(body.encode()).hexdigest()

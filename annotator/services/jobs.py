@@ -1,0 +1,292 @@
+"""Long work as job rows. The broker merely wakes workers; what is to be done, and how far it has got, is in the row.
+
+A job kind registers a runner with ``job_kind``. The runner gets a ``Running`` and commits its work in chunks:
+
+    with running.chunk() as chunk:        # one transaction, fenced by the attempt number
+        ...write rows...
+        chunk.advance(done=1000, checkpoint={"records": 1000})
+
+A worker that lost its job (another attempt has taken it up, or somebody cancelled) finds out at the next chunk, whose
+transaction is then rolled back, so nothing is ever written twice.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from annotator.errors import Conflict, DomainError, Hidden
+from annotator.models import Job, JobState, Project, User
+from annotator.services.events import append_event
+
+#: A job whose heartbeat is older than this is taken up by the next worker that looks.
+STALE_AFTER = timedelta(seconds=30)
+#: A job that has been taken up this often without an end is failed instead of tried for ever.
+MAX_ATTEMPTS = 8
+
+_LOG = logging.getLogger(__name__)
+
+Runner = Callable[["Running"], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class JobKind:
+    name: str
+    title: str
+    run: Runner
+    #: Called, in a transaction of its own, when a job of this kind is cancelled or fails for good.
+    discard: Callable[[Job], None] | None = None
+
+
+_KINDS: dict[str, JobKind] = {}
+
+
+def job_kind(name: str, title: str, *, discard: Callable[[Job], None] | None = None) -> Callable[[Runner], Runner]:
+    """Register a runner: it returns the job's result. A DomainError it raises fails the job with that sentence."""
+
+    def register(run: Runner) -> Runner:
+        _KINDS[name] = JobKind(name, title, run, discard)
+        return run
+
+    return register
+
+
+def kind_title(name: str) -> str:
+    """What people call jobs of this kind."""
+    return _KINDS[name].title if name in _KINDS else name
+
+
+class Lost(Exception):
+    """This worker no longer holds the job."""
+
+
+class Cancelled(Exception):
+    """Somebody asked for the job to stop."""
+
+
+@dataclass
+class Chunk:
+    """What one committed chunk changes in the job's row."""
+
+    done: int | None = None
+    total: int | None = None
+    note: str | None = None
+    checkpoint: dict[str, Any] | None = None
+
+    def advance(
+        self,
+        *,
+        done: int | None = None,
+        total: int | None = None,
+        note: str | None = None,
+        checkpoint: dict[str, Any] | None = None,
+    ) -> None:
+        """Set the progress that becomes true when this chunk commits."""
+        self.done = self.done if done is None else done
+        self.total = self.total if total is None else total
+        self.note = self.note if note is None else note
+        self.checkpoint = self.checkpoint if checkpoint is None else checkpoint
+
+
+@dataclass
+class Running:
+    """A job in the hands of this worker."""
+
+    job: Job
+    attempt: int
+    checkpoint: dict[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def chunk(self, *, even_if_cancelled: bool = False) -> Iterator[Chunk]:
+        """One fenced transaction. Raises Lost or Cancelled, rolled back, when the job is no longer this worker's.
+
+        ``even_if_cancelled`` is for cleaning up behind oneself.
+        """
+        chunk = Chunk()
+        with transaction.atomic():
+            # The row is locked first: a rival attempt waits here, then finds a higher number and stops.
+            held = (
+                Job.objects.select_for_update(no_key=True)
+                .filter(pk=self.job.pk, attempt=self.attempt, state=JobState.RUNNING)
+                .only("cancel_requested")
+                .first()
+            )
+            if held is None:
+                raise Lost
+            if held.cancel_requested and not even_if_cancelled:
+                raise Cancelled
+            yield chunk
+            changes: dict[str, Any] = {"heartbeat_at": Now()}
+            if chunk.done is not None:
+                changes["progress_done"] = chunk.done
+            if chunk.total is not None:
+                changes["progress_total"] = chunk.total
+            if chunk.note is not None:
+                changes["progress_note"] = chunk.note[:200]
+            if chunk.checkpoint is not None:
+                changes["checkpoint"] = chunk.checkpoint
+            Job.objects.filter(pk=self.job.pk).update(**changes)
+        if chunk.checkpoint is not None:
+            self.checkpoint = chunk.checkpoint
+
+    def beat(self) -> None:
+        """Say that the worker lives, between chunks. Raises Lost or Cancelled."""
+        with self.chunk():
+            pass
+
+
+def start_job(
+    *, actor: User | None, project: Project, kind: str, parameters: dict[str, Any], wake_worker: bool = True
+) -> Job:
+    """Create a job row and wake a worker once the caller's transaction commits.
+
+    Without ``wake_worker`` the caller runs the job; beat finds it in any case.
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"no job kind {kind}")
+    job = Job.objects.create(project=project, requester=actor, kind=kind, parameters=parameters)
+    append_event(actor=actor, project=project, kind="job.started", after={"job": job.public_id, "kind": kind})
+    if wake_worker:
+        transaction.on_commit(lambda: wake(job))
+    return job
+
+
+def wake(job: Job) -> None:
+    """Tell the workers that there is work. A lost message costs only time: beat finds the row."""
+    from annotator.tasks import run_job
+
+    try:
+        run_job.delay(job.pk)
+    except Exception as error:
+        # Whatever the broker raises: the row is there, and beat will find it.
+        _LOG.warning("no broker took the message for job %s: %s", job.public_id, error)
+
+
+def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
+    """Take a job up and run it here, to its end. Does nothing where somebody else is at it or it has ended.
+
+    ``stale_after``: how long the other one's heartbeat must have been still. Too short a time is no danger (commits
+    are fenced), only wasted work.
+    """
+    running = take_up(job_id, stale_after=stale_after)
+    if running is None:
+        return Job.objects.get(pk=job_id)
+    kind = _KINDS[running.job.kind]
+    try:
+        result = kind.run(running)
+        _end(running, JobState.DONE, result=result)
+    except Lost:
+        pass
+    except Cancelled:
+        _end(running, JobState.CANCELLED, error="Cancelled; nothing of it was kept.")
+    except DomainError as error:
+        _end(running, JobState.FAILED, error=error.sentence)
+    except Exception:
+        _end(
+            running,
+            JobState.FAILED,
+            error="The program failed at this job, not you. Try again; if it fails again, the server’s log says why.",
+        )
+        raise
+    return Job.objects.get(pk=job_id)
+
+
+def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | None:
+    """Become the job's worker: compare-and-swap on its row. None where it is taken or ended.
+
+    A job of a kind that this program does not know is left to a worker (of a newer version, say) that does.
+    """
+    now = timezone.now()
+    free = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - stale_after)
+    with transaction.atomic():
+        taken = Job.objects.filter(free, pk=job_id, kind__in=list(_KINDS)).update(
+            state=JobState.RUNNING, attempt=F("attempt") + 1, heartbeat_at=Now()
+        )
+        if not taken:
+            return None
+        job = Job.objects.select_related("project", "requester").get(pk=job_id)
+        if job.started_at is None:
+            Job.objects.filter(pk=job_id).update(started_at=now)
+            job.started_at = now
+    running = Running(job=job, attempt=job.attempt, checkpoint=dict(job.checkpoint))
+    if job.attempt > MAX_ATTEMPTS:
+        _end(running, JobState.FAILED, error=f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker.")
+        return None
+    return running
+
+
+def stale_job_ids() -> list[int]:
+    """Jobs that wait, or whose worker has gone quiet."""
+    waiting = Q(state=JobState.QUEUED, created_at__lt=Now() - timedelta(seconds=5))
+    quiet = Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - STALE_AFTER)
+    jobs = Job.objects.filter(waiting | quiet, kind__in=list(_KINDS))
+    return list(jobs.order_by("id").values_list("id", flat=True)[:100])
+
+
+def cancel_job(*, actor: User | None, job: Job) -> Job:
+    """Ask a job to stop: one that waits ends at once, one that runs at its next chunk. Actor None: the command line.
+
+    For administrators of its project and whoever asked for it. Raises Hidden, or Conflict when it has ended.
+    """
+    if actor is not None and not Job.objects.visible_to(actor).filter(pk=job.pk).exists():
+        raise Hidden("There is no such job, or it is not yours.")
+    with transaction.atomic():
+        job = Job.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=job.pk)
+        if job.ended:
+            raise Conflict(f"This job has ended already ({job.get_state_display().lower()}).")
+        waiting = job.state == JobState.QUEUED
+        job.cancel_requested = True
+        job.save(update_fields=["cancel_requested"])
+        append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
+    if waiting:
+        running = take_up(job.pk)
+        if running is not None:
+            _end(running, JobState.CANCELLED, error="Cancelled before it began.")
+    job.refresh_from_db()
+    return job
+
+
+def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = None, error: str = "") -> None:
+    kind = _KINDS[running.job.kind]
+    with transaction.atomic():
+        mine = Job.objects.select_for_update(no_key=True).filter(
+            pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING
+        )
+        if mine.only("pk").first() is None:
+            return
+        if state != JobState.DONE and kind.discard is not None:
+            _discard(kind.discard, running)
+        Job.objects.filter(pk=running.job.pk).update(
+            state=state,
+            result=result or {},
+            error=error.replace("\x00", "�"),
+            ended_at=timezone.now(),
+            heartbeat_at=Now(),
+        )
+        append_event(
+            actor=None,
+            project=running.job.project,
+            kind=f"job.{state.value}",
+            after={"job": running.job.public_id, "kind": running.job.kind},
+        )
+
+
+def _discard(discard: Callable[[Job], None], running: Running) -> None:
+    """Take back what the job has written. Where that fails the job stays unended, and the next attempt tries again.
+
+    After the last attempt it ends all the same: nobody sees what it has written, and the log says why it is there.
+    """
+    try:
+        with transaction.atomic():
+            discard(running.job)
+    except Exception:
+        if running.attempt <= MAX_ATTEMPTS:
+            raise
+        _LOG.exception("job %s is given up, but what it has written could not be taken back", running.job.public_id)

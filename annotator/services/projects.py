@@ -1,0 +1,316 @@
+"""Projects, their people and their guideline."""
+
+import secrets
+from datetime import timedelta
+from functools import cache
+from zoneinfo import available_timezones
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.text import slugify
+
+from annotator.checks import all_checks
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Guideline, Invitation, Membership, Project, Role, User
+from annotator.models.people import InvitationQuerySet
+from annotator.services.access import require_administrator, roles_in
+from annotator.services.events import append_event
+from annotator.services.tokens import hash_secret
+
+INVITATION_DAYS = 14
+SEVERITIES = ("error", "warning", "info", "off")
+MAX_GUIDELINE = 200_000
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """Names of the time zones there are, sorted. Finding them walks through a folder of hundreds of files."""
+    return tuple(sorted(available_timezones()))
+
+
+def may_create_projects(user: User) -> bool:
+    """Whoever runs the installation (staff), and whoever administers a project already."""
+    return user.is_active and (
+        user.is_staff or user.memberships.filter(role=Role.ADMINISTRATOR, ended_at=None).exists()
+    )
+
+
+def create_project(*, actor: User | None, name: str, slug: str = "", description: str = "") -> Project:
+    """A new project, administered by the actor (None: by the command line, with nobody in it yet).
+
+    Without a ``slug`` one is made from the name, with a number behind it where it is taken. Raises Denied, Invalid, or
+    Conflict where the given one is taken.
+    """
+    if actor is not None:
+        require_project_creator(actor=actor)
+    name = _required_name(name)
+    wanted = slugify(slug or name)[: 60 if slug else 56].strip("-_")
+    if not wanted:
+        raise Invalid(
+            "The project’s address is made of letters a to z, digits and hyphens; write one that has some of them.",
+            field="slug",
+        )
+    for n in range(1, 100):
+        tried = wanted if n == 1 else f"{wanted}-{n}"
+        try:
+            with transaction.atomic():
+                project = Project.objects.create(name=name, slug=tried, description=description[:2000])
+                if actor is not None:
+                    Membership.objects.create(project=project, user=actor, role=Role.ADMINISTRATOR)
+                append_event(actor=actor, project=project, kind="project.created", after={"name": name, "slug": tried})
+        except IntegrityError:
+            if slug:
+                break
+        else:
+            return project
+    raise Conflict(f"The address “{wanted}” is taken; choose another.", field="slug")
+
+
+def require_project_creator(*, actor: User) -> None:
+    """Raises Denied unless the actor may create projects."""
+    if not may_create_projects(actor):
+        raise Denied("Only people who run this installation or administer a project may create one; ask one of them.")
+
+
+def _required_name(name: str) -> str:
+    name = name.strip()
+    if not name:
+        raise Invalid("Give the project a name.", field="name")
+    if len(name) > 120:
+        raise Invalid("The project’s name is longer than 120 characters; shorten it.", field="name")
+    return name
+
+
+def change_project(
+    *,
+    actor: User,
+    project: Project,
+    name: str,
+    description: str,
+    time_zone: str,
+    long_range_rule: str,
+    check_settings: dict[str, str],
+) -> Project:
+    """Change a project's settings. ``check_settings`` holds only what differs from the registry's severities."""
+    require_administrator(actor=actor, project=project)
+    name = _required_name(name)
+    if time_zone not in time_zones():
+        raise Invalid(f"“{time_zone}” is no time zone; write it as in Europe/Kyiv.")
+    if long_range_rule not in ("c3", "wild"):
+        raise Invalid("The long-range rule is c3 or wild.")
+    known = {check.id for check in all_checks()}
+    for check, severity in check_settings.items():
+        if check not in known:
+            raise Invalid(f"There is no check called {check}.")
+        if severity not in SEVERITIES:
+            raise Invalid(f"The severity of {check} must be one of: {', '.join(SEVERITIES)}.")
+    with transaction.atomic():
+        project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        new = {
+            "name": name,
+            "description": description[:2000],
+            "time_zone": time_zone,
+            "long_range_rule": long_range_rule,
+            "check_settings": check_settings,
+        }
+        before = {field: getattr(project, field) for field in new if getattr(project, field) != new[field]}
+        for field in before:
+            setattr(project, field, new[field])
+        if before:
+            project.save(update_fields=list(before))
+            append_event(
+                actor=actor,
+                project=project,
+                kind="project.changed",
+                before=before,
+                after={field: new[field] for field in before},
+            )
+    return project
+
+
+def grant_role(*, actor: User | None, project: Project, user: User, role: Role) -> Membership:
+    """Give a person a role (None as actor: the command line). One they hold already stays as it is."""
+    if actor is not None:
+        require_administrator(actor=actor, project=project)
+    return _give_role(actor=actor, project=project, user=user, role=role)
+
+
+def _give_role(
+    *, actor: User | None, project: Project, user: User, role: Role, invitation: Invitation | None = None
+) -> Membership:
+    with transaction.atomic():
+        membership, created = Membership.objects.get_or_create(project=project, user=user, role=role, ended_at=None)
+        if created:
+            after = {"user": user.public_id, "role": role.value}
+            if invitation is not None:
+                after["invitation"] = invitation.public_id
+            append_event(actor=actor, project=project, kind="membership.granted", after=after)
+    return membership
+
+
+def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
+    """Take a role away. Raises Conflict where it is the last administrator's.
+
+    Invitations that an administrator sent and nobody has used end with the role: they would be a way back.
+    """
+    with transaction.atomic():
+        # Every administrator's row is locked, so that two of them cannot remove each other at the same moment; only
+        # then is it certain that the actor is one.
+        held = (
+            Membership.objects.select_for_update(of=("self",), no_key=True)
+            .filter(Q(role=Role.ADMINISTRATOR) | Q(user=user), project=project, ended_at=None)
+            .select_related("user")
+            .order_by("pk")
+        )
+        memberships = list(held)
+        require_administrator(actor=actor, project=project)
+        membership = next((m for m in memberships if m.user_id == user.pk and m.role == role), None)
+        if membership is None:
+            raise Conflict(f"{user} does not hold this role any more.")
+        if role == Role.ADMINISTRATOR:
+            if not any(m.role == role and m.user_id != user.pk and m.user.is_active for m in memberships):
+                raise Conflict(f"{user} is the only administrator; make somebody else one first.")
+            _revoke_invitations_of(actor=actor, project=project, sender=user)
+        membership.ended_at = timezone.now()
+        membership.save(update_fields=["ended_at"])
+        append_event(
+            actor=actor,
+            project=project,
+            kind="membership.ended",
+            before={"user": user.public_id, "role": membership.role},
+        )
+
+
+def _revoke_invitations_of(*, actor: User, project: Project, sender: User) -> None:
+    for invitation in open_invitations(project=project).select_for_update(of=("self",)).filter(created_by=sender):
+        _close_invitation(actor=actor, invitation=invitation)
+
+
+def deactivate_person(*, actor: User, project: Project, user: User) -> None:
+    """End all roles a person holds in this project: their work stays, under their name. Raises Conflict."""
+    require_administrator(actor=actor, project=project)
+    if user.pk == actor.pk:
+        raise Conflict("You cannot deactivate yourself; ask another administrator.")
+    held = roles_in(project, user)
+    if not held:
+        raise Conflict(f"{user} holds no role in this project.")
+    with transaction.atomic():
+        for role in sorted(held):
+            end_role(actor=actor, project=project, user=user, role=role)
+
+
+def create_invitation(*, actor: User, project: Project, roles: list[str], note: str = "") -> tuple[Invitation, str]:
+    """An invitation and the secret of its link, which is shown this once."""
+    require_administrator(actor=actor, project=project)
+    roles = sorted(set(roles))
+    if not roles:
+        raise Invalid("Choose at least one role for the person you invite.")
+    unknown = [role for role in roles if role not in Role.values]
+    if unknown:
+        raise Invalid(f"There is no role called {unknown[0]}.")
+    secret = secrets.token_urlsafe(24)
+    with transaction.atomic():
+        invitation = Invitation.objects.create(
+            project=project,
+            roles=roles,
+            note=note.strip()[:120],
+            secret_hash=hash_secret(secret),
+            created_by=actor,
+            expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
+        )
+        append_event(
+            actor=actor,
+            project=project,
+            kind="invitation.created",
+            after={"invitation": invitation.public_id, "roles": roles},
+        )
+    return invitation, secret
+
+
+def open_invitations(*, project: Project) -> InvitationQuerySet:
+    """Invitations of the project whose link works, newest first."""
+    return Invitation.objects.open(timezone.now()).filter(project=project).order_by("-pk")
+
+
+def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
+    """The open invitation behind a link. Raises Hidden, whatever is wrong with it."""
+    rows = Invitation.objects.select_related("project", "created_by").filter(secret_hash=hash_secret(secret))
+    if for_update:
+        rows = rows.select_for_update(of=("self",))
+    invitation = rows.first()
+    if invitation is None or not invitation.is_open(timezone.now()):
+        raise Hidden("This invitation does not work, or not any more. Ask whoever sent it for a new one.")
+    return invitation
+
+
+def accept_invitation(*, actor: User, secret: str) -> Project:
+    """Become a member. An invitation works once. Raises Hidden, or Conflict for who has its roles already."""
+    with transaction.atomic():
+        invitation = find_invitation(secret, for_update=True)
+        project = invitation.project
+        roles = {Role(role) for role in invitation.roles}
+        if roles <= roles_in(project, actor):
+            raise Conflict(
+                f"You are in {project.name} already, with the roles of this invitation. The link still works: "
+                "it is for somebody else."
+            )
+        invitation.accepted_by = actor
+        invitation.accepted_at = timezone.now()
+        invitation.save(update_fields=["accepted_by", "accepted_at"])
+        append_event(
+            actor=actor, project=project, kind="invitation.accepted", after={"invitation": invitation.public_id}
+        )
+        for role in sorted(roles):
+            _give_role(actor=actor, project=project, user=actor, role=role, invitation=invitation)
+        return project
+
+
+def revoke_invitation(*, actor: User, project: Project, public_id: str) -> None:
+    """Close an invitation's link. Raises Hidden or Conflict."""
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        invitation = Invitation.objects.select_for_update().filter(project=project, public_id=public_id).first()
+        if invitation is None:
+            raise Hidden("There is no such invitation.")
+        if not invitation.is_open(timezone.now()):
+            raise Conflict("This invitation is closed already.")
+        _close_invitation(actor=actor, invitation=invitation)
+
+
+def _close_invitation(*, actor: User, invitation: Invitation) -> None:
+    invitation.revoked_at = timezone.now()
+    invitation.save(update_fields=["revoked_at"])
+    append_event(
+        actor=actor,
+        project=invitation.project,
+        kind="invitation.revoked",
+        before={"invitation": invitation.public_id},
+    )
+
+
+def publish_guideline(*, actor: User | None, project: Project, text: str, note: str = "", seen: int) -> Guideline:
+    """A new version of the guideline. ``seen`` is the number it was edited from. Raises Conflict or Invalid."""
+    if actor is not None:
+        require_administrator(actor=actor, project=project)
+    text = text.replace("\r\n", "\n")
+    if not text.strip():
+        raise Invalid("The guideline is empty; write at least a sentence.", field="text")
+    if len(text) > MAX_GUIDELINE:
+        raise Invalid(f"The guideline is longer than {MAX_GUIDELINE:,} characters; shorten it.", field="text")
+    if "\x00" in text:
+        raise Invalid("The guideline holds a NUL character; remove it.", field="text")
+    with transaction.atomic():
+        # Whoever publishes waits here for whoever is publishing.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        last = Guideline.objects.filter(project=project).order_by("-number").first()
+        number = last.number if last else 0
+        if number != seen:
+            raise Conflict(
+                f"Version {number} was published while you edited version {seen}; yours is kept below.", number=number
+            )
+        guideline = Guideline.objects.create(
+            project=project, number=number + 1, text=text, note=note.strip()[:200], author=actor
+        )
+        append_event(actor=actor, project=project, kind="guideline.published", after={"number": guideline.number})
+    return guideline

@@ -1,0 +1,236 @@
+"""Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from annotator.checks import CheckSettings, Stage, run_checks
+from annotator.checks import Finding as CheckFinding
+from annotator.checks.settings import LongRangeRule
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
+from annotator.schema import SchemaProblem, canonical, content_hash, read_document
+from annotator.schema.toolsets import CompiledToolset, read_tools
+from annotator.search import describe_document
+
+
+def check_settings(project: Project) -> CheckSettings:
+    """How this project's checks run."""
+    rule: LongRangeRule = "wild" if project.long_range_rule == "wild" else "c3"
+    return CheckSettings(long_range_rule=rule, severities=project.check_settings)
+
+
+def check_document(
+    document: dict[str, Any], toolset_revision: ToolsetRevision, *, project: Project, stage: Stage
+) -> list[CheckFinding]:
+    """What the checks say of a document."""
+    toolset = CompiledToolset.of(toolset_revision.content)
+    return run_checks(document, toolset, stage=stage, settings=check_settings(project))
+
+
+def ensure_toolset_revision(
+    *, actor: User | None, project: Project, tools: list[dict[str, Any]], name: str
+) -> ToolsetRevision:
+    """The project's toolset revision with exactly these tools; created, under ``name``, where there is none.
+
+    Raises SchemaProblem when the tools cannot be read.
+    """
+    text = canonical({"tools": read_tools(tools)})
+    digest = content_hash(text)
+    known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
+    if known is not None:
+        return known
+    with transaction.atomic():
+        # Whoever makes toolsets in this project waits here, so that two never make the same one, or one name twice.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
+        if known is not None:
+            return known
+        title, n = name[:110], 1
+        while Toolset.objects.filter(project=project, name=title).exists():
+            n += 1
+            title = f"{name[:110]} ({n})"
+        return ToolsetRevision.objects.create(
+            project=project,
+            toolset=Toolset.objects.create(project=project, name=title),
+            number=1,
+            author=actor,
+            content_hash=digest,
+            content=text,
+            tool_count=len(tools),
+        )
+
+
+def latest_guideline(project: Project) -> Guideline | None:
+    """The guideline in force."""
+    return Guideline.objects.filter(project=project).order_by("-number").first()
+
+
+def create_revision(
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    document: dict[str, Any],
+    parent: Revision | None,
+    message: str = "",
+    branch: str = "main",
+    sealed: bool = False,
+    toolset_revision: ToolsetRevision | None = None,
+) -> Revision:
+    """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
+
+    The head does not move: see ``move_head``.
+    """
+    try:
+        text = canonical(read_document(document))
+    except SchemaProblem as problem:
+        raise Invalid(
+            f"The dialogue cannot be stored: {problem}",
+            problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
+        ) from None
+    toolset_revision = toolset_revision or (parent.toolset_revision if parent else None)
+    if toolset_revision is None:
+        raise ValueError("a first revision needs a toolset")
+    revision = Revision(
+        dialogue=dialogue,
+        parent=parent,
+        branch=branch,
+        number=None if sealed else next_number(dialogue),
+        author=actor,
+        message=message[:500],
+        toolset_revision=toolset_revision,
+        guideline_id=Guideline.objects.filter(project=dialogue.project_id)
+        .order_by("-number")
+        .values_list("pk", flat=True)
+        .first(),
+        content_hash=content_hash(text),
+        content=text,
+        sealed=sealed,
+    )
+    revision.save(force_insert=True)
+    return revision
+
+
+def next_number(dialogue: Dialogue) -> int:
+    """The number of the dialogue's next open revision. The caller holds the dialogue's row lock."""
+    return (Revision.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def unseal(revisions: Iterable[Revision]) -> None:
+    """Open the revisions of one dialogue's settled blind stage, numbering them in the order they were made."""
+    number = 0
+    for revision in sorted(revisions, key=lambda r: r.pk):
+        if revision.sealed:
+            number = number + 1 if number else next_number(revision.dialogue)
+            revision.sealed = False
+            revision.number = number
+            revision.save(update_fields=["sealed", "number"])
+
+
+def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") -> None:
+    """Make ``revision`` what the dialogue is now: denormalised columns and findings follow.
+
+    The caller holds the dialogue's row lock.
+    """
+    document = revision.document()
+    findings = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
+    dialogue.head = revision
+    fields = denormalise(dialogue, document, findings)
+    dialogue.content_hash = revision.content_hash
+    dialogue.updated_at = timezone.now()
+    dialogue.save(update_fields=["head", "content_hash", "updated_at", *fields])
+    Finding.objects.filter(dialogue=dialogue).exclude(revision=revision).delete()
+    if not Finding.objects.filter(revision=revision).exists():
+        Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
+
+
+def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
+    """Set what lists and counters read from the content; returns the names of the fields set."""
+    labels = describe_document(document)
+    dialogue.title = labels.title[:160]
+    dialogue.policies = _listed(labels.policies)
+    dialogue.topologies = _listed(labels.topologies)
+    dialogue.information = _listed(labels.information)
+    dialogue.task_count = labels.task_count
+    dialogue.call_count = labels.call_count
+    dialogue.switches = labels.switches
+    dialogue.language = labels.language or ""
+    dialogue.search_text = labels.search_text
+    dialogue.error_count = sum(1 for f in findings if f.severity == "error")
+    dialogue.warning_count = sum(1 for f in findings if f.severity == "warning")
+    return [
+        "title",
+        "policies",
+        "topologies",
+        "information",
+        "task_count",
+        "call_count",
+        "switches",
+        "language",
+        "search_text",
+        "error_count",
+        "warning_count",
+    ]
+
+
+def finding_rows(dialogue: Dialogue, revision: Revision, findings: list[CheckFinding]) -> list[Finding]:
+    """Unsaved rows for findings."""
+    return [
+        Finding(
+            dialogue=dialogue,
+            revision=revision,
+            check_id=f.check,
+            severity=f.severity,
+            anchor=f.anchor[:600],
+            value_hash=f.value_hash,
+            message=f.message[:1000],
+        )
+        for f in findings
+    ]
+
+
+def load_revision(*, actor: User, dialogue: Dialogue, public_id: str) -> Revision:
+    """A revision the actor may see. Raises Hidden."""
+    revision = Revision.objects.visible_to(actor).filter(dialogue=dialogue, public_id=public_id).first()
+    if revision is None:
+        raise Hidden("There is no such revision of this dialogue, or it is not yours to see yet.")
+    return revision
+
+
+def lock_dialogue(dialogue_id: int) -> Dialogue:
+    """The dialogue's row, locked until the caller's transaction ends."""
+    # Not the key: rows that refer to the dialogue may be written meanwhile.
+    return Dialogue.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=dialogue_id)
+
+
+def revise(
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    seen: Revision,
+    document: dict[str, Any],
+    message: str,
+    toolset_revision: ToolsetRevision | None = None,
+) -> Revision:
+    """A new head on the main branch. The caller holds the lock. Raises Conflict when the head is not ``seen``."""
+    if dialogue.head_id != seen.pk:
+        raise Conflict("The dialogue has a newer version than the one you edited; merge your changes with it.")
+    revision = create_revision(
+        actor=actor,
+        dialogue=dialogue,
+        document=document,
+        parent=seen,
+        message=message,
+        toolset_revision=toolset_revision,
+    )
+    move_head(dialogue=dialogue, revision=revision)
+    return revision
+
+
+def _listed(values: Iterable[str | None]) -> str:
+    """``,a,b,`` – so that “contains ,a,” finds a whole word."""
+    values = list(values)
+    return "," + ",".join(v or "" for v in values) + "," if values else ""

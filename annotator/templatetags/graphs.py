@@ -1,0 +1,22 @@
+"""``{% load graphs %}``: a task's tool graph, and where the values of a call come from."""
+
+from typing import Any
+
+from django import template
+
+from annotator.graph_view import GraphView
+from annotator.parts.places import place_id
+
+register = template.Library()
+
+
+@register.inclusion_tag("parts/graph.html")
+def tool_graph(graph: GraphView, title: str, links: str) -> dict[str, Any]:
+    """The drawing of a graph. ``links``: a URL; each step leads to it with ``?at=`` its anchor."""
+    return {"graph": graph, "title": title, "links": links}
+
+
+@register.filter
+def text_id(anchor: str) -> str:
+    """The DOM id of the text at an anchor, inside the part of the page that is called ``anchor|place``."""
+    return f"text-{place_id(anchor)}"

@@ -1,0 +1,340 @@
+"""``{% load parts %}``: the small parts pages are composed of. The style guide shows each with its markup.
+
+Values are looked up in ``annotator.parts.labels``, so a template names a kind and a value, never a colour.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from django import template
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.template.context import Context
+from django.utils import timezone
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from annotator.comparison import Part, word_diff
+from annotator.decisions import counted
+from annotator.markdown import render_markdown
+from annotator.parts.form_tags import plain_name
+from annotator.parts.form_tags import register as form_tags
+from annotator.parts.icons import ICONS
+from annotator.parts.json_text import coloured_json, pretty_json
+from annotator.parts.labels import Label, label_of
+from annotator.parts.places import place_id
+from annotator.services.jobs import kind_title
+
+register = template.Library()
+register.tags |= form_tags.tags
+register.filter(counted)
+
+#: A value with more lines than this scrolls in a region of its own, which then takes the focus.
+_MOST_LINES = 12
+#: Lists show hundreds of icons and tags, and there are few different ones.
+_ICONS = {
+    name: format_html('<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{}"/></svg>', path)
+    for name, path in ICONS.items()
+}
+_TONES = ("info", "good", "special", "warn", "neutral")
+
+
+# --- signs and words -------------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon of ``annotator.parts.icons``; decoration, always beside a word."""
+    return _ICONS[name]
+
+
+@register.simple_tag
+def badge(text: object, tone: str = "neutral", icon_name: str = "") -> SafeString:
+    """A small tag: ``{% badge "2 errors" "bad" "error" %}``."""
+    return _badge(Label(_not_safe(text), tone, icon_name))
+
+
+@register.simple_tag
+def tag(kind: str, value: object, text: str = "") -> SafeString:
+    """The tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces the usual word."""
+    label = label_of(kind, value)
+    return _badge(label._replace(text=_not_safe(text)) if text else label)
+
+
+@register.filter
+def words(value: object, kind: str) -> str:
+    """The word of a coded value without its tag: ``{{ verdict|words:"verdict" }}``."""
+    return label_of(kind, value).text
+
+
+@register.simple_tag
+def kbd(key: str) -> SafeString:
+    """A key, as a hint for the eye; screen readers get it from the element's ``data-key``."""
+    return format_html('<kbd aria-hidden="true">{}</kbd>', key)
+
+
+@register.simple_tag
+def person(who: Any, note: str = "") -> SafeString:
+    """A person's chip: initials and name. ``who`` is a user or a name (a pseudonym, "Reviewer A")."""
+    name = str(who) if who else "Nobody"
+    initials = "".join(part[0] for part in name.replace("-", " ").split()[:2]).upper() or "?"
+    tone = _TONES[sum(map(ord, name)) % len(_TONES)] if who else "neutral"
+    return format_html(
+        '<span class="person"><span class="person-mark tone-{}" aria-hidden="true">{}</span>'
+        '<span class="clip">{}</span>{}</span>',
+        tone,
+        initials,
+        name,
+        format_html(' <span class="muted small">{}</span>', note) if note else "",
+    )
+
+
+@register.simple_tag
+def when(moment: datetime | None, shown: str = "time") -> SafeString:
+    """A moment in UTC, put into the reader's own zone by the browser; ``shown`` is time or date."""
+    if moment is None:
+        return mark_safe('<span class="muted">–</span>')
+    utc = moment.astimezone(UTC)
+    text = f"{utc:%-d %b %Y}" if shown == "date" else f"{utc:%-d %b %Y, %H:%M} UTC"
+    return format_html('<time datetime="{}" data-local="{}">{}</time>', utc.isoformat(), shown, text)
+
+
+@register.filter
+def place(anchor: str) -> str:
+    """The DOM id of an anchor, for ``id`` and ``href="#…"``."""
+    return place_id(anchor)
+
+
+@register.filter
+def at(findings: Iterable[Any], anchor: str) -> list[Any]:
+    """The findings at an anchor or below it."""
+    return [found for found in findings if found.anchor == anchor or found.anchor.startswith(f"{anchor}/")]
+
+
+@register.filter
+def as_list(value: Any) -> list[Any]:
+    """One thing as a list of one."""
+    return [value]
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Safe HTML of Markdown; put it into ``<div class="prose">``."""
+    return render_markdown(text)
+
+
+@register.simple_tag
+def asset(path: str) -> str:
+    """The URL of a static file, or nothing where it cannot be told: for pages that must never fail."""
+    try:
+        return staticfiles_storage.url(path)
+    except ValueError:
+        return ""
+
+
+# --- values and differences ------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def json_block(value: Any, label: str, id: str = "") -> SafeString:
+    """A JSON value. ``label`` names it ("Arguments of s3"); a long one scrolls and takes the focus."""
+    return _block(coloured_json(pretty_json(value)), label, "json", id)
+
+
+@register.simple_tag
+def text_block(text: str, label: str) -> SafeString:
+    """A text as it is, in the fixed-width face."""
+    return _block(escape(text), label, "block")
+
+
+@register.inclusion_tag("parts/text_diff.html")
+def text_diff(
+    before: str | None,
+    after: str | None,
+    was: str = "Before",
+    now: str = "After",
+    mono: bool = False,
+    language: str = "",
+) -> dict[str, Any]:
+    """Two texts side by side (one above the other on a narrow screen), what differs marked word by word."""
+    left, right = word_diff(before or "", after or "")
+    return {
+        "left": _marked(left, "del"),
+        "right": _marked(right, "ins"),
+        "was": was,
+        "now": now,
+        "mono": mono,
+        "language": language,
+        "no_before": before is None,
+        "no_after": after is None,
+    }
+
+
+# --- lists -----------------------------------------------------------------------------------------------------------
+
+
+@register.inclusion_tag("parts/findings.html")
+def findings(found: Iterable[Any], links: bool = True, empty: str = "") -> dict[str, Any]:
+    """Findings, one below the other. ``links``: each leads to its place. ``empty``: what to say where there is none."""
+    rows = [
+        {
+            "label": label_of("severity", one.severity),
+            "check": getattr(one, "check_id", "") or getattr(one, "check", ""),
+            "message": one.message,
+            "anchor": one.anchor,
+            "waiver": getattr(one, "waiver", ""),
+        }
+        for one in found
+    ]
+    return {"rows": rows, "links": links, "empty": empty}
+
+
+@register.inclusion_tag("parts/pager.html")
+def pager(previous: str | None = None, following: str | None = None, shown: str = "") -> dict[str, Any]:
+    """Links to the page before and the page after (URLs; empty: there is none), and what is shown."""
+    return {"previous": previous, "following": following, "shown": shown}
+
+
+@register.inclusion_tag("parts/empty.html")
+def empty(title: str, text: str = "", href: str = "", action: str = "", icon_name: str = "inbox") -> dict[str, Any]:
+    """A list with nothing in it: what that means, and what to do."""
+    return {"title": title, "text": text, "href": href, "action": action, "icon_name": icon_name}
+
+
+@register.inclusion_tag("parts/sort_header.html", takes_context=True)
+def sort_header(context: Context, label: str, key: str, current: str = "", css: str = "") -> dict[str, Any]:
+    """A table's head cell that sorts: ``current`` is the order in force, "-" before it for descending."""
+    query = context["request"].GET.copy()
+    for name in ("cursor", "after", "before"):
+        query.pop(name, None)
+    query["order"] = f"-{key}" if current == key else key
+    direction = {key: "ascending", f"-{key}": "descending"}.get(current, "")
+    return {"label": label, "href": f"?{query.urlencode()}", "direction": direction, "css": css}
+
+
+@register.inclusion_tag("parts/pipeline.html")
+def pipeline(stages: Iterable[Mapping[str, Any]], label: str = "Stages") -> dict[str, Any]:
+    """Stages in order: mappings with ``name`` and ``count``; perhaps ``href``, ``note``, ``tone``, ``current``."""
+    rows = [{"href": "", "note": "", "tone": "neutral", "current": False} | dict(stage) for stage in stages]
+    return {"stages": rows, "label": label}
+
+
+@register.inclusion_tag("parts/proportions.html")
+def proportions(segments: Iterable[tuple[str, int, str]], label: str) -> dict[str, Any]:
+    """A bar of shares and its legend. ``segments``: (name, count, tone)."""
+    rows = [(name, count, tone) for name, count, tone in segments]
+    total = sum(count for _, count, _ in rows)
+    out, start = [], 0.0
+    for name, count, tone in rows:
+        width = 100 * count / total if total else 0.0
+        out.append({"name": name, "count": count, "tone": tone, "x": f"{start:.3f}", "width": f"{width:.3f}"})
+        start += width
+    return {"segments": out, "label": label, "total": total}
+
+
+@register.inclusion_tag("parts/progress.html")
+def progress(label: str, value: float, total: float | None, text: str = "", id: str = "") -> dict[str, Any]:
+    """A bar with a name and a figure; without a total it only says that something is going on."""
+    return {"label": label, "value": value, "total": total, "text": text, "id": id or f"progress-{plain_name(label)}"}
+
+
+@register.inclusion_tag("parts/job.html")
+def job_progress(job: Any, url: str = "") -> dict[str, Any]:
+    """How far a job has got, with rate and time left. ``url`` serves this part alone; it is asked every second."""
+    done, total = job.progress_done, job.progress_total
+    running = job.state == "running"
+    seconds = (timezone.now() - job.started_at).total_seconds() if running and job.started_at else 0.0
+    rate = done / seconds if seconds > 1 and done else 0.0
+    left = (total - done) / rate if rate and total else None
+    return {
+        "job": job,
+        "title": kind_title(job.kind),
+        "url": url if job.state in ("queued", "running") else "",
+        "percent": f"{100 * done / total:.0f} %" if total else "",
+        "rate": f"{rate:,.0f} a second" if rate >= 1 else "",
+        "left": f"about {_duration(left)} left" if left is not None and left >= 1 else "",
+    }
+
+
+# --- the dialogue ----------------------------------------------------------------------------------------------------
+
+
+@register.inclusion_tag("parts/dialogue.html")
+def dialogue_view(view: Any, links: str = "", current: str = "", paths: str = "", revision: str = "") -> dict[str, Any]:
+    """A whole dialogue, to read (``view``: ``annotator.presentation.DialogueView``).
+
+    ``links``: a URL; each task and step then leads to it with ``?at=`` its anchor. ``current``: the anchor one edits.
+    ``paths``: the URL below which each task with calls has its decision tree; ``revision``: of which revision.
+    """
+    language = view.data.get("language") or ""
+    return {
+        "view": view,
+        "links": links,
+        "current": current,
+        "language": language,
+        "paths": paths,
+        "paths_query": f"?revision={revision}" if revision else "",
+    }
+
+
+@register.simple_block_tag
+def turn(
+    content: str,
+    role: str,
+    who: str,
+    *,
+    id: str = "",
+    note: str = "",
+    language: str = "",
+    walk: bool = True,
+    current: bool = False,
+) -> SafeString:
+    """A turn of the chat around its content. ``role``: user, assistant, call, clarification, answer or system."""
+    icons = {"user": "person", "call": "tool", "clarification": "question", "answer": "answer", "system": "info"}
+    return format_html(
+        '<div class="turn {}"{}{}{}{}><div class="turn-head"><span class="who">{} {}</span>{}</div>{}</div>',
+        role,
+        format_html(' id="{}"', id) if id else "",
+        mark_safe(' data-nav-item tabindex="-1"') if walk else "",
+        format_html(' lang="{}"', language) if language else "",
+        mark_safe(' aria-current="true"') if current else "",
+        icon(icons.get(role, "assistant")),
+        who,
+        format_html(" <span>{}</span>", note) if note else "",
+        mark_safe(content),  # noqa: S308 - rendered by the template engine, which escapes
+    )
+
+
+# --- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _not_safe(text: object) -> str:
+    """The bare text. A text marked safe equals its unmarked twin, so the cache below would give one for the other."""
+    return "".join(list(str(text)))
+
+
+@lru_cache(maxsize=1024)
+def _badge(label: Label) -> SafeString:
+    return format_html(
+        '<span class="tag tone-{}">{}{}</span>', label.tone, icon(label.icon) if label.icon else "", label.text
+    )
+
+
+def _block(html: SafeString, label: str, css: str, id: str = "") -> SafeString:
+    scrolls = html.count("\n") >= _MOST_LINES or len(html) > 90 * _MOST_LINES
+    region = format_html(' tabindex="0" role="group" aria-label="{}"', label) if scrolls else ""
+    named = format_html(' id="{}"', id) if id else ""
+    return format_html('<pre class="{}"{}{}>{}</pre>', css, named, region, html)
+
+
+def _marked(parts: list[tuple[Part, str]], element: str) -> SafeString:
+    return mark_safe(  # noqa: S308 - the texts are escaped, the element is a constant
+        "".join(escape(text) if part is Part.SAME else f"<{element}>{escape(text)}</{element}>" for part, text in parts)
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

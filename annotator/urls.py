@@ -1,0 +1,27 @@
+"""Pages of projects, people, guidelines and the site itself."""
+
+from django.conf import settings
+from django.urls import path
+
+from annotator.views import account, projects, site
+
+urlpatterns = [
+    path("healthz", site.healthz, name="healthz"),
+    path("theme/", site.set_theme, name="theme"),
+    path("tokens/", account.token_list, name="token-list"),
+    path("tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
+    path("invitation/<str:secret>/", projects.invitation, name="invitation"),
+    path("projects/", projects.project_list, name="project-list"),
+    path("projects/new/", projects.project_create, name="project-create"),
+    path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
+    path("p/<slug:slug>/people/", projects.member_list, name="member-list"),
+    path("p/<slug:slug>/people/<str:public_id>/", projects.member_change, name="member-change"),
+    path("p/<slug:slug>/invitations/<str:public_id>/revoke/", projects.invitation_revoke, name="invitation-revoke"),
+    path("p/<slug:slug>/guideline/", projects.guideline, name="guideline"),
+    path("p/<slug:slug>/guideline/edit/", projects.guideline_edit, name="guideline-edit"),
+]
+
+if settings.DEMO:
+    urlpatterns.append(path("demo/sign-in/", account.demo_sign_in, name="demo-sign-in"))
+if settings.DEBUG:
+    urlpatterns.append(path("styleguide/", site.styleguide, name="styleguide"))

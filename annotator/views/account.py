@@ -1,0 +1,70 @@
+"""A person's own pages: API tokens, and the demo's sign-in."""
+
+from datetime import UTC, datetime, time
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotator.errors import Invalid
+from annotator.services import tokens
+from annotator.services.accounts import demo_people
+from annotator.views.forms import TokenForm
+from annotator.views.pages import PageRequest, posted
+
+
+@never_cache  # a secret that was shown once is not shown again by going back
+@login_required
+@require_http_methods(["GET", "POST"])
+def token_list(request: PageRequest) -> HttpResponse:
+    """One's API tokens; a new one's secret is shown once."""
+    form, secret = TokenForm(posted(request)), ""
+    if form.is_valid():
+        day = form.cleaned_data["expires"]
+        try:
+            _, secret = tokens.create_token(
+                actor=request.user,
+                name=form.cleaned_data["name"],
+                expires_at=datetime.combine(day, time(23, 59, 59), UTC) if day else None,
+            )
+            form = TokenForm()
+        except Invalid as error:
+            form.add_error(None, error.sentence)
+    now = timezone.now()
+    rows = [(token, token.state(now)) for token in request.user.api_tokens.all()[:100]]
+    return render(
+        request,
+        "annotator/token_list.html",
+        {"form": form, "tokens": rows, "secret": secret},
+        status=422 if form.is_bound and form.errors else 200,
+    )
+
+
+@login_required
+@require_POST
+def token_revoke(request: PageRequest, public_id: str) -> HttpResponse:
+    """Close one of one's tokens."""
+    token = tokens.revoke_token(actor=request.user, public_id=public_id)
+    messages.success(request, f"The token “{token.name}” does not open anything any more.")
+    return redirect("token-list")
+
+
+@require_POST
+def demo_sign_in(request: PageRequest) -> HttpResponse:
+    """Sign in as one of the demo's people, without a password. There is no such page outside the demo."""
+    wanted = request.POST.get("person", "")
+    person = next((user for user in demo_people() if user.public_id == wanted), None)
+    if person is None:
+        raise Http404
+    login(request, person, backend="django.contrib.auth.backends.ModelBackend")
+    wanted_page = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(wanted_page, allowed_hosts={request.get_host()}):
+        wanted_page = reverse("home")
+    return HttpResponseRedirect(wanted_page)

@@ -1,0 +1,65 @@
+"""What every page needs: the theme, the person's roles, the project's navigation."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from annotator.models import Project, Role
+from annotator.services.accounts import demo_people
+
+#: (URL name, label, key, roles that see it; empty: every member). URL names only: the pages live in several apps.
+_ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
+    ("project", "Project", "g p", frozenset()),
+    ("dialogue-list", "Dialogues", "g d", frozenset()),
+    ("release-list", "Releases", "g r", frozenset()),
+    ("guideline", "Guideline", "g g", frozenset()),
+    ("protocol", "Protocol", "g o", frozenset()),
+    ("member-list", "People", "g e", frozenset()),
+    ("import-list", "Imports", "g i", frozenset({Role.ADMINISTRATOR})),
+    ("job-list", "Jobs", "g j", frozenset({Role.ADMINISTRATOR})),
+    ("project-settings", "Settings", "g s", frozenset({Role.ADMINISTRATOR})),
+]
+
+
+def chrome(request: HttpRequest) -> dict[str, Any]:
+    """``theme``, ``demo``; on project pages ``project``, ``roles`` and ``nav``."""
+    theme = request.COOKIES.get("theme", "auto")
+    context: dict[str, Any] = {
+        "theme": theme if theme in ("light", "dark") else "auto",
+        "demo": settings.DEMO,
+    }
+    # Pages of errors may come before anybody knows who is asking.
+    user = getattr(request, "user", None)
+    if settings.DEMO and user is not None and not user.is_authenticated:
+        context["demo_people"] = demo_people()
+    project = getattr(request, "project", None)
+    if project is not None:
+        roles: frozenset[Role] = getattr(request, "roles", frozenset())
+        here = (request.resolver_match.url_name or "") if request.resolver_match else ""
+        context |= {
+            "projects": Project.objects.visible_to(user).filter(archived_at=None).order_by("name")[:20] if user else [],
+            "project": project,
+            "roles": roles,
+            "nav": [
+                {
+                    "label": label,
+                    "url": reverse(name, args=[project.slug]),
+                    "key": key,
+                    "current": name == _entry_of(here),
+                }
+                for name, label, key, needed in _ENTRIES
+                if not needed or needed & roles
+            ],
+        }
+    return context
+
+
+def _entry_of(page: str) -> str:
+    """The entry a page belongs to: its own, else that of the list or page whose name begins like its own."""
+    names = [name for name, *_ in _ENTRIES]
+    if page in names:
+        return page
+    stem = page.replace("revision-", "dialogue-").partition("-")[0]
+    return next((name for name in names if name.partition("-")[0] == stem), "")

@@ -1,0 +1,90 @@
+"""Error pages: a sentence and a way back, never a traceback. To programs the same as JSON."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost, TooManyFieldsSent
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.http import url_has_allowed_host_and_scheme
+
+_UNREADABLE = "The browser sent something this server does not understand. Go back and try again."
+_NOTHING_HERE = "There is nothing at this address, or it is not yours to see."
+_FAILED = (
+    "The program failed at this, not you. It is in the server’s log; try again, and tell the operator if it lasts."
+)
+
+
+def refuse(
+    request: HttpRequest, status: int, sentence: str, code: str, details: dict[str, Any] | None = None
+) -> HttpResponse:
+    """A refusal in the form its reader understands: a page, a notice for htmx, or JSON under ``/api/``."""
+    if _is_api(request):
+        return JsonResponse({"error": code, "sentence": sentence, "details": details or {}}, status=status)
+    template = "parts/refusal.html" if getattr(request, "htmx", False) else f"{status}.html"
+    return render(request, template, {"sentence": sentence, "back": _way_back(request)}, status=status)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/") and not request.path.startswith("/api/docs/")
+
+
+def _way_back(request: HttpRequest) -> str:
+    """The page somebody sent a form from, or the one they asked for; empty where that is not known."""
+    if request.method in ("GET", "HEAD"):
+        return request.get_full_path()
+    came_from = request.headers.get("referer", "")
+    return came_from if url_has_allowed_host_and_scheme(came_from, allowed_hosts={_host_of(request)}) else ""
+
+
+def _host_of(request: HttpRequest) -> str:
+    try:
+        return request.get_host()
+    except DisallowedHost:
+        return ""
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, TooManyFieldsSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        sentence = f"The form has more than {most:,} fields. Nothing was changed: send fewer at a time."
+        return refuse(request, 422, sentence, "invalid")
+    return refuse(request, 400, _UNREADABLE, "bad_request")
+
+
+def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request, 403, "You may not do this here.", "denied")
+
+
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return refuse(
+        request,
+        403,
+        "The form was open for too long, or was sent from another place. Nothing was changed: load the page again, "
+        "then send it. Where that does not help, allow cookies for this site.",
+        "csrf",
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request, 404, _NOTHING_HERE, "not_found")
+
+
+def not_allowed(request: HttpRequest) -> HttpResponse:
+    return refuse(
+        request, 405, "This address only takes what a form sends; go back to the page it stands on.", "method"
+    )
+
+
+def too_many(request: HttpRequest) -> HttpResponse:
+    return refuse(
+        request, 429, "That was tried too often from here. Wait for five minutes, then try again.", "slow_down"
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    # No context processors here: whatever failed may fail in them again.
+    if _is_api(request):
+        return JsonResponse({"error": "failed", "sentence": _FAILED, "details": {}}, status=500)
+    return HttpResponse(render_to_string("500.html"), status=500)

@@ -1,0 +1,125 @@
+"""Forms of projects and people."""
+
+import unicodedata
+from typing import Any
+
+from allauth.account.forms import LoginForm, SignupForm
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+
+from annotator.errors import Conflict
+from annotator.models import Role, User
+from annotator.services.projects import MAX_GUIDELINE, time_zones
+
+
+class SignInForm(LoginForm):
+    """allauth's, in the words of these pages."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].label = "Username or email address"
+        del self.fields["login"].widget.attrs["placeholder"]
+        self.fields["remember"].label = "Stay signed in"
+
+
+class SignUpForm(SignupForm):
+    """allauth's, and the name colleagues see."""
+
+    display_name = forms.CharField(
+        max_length=80,
+        required=False,
+        label="Your name",
+        help_text="How colleagues see you. Left empty, they see your username.",
+    )
+    field_order = ["username", "display_name", "email", "password1", "password2"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        email = self.fields["email"]
+        email.label = "Email address"
+        email.help_text = "For a link when you have forgotten your password."
+        del email.widget.attrs["placeholder"]
+
+    def clean_display_name(self) -> str:
+        name = str(self.cleaned_data["display_name"])
+        if any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in name):
+            raise ValidationError("The name holds characters that cannot be seen; type it again.")
+        return name
+
+    def save(self, request: HttpRequest) -> User:
+        """The account with all that belongs to it, or nothing. Raises Conflict, Hidden."""
+        try:
+            with transaction.atomic():
+                user: User = super().save(request)
+        except IntegrityError:
+            raise Conflict(
+                "Somebody has taken this username or email address at this very moment; go back and choose another."
+            ) from None
+        return user
+
+    def custom_signup(self, request: HttpRequest, user: User) -> None:
+        """Called by allauth once the account is there."""
+        user.display_name = self.cleaned_data["display_name"]
+        user.save(update_fields=["display_name"])
+
+
+class ProjectForm(forms.Form):
+    name = forms.CharField(max_length=120, label="Name")
+    slug = forms.SlugField(
+        max_length=60,
+        required=False,
+        label="Address",
+        help_text="Letters, digits and hyphens; left empty, it is made from the name.",
+    )
+    description = forms.CharField(
+        max_length=2000, required=False, label="Description", widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+
+class SettingsForm(forms.Form):
+    name = forms.CharField(max_length=120, label="Name")
+    description = forms.CharField(
+        max_length=2000, required=False, label="Description", widget=forms.Textarea(attrs={"rows": 3})
+    )
+    time_zone = forms.ChoiceField(label="Time zone", help_text="Days and weeks of statistics are cut in this zone.")
+    long_range_rule = forms.ChoiceField(
+        label="Long-range rule",
+        choices=[
+            ("c3", "C3-Bench: a needed value stands neither in this message nor in the exchange just before"),
+            ("wild", "WildToolBench: more than two user messages back, clarifications included"),
+        ],
+    )
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["time_zone"].choices = [(zone, zone) for zone in time_zones()]  # type: ignore[attr-defined]
+
+
+class InvitationForm(forms.Form):
+    roles = forms.MultipleChoiceField(
+        choices=Role.choices,
+        widget=forms.CheckboxSelectMultiple,
+        label="Roles",
+        error_messages={"required": "Choose at least one role."},
+    )
+    note = forms.CharField(max_length=120, required=False, label="For whom", help_text="Only administrators see this.")
+
+
+class GuidelineForm(forms.Form):
+    text = forms.CharField(
+        label="Text (Markdown)", widget=forms.Textarea(attrs={"rows": 28}), max_length=MAX_GUIDELINE, strip=False
+    )
+    note = forms.CharField(max_length=200, required=False, label="What changed")
+    seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=80, label="Name", help_text="What it is for: “nightly import”.")
+    expires = forms.DateField(
+        required=False,
+        label="Expires on",
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Left empty: never.",
+    )

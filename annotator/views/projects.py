@@ -1,0 +1,257 @@
+"""Projects: list, create, settings, people, guideline."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotator.checks import all_checks
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.markdown import render_markdown
+from annotator.models import Guideline, Invitation, Project, Role, User
+from annotator.services import projects
+from annotator.services.access import require_administrator, roles_in
+from annotator.services.accounts import SESSION_KEY
+from annotator.services.revisions import latest_guideline
+from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
+from annotator.views.pages import PageRequest, posted, project_page
+
+
+@login_required
+@require_safe
+def project_list(request: PageRequest) -> HttpResponse:
+    """The projects one is a member of."""
+    rows = Project.objects.visible_to(request.user).order_by("name")
+    held: dict[int, list[str]] = {}
+    for membership in request.user.memberships.filter(ended_at=None).order_by("role"):
+        held.setdefault(membership.project_id, []).append(membership.get_role_display())
+    return render(
+        request,
+        "annotator/project_list.html",
+        {
+            "projects": [(project, held.get(project.pk, [])) for project in rows],
+            "may_create": projects.may_create_projects(request.user),
+        },
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def project_create(request: PageRequest) -> HttpResponse:
+    """A new project; its maker administers it."""
+    projects.require_project_creator(actor=request.user)
+    form = ProjectForm(posted(request))
+    if form.is_valid():
+        try:
+            project = projects.create_project(actor=request.user, **form.cleaned_data)
+        except (Conflict, Invalid) as error:
+            form.add_error(error.details.get("field"), error.sentence)
+        else:
+            messages.success(
+                request, f"{project.name} is there. Choose its protocol, invite people, then import candidates."
+            )
+            return redirect("protocol", slug=project.slug)
+    status = 422 if form.is_bound else 200
+    return render(request, "annotator/project_create.html", {"form": form}, status=status)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def project_settings(request: PageRequest) -> HttpResponse:
+    """Name, rules and the severities of checks."""
+    require_administrator(actor=request.user, project=request.project)
+    project = request.project
+    initial = {
+        "name": project.name,
+        "description": project.description,
+        "time_zone": project.time_zone,
+        "long_range_rule": project.long_range_rule,
+    }
+    form = SettingsForm(posted(request), initial=initial)
+    chosen = dict(project.check_settings)
+    if request.method == "POST":
+        chosen = {
+            check.id: request.POST[f"check-{check.id}"]
+            for check in all_checks()
+            if request.POST.get(f"check-{check.id}", "") not in ("", "default")
+        }
+        if form.is_valid():
+            projects.change_project(actor=request.user, project=project, check_settings=chosen, **form.cleaned_data)
+            messages.success(request, "The settings are saved. Checks use them from the next save on.")
+            return redirect("project-settings", slug=project.slug)
+    rows = [
+        {"check": check, "family": check.id.partition(".")[0], "chosen": chosen.get(check.id, "default")}
+        for check in sorted(all_checks(), key=lambda check: check.id)
+    ]
+    context = {
+        "project": project,
+        "form": form,
+        "checks": rows,
+        "changed_families": {check.partition(".")[0] for check in chosen},
+        "severities": projects.SEVERITIES,
+    }
+    return render(request, "annotator/project_settings.html", context, status=422 if form.is_bound else 200)
+
+
+@never_cache  # a link that was shown once is not shown again by going back
+@project_page
+@require_http_methods(["GET", "POST"])
+def member_list(request: PageRequest) -> HttpResponse:
+    """Who is in the project; for administrators also invitations and roles."""
+    project, link = request.project, ""
+    is_admin = Role.ADMINISTRATOR in request.roles
+    form = InvitationForm(posted(request))
+    status = 200
+    if form.is_bound:
+        require_administrator(actor=request.user, project=project)
+        if form.is_valid():
+            _, secret = projects.create_invitation(
+                actor=request.user, project=project, roles=form.cleaned_data["roles"], note=form.cleaned_data["note"]
+            )
+            link = request.build_absolute_uri(reverse("invitation", args=[secret]))
+            form = InvitationForm()
+        else:
+            status = 422
+    people: dict[User, list[Role]] = {}
+    for membership in project.memberships.filter(ended_at=None).select_related("user").order_by("user_id", "role"):
+        people.setdefault(membership.user, []).append(Role(membership.role))
+    context = {
+        "project": project,
+        "is_admin": is_admin,
+        "link": link,
+        "form": form,
+        "people": [(user, [(role, role in held) for role in Role]) for user, held in people.items()],
+        "invitations": _open_invitations(project) if is_admin else [],
+        "days": projects.INVITATION_DAYS,
+    }
+    return render(request, "annotator/member_list.html", context, status=status)
+
+
+def _open_invitations(project: Project) -> list[tuple[Invitation, list[str]]]:
+    rows = projects.open_invitations(project=project).select_related("created_by")[:100]
+    return [(invitation, _labels(invitation)) for invitation in rows]
+
+
+def _labels(invitation: Invitation) -> list[str]:
+    return [Role(role).label for role in invitation.roles]
+
+
+@project_page
+@require_POST
+def member_change(request: PageRequest, public_id: str) -> HttpResponse:
+    """Give or take a role, or end them all."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    user = User.objects.filter(public_id=public_id, memberships__project=project).distinct().first()
+    if user is None:
+        raise Hidden("There is no such person in this project.")
+    role, action = request.POST.get("role", ""), request.POST.get("action", "")
+    if action == "deactivate":
+        projects.deactivate_person(actor=request.user, project=project, user=user)
+        messages.success(request, f"{user} has no role in this project any more; their work stays.")
+    elif role in Role.values and action == "grant":
+        projects.grant_role(actor=request.user, project=project, user=user, role=Role(role))
+        messages.success(request, f"{user} is now {Role(role).label.lower()}.")
+    elif role in Role.values and action == "end":
+        projects.end_role(actor=request.user, project=project, user=user, role=Role(role))
+        messages.success(request, f"{user} is no {Role(role).label.lower()} any more.")
+    else:
+        raise Invalid("Say which role to give or to take.")
+    return redirect("member-list", slug=project.slug)
+
+
+@project_page
+@require_POST
+def invitation_revoke(request: PageRequest, public_id: str) -> HttpResponse:
+    """Close an invitation's link."""
+    projects.revoke_invitation(actor=request.user, project=request.project, public_id=public_id)
+    messages.success(request, "The invitation’s link does not work any more.")
+    return redirect("member-list", slug=request.project.slug)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """The page behind an invitation's link: join at once, or sign in or up first."""
+    found = projects.find_invitation(secret)
+    here = reverse("invitation", args=[secret])
+    if request.method == "POST":
+        if isinstance(request.user, User):
+            project = projects.accept_invitation(actor=request.user, secret=secret)
+            messages.success(request, f"You are a member of {project.name}.")
+            return redirect("project", slug=project.slug)
+        if "sign_in" in request.POST:
+            return HttpResponseRedirect(f"{reverse('account_login')}?{urlencode({'next': here})}")
+        request.session[SESSION_KEY] = secret
+        return redirect("account_signup")
+    held = roles_in(found.project, request.user) if isinstance(request.user, User) else frozenset()
+    return render(
+        request,
+        "annotator/invitation.html",
+        {
+            "invitation": found,
+            "role_names": _labels(found),
+            "here": here,
+            "is_member": set(found.roles) <= held,
+        },
+    )
+
+
+@project_page
+@require_safe
+def guideline(request: PageRequest) -> HttpResponse:
+    """The guideline in force, or an earlier version."""
+    project = request.project
+    wanted = request.GET.get("version", "")
+    if wanted:
+        number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 0
+        found = Guideline.objects.filter(project=project, number=number).select_related("author").first()
+        if found is None:
+            raise Hidden("There is no such version of the guideline.")
+    else:
+        found = latest_guideline(project)
+    context = {
+        "project": project,
+        "guideline": found,
+        "versions": Guideline.objects.filter(project=project).select_related("author").defer("text"),
+        "is_admin": Role.ADMINISTRATOR in request.roles,
+    }
+    template = "annotator/guideline.html#body" if request.htmx else "annotator/guideline.html"
+    return render(request, template, context)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def guideline_edit(request: PageRequest) -> HttpResponse:
+    """Write the next version of the guideline."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    last = latest_guideline(project)
+    form = GuidelineForm(
+        posted(request), initial={"text": last.text if last else "", "seen": last.number if last else 0}
+    )
+    context: dict[str, Any] = {"project": project, "refused": "", "preview": "", "newer": None}
+    status = 422 if form.is_bound else 200
+    if form.is_valid():
+        if "preview" in request.POST:
+            context["preview"], status = render_markdown(form.cleaned_data["text"]), 200
+        else:
+            try:
+                projects.publish_guideline(actor=request.user, project=project, **form.cleaned_data)
+            except Invalid as error:
+                form.add_error(error.details.get("field"), error.sentence)
+            except Conflict as error:
+                # Nothing is overwritten unseen: the newer text is shown, and the next try is against it.
+                newer, status = latest_guideline(project), 409
+                context |= {"refused": error.sentence, "newer": newer}
+                form = GuidelineForm(initial=form.cleaned_data | {"seen": newer.number if newer else 0})
+            else:
+                messages.success(request, "The new version is in force.")
+                return redirect("guideline", slug=project.slug)
+    return render(request, "annotator/guideline_edit.html", context | {"form": form}, status=status)
