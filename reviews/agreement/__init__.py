@@ -1,0 +1,68 @@
+"""Agreement between reviewers and accuracy of items, from counts. Pure: no Django here, so a notebook can use it."""
+
+from reviews.agreement.accuracy import (
+    Course,
+    PointCount,
+    RevisionRates,
+    accuracy_curve,
+    count_course,
+    count_courses,
+    revision_rates,
+)
+from reviews.agreement.alpha import krippendorff_alpha
+from reviews.agreement.audit import Residual, Stratum, error_bounds, residual_error
+from reviews.agreement.figures import Figure, wilson
+from reviews.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
+from reviews.agreement.overlaps import Overlap, OverlapScores, overlap_scores
+from reviews.agreement.patterns import Pattern, PatternCounts, ordered, pattern_key, read_pattern, unordered
+from reviews.agreement.summary import SCALES, summarise
+from reviews.agreement.units import (
+    OVERLAPPING,
+    RATED,
+    Circumstances,
+    HandedIn,
+    Unit,
+    count_units,
+    left_out,
+    rating_units,
+)
+
+__all__ = [
+    "OVERLAPPING",
+    "RATED",
+    "SCALES",
+    "Circumstances",
+    "Course",
+    "Figure",
+    "HandedIn",
+    "Overlap",
+    "OverlapScores",
+    "Pattern",
+    "PatternCounts",
+    "PointCount",
+    "Residual",
+    "RevisionRates",
+    "Stratum",
+    "Unit",
+    "accuracy_curve",
+    "cohen_kappa",
+    "count_course",
+    "count_courses",
+    "count_units",
+    "error_bounds",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
+    "left_out",
+    "ordered",
+    "overlap_scores",
+    "pattern_key",
+    "percent_agreement",
+    "rating_units",
+    "read_pattern",
+    "residual_error",
+    "revision_rates",
+    "summarise",
+    "unordered",
+    "wilson",
+]

@@ -1,0 +1,121 @@
+"""Krippendorff's alpha, nominal and ordinal, with missing ratings, from pattern counts."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+
+from reviews.agreement.bootstrap import RESAMPLES, SEED, bootstrap
+from reviews.agreement.figures import LEVEL, ONE_UNIT, Figure, from_error, t_quantile, undefined
+from reviews.agreement.kappas import NO_UNITS
+from reviews.agreement.patterns import Pattern, PatternCounts, Value
+
+#: {(place of one value, place of the other): how much a unit of a pattern adds to the coincidences of the two}
+_Coincidences = dict[tuple[int, int], float]
+
+
+def krippendorff_alpha(
+    counts: PatternCounts,
+    order: Sequence[Value] | None = None,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Figure:
+    """Krippendorff's alpha: 1 - observed disagreement / expected disagreement (Krippendorff 2011).
+
+    ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ. Units
+    with fewer than two ratings do not count. Interval: nominal by linearised variance and Student's t (Gwet 2014);
+    ordinal, whose distances depend on the data, by percentile unit bootstrap (ours, instead of Krippendorff's own
+    resampling of pairs, because pairs of one unit hang together). Raises ValueError for a value missing in ``order``.
+    """
+    name = "Krippendorff's alpha (ordinal)" if order is not None else "Krippendorff's alpha (nominal)"
+    pairable = [(pattern, times) for pattern, times in counts.without_order().checked() if len(pattern) >= 2]
+    n = sum(times for _, times in pairable)
+    if not n:
+        return undefined(name, 0, NO_UNITS)
+    given = {value for pattern, _ in pairable for value in pattern}
+    if order is not None and (strange := sorted(map(str, given - set(order)))):
+        raise ValueError(f"{strange[0]!r} is not on the ordered scale {list(order)}.")
+    values = list(order) if order is not None else sorted(given, key=str)
+    if len(given) == 1:
+        return undefined(
+            name, n, "Everybody gave the same single value; without variation there is no disagreement to expect."
+        )
+    places = {value: place for place, value in enumerate(values)}
+    units = [_coincidences(pattern, places) for pattern, _ in pairable]
+    times = [count for _, count in pairable]
+
+    def statistic(drawn: Sequence[int]) -> float | None:
+        return _alpha(units, drawn, len(values), ordinal=order is not None)
+
+    value = statistic(times)
+    if value is None:
+        raise AssertionError("two different values leave disagreement to expect")
+    if order is None:
+        return _linearised(name, value, n, pairable, level)
+    return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed)
+
+
+def _linearised(name: str, alpha: float, n: int, pairable: Sequence[tuple[Pattern, int]], level: float) -> Figure:
+    """Nominal alpha with its linearised variance.
+
+    It is written as a kappa: each unit's agreement and chance are weighted by how many ratings it has (r) in relation
+    to the mean (r̄); 1 / (n · r̄) corrects the observed agreement for the finite number of ratings.
+    """
+    if n < 2:
+        return Figure(name, alpha, n, interval=ONE_UNIT)
+    rows = [(Counter(pattern), len(pattern), times) for pattern, times in pairable]
+    ratings = sum(r * times for _, r, times in rows)
+    mean = ratings / n
+    agreements = [sum(k * (k - 1) for k in row.values()) / (mean * (r - 1)) for row, r, _ in rows]
+    uncorrected = math.fsum(one * times for one, (_, _, times) in zip(agreements, rows, strict=True)) / n
+    observed = uncorrected + (1 - uncorrected) / ratings
+    shares: Counter[Value] = Counter()
+    for row, _, times in rows:
+        for value, k in row.items():
+            shares[value] += k * times
+    expected = sum((k / ratings) ** 2 for k in shares.values())
+    plain = (uncorrected - expected) / (1 - expected)
+    spread = []
+    for agreement, (row, r, times) in zip(agreements, rows, strict=True):
+        more = (r - mean) / mean
+        chance = sum(shares[value] / ratings * k for value, k in row.items()) / mean - expected * more
+        own = (agreement - observed * more - expected) / (1 - expected)
+        own -= 2 * (1 - plain) * (chance - expected) / (1 - expected)
+        spread.append(times * (own - plain) ** 2)
+    error = math.sqrt(math.fsum(spread) / (n * (n - 1)))
+    method = "Student's t, linearised variance (Gwet 2014)."
+    return from_error(name, alpha, n, error, t_quantile(n - 1, level), method)
+
+
+def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:
+    """Each ordered pair of a unit's ratings, weighted so that every rating counts once."""
+    out: _Coincidences = {}
+    for one, other in permutations([places[value] for value in pattern], 2):
+        out[one, other] = out.get((one, other), 0.0) + 1 / (len(pattern) - 1)
+    return out
+
+
+def _alpha(units: Sequence[_Coincidences], times: Sequence[int], size: int, *, ordinal: bool) -> float | None:
+    observed: _Coincidences = {}
+    for unit, count in zip(units, times, strict=True):
+        if count:
+            for pair, weight in unit.items():
+                observed[pair] = observed.get(pair, 0.0) + count * weight
+    totals = [0.0] * size
+    for (one, _), weight in observed.items():
+        totals[one] += weight
+    below = [0.0]
+    for total in totals:
+        below.append(below[-1] + total)
+
+    def distance(one: int, other: int) -> float:
+        if not ordinal:
+            return 1.0
+        low, high = min(one, other), max(one, other)
+        return (below[high + 1] - below[low] - (totals[low] + totals[high]) / 2) ** 2
+
+    seen = sum(weight * distance(*pair) for pair, weight in observed.items() if pair[0] != pair[1])
+    expected = sum(totals[one] * totals[other] * distance(one, other) for one, other in permutations(range(size), 2))
+    return 1 - (below[-1] - 1) * seen / expected if expected else None

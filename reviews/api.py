@@ -1,0 +1,198 @@
+"""Work for machines: what stands where, claim, submit. The same services as the pages, so the same rules."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from annotator.api.rendering import stored_json, stored_tools
+from annotator.api.serializers import ErrorSerializer
+from annotator.api.views import NOT_FOUND, actor
+from annotator.errors import Hidden
+from annotator.services.access import load_dialogue, load_project
+from reviews import api_serializers as shapes
+from reviews.models import Claim, Review, Slot
+from reviews.protocols import Stage, offered_verdicts
+from reviews.services import claims, submissions
+from reviews.services.progress import read_progress
+from reviews.services.worksheets import held_tokens, read_worksheet
+
+DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow it.")
+CONFLICT = OpenApiResponse(ErrorSerializer, "The item has moved on: submitted, taken, or changed since you saw it.")
+INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
+MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+REFUSALS = {400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
+
+
+class ProjectStatus(APIView):
+    """How many items stand in each status and stage, and how often independent reviews disagreed."""
+
+    @extend_schema(responses={200: shapes.ProjectStatusSerializer, 404: NOT_FOUND}, operation_id="projects_status")
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        return Response(shapes.ProjectStatusSerializer(read_progress(project=project)).data)
+
+
+class ClaimNext(APIView):
+    """Claim the next item that waits for you: of one stage, or whatever is most urgent."""
+
+    @extend_schema(
+        request=shapes.ClaimRequestSerializer,
+        responses={201: shapes.ClaimSerializer, 204: OpenApiResponse(description="Nothing waits for you."), **REFUSALS},
+        operation_id="work_claim",
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        wanted = _read(shapes.ClaimRequestSerializer, request)
+        claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
+        if claim is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(_work(claim), status=status.HTTP_201_CREATED)
+
+
+class Submit(APIView):
+    """Hand in your review of an item you hold, with the whole dialogue where you changed it."""
+
+    @extend_schema(
+        request=shapes.SubmissionSerializer,
+        responses={201: shapes.SubmittedSerializer, **REFUSALS},
+        operation_id="work_submit",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, slot_id = _read_for_claim(shapes.SubmissionSerializer, request, slot)
+        review = submissions.submit_review(
+            actor=actor(request),
+            slot=Slot(pk=slot_id),
+            token=sent["token"],
+            verdict=sent["verdict"],
+            document=sent.get("document"),
+            checklist=sent["checklist"],
+            findings=sent["findings"],
+            reason=sent["reason"],
+            rulings=sent["rulings"],
+        )
+        made = review.made_revision
+        return Response(
+            {
+                "public_id": review.public_id,
+                "verdict": review.verdict,
+                "made_revision": made.public_id if made else None,
+                "seconds": review.seconds,
+                "created_at": review.created_at,
+            },
+            status=status.HTTP_201_CREATED,
+        )
+
+
+class Heartbeat(APIView):
+    """Keep a claim alive."""
+
+    @extend_schema(
+        request=shapes.HeartbeatRequestSerializer,
+        responses={200: shapes.HeartbeatSerializer, **REFUSALS},
+        operation_id="work_heartbeat",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.HeartbeatRequestSerializer, request, slot)
+        held = claims.heartbeat(actor=actor(request), token=sent["token"], active_seconds=sent["active_seconds"])
+        return Response({"expires_at": held.expires_at})
+
+
+class Release(APIView):
+    """Give an item back; it keeps its place in the queue."""
+
+    @extend_schema(
+        request=shapes.TokenSerializer,
+        responses={204: OpenApiResponse(description="Given back."), **REFUSALS},
+        operation_id="work_release",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
+        claims.release(actor=actor(request), token=sent["token"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Skip(APIView):
+    """Pass an item over; it goes to the end of its queue."""
+
+    @extend_schema(
+        request=shapes.TokenSerializer,
+        responses={204: OpenApiResponse(description="Passed over."), **REFUSALS},
+        operation_id="work_skip",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
+        claims.skip(actor=actor(request), token=sent["token"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class DialogueReviews(APIView):
+    """The reviews of a dialogue that you may see, oldest first: none of a colleague's in an unsettled blind stage."""
+
+    @extend_schema(
+        responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
+    )
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        rows = (
+            Review.objects.visible_to(actor(request))
+            .filter(dialogue=dialogue)
+            .select_related("person", "stage_run", "seen_revision", "made_revision")
+            .defer("seen_revision__content", "made_revision__content")
+            .prefetch_related("findings", "rulings")
+            .order_by("pk")
+        )
+        return Response(shapes.ReviewSerializer(rows, many=True).data)
+
+
+def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    """The fields that were sent. Raises ValidationError (400), naming each that is wrong."""
+    serializer = shape(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    sent: dict[str, Any] = serializer.validated_data
+    return sent
+
+
+def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -> tuple[dict[str, Any], int]:
+    """What was sent, and the key of the slot: one on which the actor has a claim (over or not) with the token sent.
+
+    Raises Hidden, before the body is looked at, for a slot the actor never held, and for another's or a wrong token.
+    """
+    held = held_tokens(actor=actor(request), slot=slot)
+    sent = _read(shape, request) if held else {}
+    slot_id = held.get(sent.get("token", ""))
+    if slot_id is None:
+        raise Hidden("There is no such item, or you do not hold it.")
+    return sent, slot_id
+
+
+def _work(claim: Claim) -> dict[str, Any]:
+    sheet = read_worksheet(claim.slot_id)
+    return {
+        "slot": sheet.slot,
+        "token": claim.token,
+        "expires_at": claim.expires_at,
+        "stage": _stage(sheet.stage),
+        "dialogue": {"public_id": sheet.dialogue, "external_id": sheet.external_id},
+        "revision": {"public_id": sheet.revision, "content_hash": sheet.content_hash},
+        "document": stored_json(sheet.content),
+        "tools": stored_tools(sheet.toolset),
+    }
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    return {
+        "key": stage.key,
+        "title": stage.title,
+        "kind": stage.kind,
+        "blind": stage.blind,
+        "verdicts": list(offered_verdicts(stage)),
+        "checklist": [
+            {"key": item.key, "text": item.text, "per_task": item.per_task} for item in stage.checklist.items
+        ],
+    }

@@ -1,0 +1,42 @@
+"""Tables of who says it is right.
+
+Many rows repeat a key of the row they hang on (a slot names its cycle, dialogue and project) so that the hot paths read
+one table. Such copies carry no foreign key constraint of their own: the row they were copied from has it, and every
+further constraint is a look-up, and a lock on the project's row, in each transaction.
+"""
+
+from reviews.models.agreement import AgreementCount, AgreementPending
+from reviews.models.counts import Counter, CounterDelta
+from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
+from reviews.models.remarks import Comment, Feedback, FeedbackKind
+from reviews.models.samples import Draw, DrawItem
+from reviews.models.slots import Claim, ClaimState, Cursor, Priority, Slot, SlotState
+from reviews.models.verdicts import Review, ReviewDraft, ReviewFinding, Ruling, Verdict
+
+__all__ = [
+    "AgreementCount",
+    "AgreementPending",
+    "Claim",
+    "ClaimState",
+    "Comment",
+    "Counter",
+    "CounterDelta",
+    "Cursor",
+    "Cycle",
+    "CycleState",
+    "Draw",
+    "DrawItem",
+    "Feedback",
+    "FeedbackKind",
+    "Priority",
+    "ProtocolVersion",
+    "Review",
+    "ReviewDraft",
+    "ReviewFinding",
+    "Ruling",
+    "Slot",
+    "SlotState",
+    "StageRun",
+    "StageRunState",
+    "Verdict",
+]

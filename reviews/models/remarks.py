@@ -1,0 +1,83 @@
+"""Remarks between people: comments at a place, feedback to an author."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, User
+from annotator.models.keys import new_public_id
+from reviews.models.passages import StageRun
+from reviews.models.verdicts import Review
+
+
+class CommentQuerySet(models.QuerySet["Comment"]):
+    def visible_to(self, user: User) -> Self:
+        """Everything but what a colleague remarks in a blind stage that has not settled."""
+        return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
+
+
+class Comment(models.Model):
+    """A remark on any place of a dialogue."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="comments")
+    author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    stage_run = models.ForeignKey(StageRun, on_delete=models.PROTECT, null=True, related_name="comments")
+    anchor = models.CharField(max_length=600, blank=True)
+    value_hash = models.CharField(max_length=16, blank=True)
+    text = models.TextField(max_length=4000)
+    sealed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+
+    objects = CommentQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="comment_not_empty"),
+            models.CheckConstraint(
+                condition=Q(resolved_at__isnull=True) | Q(resolved_by__isnull=False),
+                name="comment_resolved_by_somebody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class FeedbackKind(models.TextChoices):
+    #: An error in the random sample.
+    AUDIT = "audit", "Audit"
+    #: An expert settled a dispute otherwise than the author had it.
+    ADJUDICATION = "adjudication", "Adjudication"
+
+
+class FeedbackQuerySet(models.QuerySet["Feedback"]):
+    def visible_to(self, user: User) -> Self:
+        """The user's own notices."""
+        return self.filter(person=user, dialogue__in=Dialogue.objects.visible_to(user))
+
+
+class Feedback(models.Model):
+    """A notice to an author: what was wrong later on, where, and what the guideline says."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="feedback")
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="feedback", db_index=False)
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="feedback")
+    kind = models.CharField(max_length=14, choices=FeedbackKind)
+    text = models.TextField(max_length=4000)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    objects = FeedbackQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["review", "person"], name="feedback_once_per_review")]
+        indexes = [models.Index(fields=["person", "-id"], name="feedback_by_person")]
+
+    def __str__(self) -> str:
+        return self.text[:60]

@@ -1,0 +1,58 @@
+"""Random samples: draws and the members of their populations."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, Project, User
+from annotator.models.keys import new_public_id
+from reviews.models.passages import StageRun
+
+
+class Draw(models.Model):
+    """A random sample: its seed was drawn after its population was closed, and both are recorded."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="draws")
+    stage = models.CharField(max_length=40)
+    number = models.PositiveIntegerField()
+    fraction = models.FloatField()
+    #: Version of the algorithm in ``reviews.protocols.drawing``.
+    algorithm = models.PositiveSmallIntegerField(default=1)
+    seed = models.CharField(max_length=64)
+    #: SHA-256 of the canonical population: [[external id, owner's pseudonym] …] in order.
+    population_hash = models.CharField(max_length=64)
+    population_size = models.PositiveIntegerField()
+    sample_size = models.PositiveIntegerField()
+    #: {pseudonym: [population, sample]}
+    strata = models.JSONField(default=dict)
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: When every member has gone its way; a large draw is carried out by a job, in chunks.
+    carried_out_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "stage", "number"], name="draw_number_once"),
+            models.CheckConstraint(condition=Q(sample_size__lte=models.F("population_size")), name="draw_sample_fits"),
+        ]
+
+    def __str__(self) -> str:
+        return f"draw {self.number} of {self.stage}"
+
+
+class DrawItem(models.Model):
+    """One member of a draw's population."""
+
+    draw = models.ForeignKey(Draw, on_delete=models.PROTECT, related_name="items", db_index=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
+    stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="draw_item")
+    #: The owner's pseudonym; blank without an owner.
+    stratum = models.CharField(max_length=12, blank=True)
+    selected = models.BooleanField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["draw", "dialogue"], name="draw_item_once")]
+
+    def __str__(self) -> str:
+        return f"{self.dialogue_id} in draw {self.draw_id}"

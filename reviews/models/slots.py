@@ -1,0 +1,199 @@
+"""Slots, the claims people hold on them, and how far each person has got in a queue."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.keys import new_public_id
+from reviews.models.passages import Cycle, ProtocolVersion, StageRun
+
+
+class SlotState(models.TextChoices):
+    HIDDEN = "hidden", "Not published yet"
+    OPEN = "open", "Open"
+    CLAIMED = "claimed", "Claimed"
+    DONE = "done", "Done"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class Priority(models.IntegerChoices):
+    HIGH = 0, "High"
+    NORMAL = 1, "Normal"
+    LOW = 2, "Low"
+
+
+class SlotQuerySet(models.QuerySet["Slot"]):
+    def visible_to(self, user: User) -> Self:
+        """Published slots of the user's projects."""
+        return self.exclude(state=SlotState.HIDDEN).filter(project__in=Project.objects.visible_to(user))
+
+
+class Slot(models.Model):
+    """One piece of work for one person: (cycle, stage, round, index)."""
+
+    # Unique by constraints, here and below: a unique field would get a second index for patterns nobody looks for.
+    public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
+    stage_run = models.ForeignKey(StageRun, on_delete=models.PROTECT, related_name="slots", db_index=False)
+    index = models.PositiveSmallIntegerField(default=0)
+
+    # Copied from the stage run and its cycle, so that claiming reads one row.
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="slots", db_index=False, db_constraint=False
+    )
+    dialogue = models.ForeignKey(
+        Dialogue, on_delete=models.PROTECT, related_name="slots", db_index=False, db_constraint=False
+    )
+    cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="slots", db_constraint=False)
+    protocol = models.ForeignKey(
+        ProtocolVersion, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    stage = models.CharField(max_length=40)
+    stage_kind = models.CharField(max_length=20)
+    round = models.PositiveIntegerField(default=1)
+
+    state = models.CharField(max_length=10, choices=SlotState, default=SlotState.OPEN)
+    priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.NORMAL)
+    #: Place in the queue of its (project, stage, priority): see ``reviews.services.queues``.
+    position = models.BigIntegerField()
+    revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    # Who may not take it: whoever wrote what is under review, and whoever owns the dialogue. Null: nobody yet.
+    revision_author = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    owner = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    #: Only this person may take it (the owner's second self-check, or reassigned by an administrator).
+    reserved_for = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    holder = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = SlotQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["public_id"], name="slot_public_id_once"),
+            models.UniqueConstraint(fields=["stage_run", "index"], name="slot_once"),
+            models.UniqueConstraint(
+                fields=["stage_run", "holder"], condition=Q(holder__isnull=False), name="slot_once_per_person_and_run"
+            ),
+            models.CheckConstraint(condition=Q(state__in=SlotState.values), name="slot_state_known"),
+            models.CheckConstraint(condition=Q(priority__in=Priority.values), name="slot_priority_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=["claimed", "done"], holder__isnull=False)
+                | Q(state__in=["hidden", "open", "cancelled"], holder__isnull=True),
+                name="slot_held_when_claimed_or_done",
+            ),
+            # Nobody reviews an item of which they wrote the revision under review.
+            models.CheckConstraint(
+                condition=Q(stage_kind="self_check")
+                | Q(holder__isnull=True)
+                | Q(revision_author__isnull=True)
+                | ~Q(holder=F("revision_author")),
+                name="slot_holder_is_not_author",
+            ),
+            models.CheckConstraint(
+                condition=Q(stage_kind="self_check")
+                | Q(holder__isnull=True)
+                | Q(owner__isnull=True)
+                | ~Q(holder=F("owner")),
+                name="slot_holder_is_not_owner",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "stage", "position"],
+                condition=Q(state="open", reserved_for__isnull=True, priority=Priority.NORMAL),
+                name="slot_queue",
+            ),
+            models.Index(
+                fields=["project", "priority", "position"],
+                condition=Q(state="open", reserved_for__isnull=True) & ~Q(priority=Priority.NORMAL),
+                name="slot_out_of_turn",
+            ),
+            models.Index(
+                fields=["reserved_for", "project", "priority", "position"],
+                condition=Q(state="open", reserved_for__isnull=False),
+                name="slot_reserved",
+            ),
+            models.Index(fields=["holder", "-id"], condition=Q(holder__isnull=False), name="slot_by_holder"),
+            models.Index(fields=["dialogue", "-id"], name="slot_by_dialogue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"slot {self.public_id}"
+
+
+class ClaimState(models.TextChoices):
+    LIVE = "live", "Live"
+    SUBMITTED = "submitted", "Submitted"
+    RELEASED = "released", "Released"
+    SKIPPED = "skipped", "Skipped"
+    EXPIRED = "expired", "Expired"
+    #: The slot was reassigned or its cycle superseded.
+    WITHDRAWN = "withdrawn", "Withdrawn"
+
+
+class Claim(models.Model):
+    """A person's lease on a slot. Kept as history; one live claim per slot. Times are the database's."""
+
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="claims")
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="claims", db_index=False)
+    # Copied from the slot.
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    stage = models.CharField(max_length=40)
+    token = models.CharField(max_length=12, default=new_public_id)
+    state = models.CharField(max_length=10, choices=ClaimState, default=ClaimState.LIVE)
+    #: How long it holds without a heartbeat, as the stage says.
+    lease = models.DurationField()
+    created_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    #: Seconds somebody really worked (heartbeats with activity), not wall time.
+    active_seconds = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["token"], name="claim_token_once"),
+            models.UniqueConstraint(fields=["slot"], condition=Q(state="live"), name="claim_one_live_per_slot"),
+            models.CheckConstraint(condition=Q(state__in=ClaimState.values), name="claim_state_known"),
+            models.CheckConstraint(
+                condition=Q(state="live", ended_at__isnull=True) | Q(~Q(state="live"), ended_at__isnull=False),
+                name="claim_ended_has_time",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "stage"], condition=Q(state="live"), name="claim_live_by_stage"),
+            models.Index(fields=["expires_at"], condition=Q(state="live"), name="claim_live_by_expiry"),
+            models.Index(fields=["person", "-id"], name="claim_by_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"claim of {self.slot_id} by {self.person_id}"
+
+
+class Cursor(models.Model):
+    """How far a person has got in a stage's queue: what is at or below ``position`` was not for them as they passed."""
+
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    stage = models.CharField(max_length=40)
+    position = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["person", "project", "stage"], name="cursor_once")]
+
+    def __str__(self) -> str:
+        return f"cursor of {self.person_id} in {self.stage}"

@@ -1,0 +1,140 @@
+"""What reviewers said: reviews with their findings and rulings, and what has been filled in of one so far."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.keys import new_public_id
+from reviews.models.passages import StageRun
+from reviews.models.slots import Slot
+
+
+class Verdict(models.TextChoices):
+    APPROVE = "approve", "Approve"
+    FIX = "fix", "Approve with changes"
+    REJECT = "reject", "Reject"
+    ESCALATE = "escalate", "Escalate"
+
+
+class ReviewQuerySet(models.QuerySet["Review"]):
+    def visible_to(self, user: User) -> Self:
+        """Everything but a colleague's review in a blind stage that has not settled."""
+        return self.filter(
+            Q(sealed=False) | Q(person=user),
+            project__in=Project.objects.visible_to(user),
+            dialogue__published=True,
+        )
+
+
+class Review(models.Model):
+    """What one person said of one revision in one slot. Never changed afterwards."""
+
+    public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
+    slot = models.OneToOneField(Slot, on_delete=models.PROTECT, related_name="review")
+    stage_run = models.ForeignKey(StageRun, on_delete=models.PROTECT, related_name="reviews", db_index=False)
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reviews", db_index=False)
+    # Copied from the slot.
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="reviews", db_constraint=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    stage_kind = models.CharField(max_length=20)
+    verdict = models.CharField(max_length=10, choices=Verdict)
+    seen_revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    seen_author = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    #: The version handed in: always of a fix; of an escalation where the reviewer had changed something.
+    made_revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    #: {task id: {"policy": …, "information": …}} as the reviewer left them: what agreement is computed from.
+    labels = models.JSONField(default=dict)
+    #: {task id, or "dialogue" for the whole: {checklist item key: true | false | null}}
+    checklist = models.JSONField(default=dict)
+    reason = models.TextField(blank=True, max_length=4000)
+    seconds = models.PositiveIntegerField(default=0)
+    sealed = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["public_id"], name="review_public_id_once"),
+            models.UniqueConstraint(fields=["stage_run", "person"], name="review_once_per_person_and_round"),
+            models.CheckConstraint(condition=Q(verdict__in=Verdict.values), name="review_verdict_known"),
+            models.CheckConstraint(
+                condition=Q(stage_kind="self_check") | Q(seen_author__isnull=True) | ~Q(person=F("seen_author")),
+                name="reviewer_is_not_author",
+            ),
+            models.CheckConstraint(
+                condition=~Q(verdict="fix") | Q(made_revision__isnull=False), name="review_fix_has_revision"
+            ),
+            models.CheckConstraint(
+                condition=~Q(verdict="approve") | Q(made_revision__isnull=True), name="review_approval_changes_nothing"
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict__in=["approve", "fix"]) | ~Q(reason=""), name="review_refusal_has_reason"
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "person", "-id"], name="review_by_person")]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} by {self.person_id}"
+
+
+class ReviewFinding(models.Model):
+    """A fault a reviewer names: a kind of the taxonomy, at a place, in words."""
+
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="findings")
+    kind = models.CharField(max_length=40)
+    anchor = models.CharField(max_length=600, blank=True)
+    value_hash = models.CharField(max_length=16, blank=True)
+    note = models.CharField(max_length=1000, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.anchor}"
+
+
+class Ruling(models.Model):
+    """An expert's choice at one disputed place: left, right or a third value, with its reason."""
+
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="rulings")
+    anchor = models.CharField(max_length=600)
+    choice = models.CharField(max_length=8)
+    #: The third value; null with another choice, and where the third value is null.
+    value = models.JSONField(null=True)
+    reason_kind = models.CharField(max_length=40)
+    reason = models.CharField(max_length=1000, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["review", "anchor"], name="ruling_once_per_place"),
+            models.CheckConstraint(condition=Q(choice__in=["left", "right", "third"]), name="ruling_choice_known"),
+            models.CheckConstraint(condition=~Q(reason_kind=""), name="ruling_has_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.choice} at {self.anchor}"
+
+
+class ReviewDraft(models.Model):
+    """What somebody has filled in of a review so far: only they see it."""
+
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="review_drafts", db_index=False)
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    #: Reason, checklist, findings and rulings as ``submit_review`` takes them.
+    form = models.JSONField(default=dict)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["slot", "person"], name="review_draft_once")]
+
+    def __str__(self) -> str:
+        return f"review draft of {self.slot_id}"

@@ -1,0 +1,52 @@
+"""Review protocols as data. Pure: no Django here, so a notebook can read one and recompute its draws."""
+
+from reviews.protocols.drawing import Allotment, Candidate, draw_sample, population_hash
+from reviews.protocols.outcomes import Combination, combinations, decide, offered_verdicts
+from reviews.protocols.presets import PRESETS, load_preset
+from reviews.protocols.protocol import (
+    AuthorRule,
+    Checklist,
+    ChecklistItem,
+    ContentRule,
+    Eligible,
+    Entry,
+    EntryMode,
+    FindingKind,
+    Outcome,
+    OutcomeRule,
+    Protocol,
+    Stage,
+    StageKind,
+    Verdict,
+    read_protocol,
+)
+from reviews.protocols.validation import validate
+
+__all__ = [
+    "PRESETS",
+    "Allotment",
+    "AuthorRule",
+    "Candidate",
+    "Checklist",
+    "ChecklistItem",
+    "Combination",
+    "ContentRule",
+    "Eligible",
+    "Entry",
+    "EntryMode",
+    "FindingKind",
+    "Outcome",
+    "OutcomeRule",
+    "Protocol",
+    "Stage",
+    "StageKind",
+    "Verdict",
+    "combinations",
+    "decide",
+    "draw_sample",
+    "load_preset",
+    "offered_verdicts",
+    "population_hash",
+    "read_protocol",
+    "validate",
+]

@@ -1,0 +1,202 @@
+"""What a protocol says: an ordered list of stages, who may work in each, and what follows from their verdicts."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from annotator.schema.canonical import escape
+from annotator.schema.errors import Problem, SchemaProblem
+
+Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Words = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+Prose = Annotated[str, StringConstraints(max_length=1000)]
+
+#: In a rule's list of verdicts: whatever the reviewer says.
+ANY = "any"
+
+
+class StageKind(StrEnum):
+    #: The author looks at the item alone.
+    SELF_CHECK = "self_check"
+    #: Colleagues look at the author's version, independently of one another.
+    CROSS_CHECK = "cross_check"
+    #: A senior reviewer settles what is disputed and looks at a sample of what is not.
+    EXPERT = "expert"
+
+
+class Role(StrEnum):
+    """The roles of ``annotator.models.Role``, named again because this module knows no models."""
+
+    ANNOTATOR = "annotator"
+    SENIOR_REVIEWER = "senior_reviewer"
+    ADMINISTRATOR = "administrator"
+
+
+class AuthorRule(StrEnum):
+    ANY = "any"
+    #: Only the dialogue's owner, for whom the slot is reserved.
+    OWNER = "owner"
+    #: Neither the owner nor whoever wrote the revision under review.
+    NOT_AUTHOR = "not_author"
+
+
+class Verdict(StrEnum):
+    APPROVE = "approve"
+    #: Approve with changes.
+    FIX = "fix"
+    REJECT = "reject"
+    ESCALATE = "escalate"
+
+
+class Outcome(StrEnum):
+    PASS = "pass"  # noqa: S105 - not a password
+    PASS_WITH_FIX = "pass_with_fix"  # noqa: S105
+    REJECTED = "rejected"
+    ESCALATE = "escalate"
+    BACK_TO_AUTHOR = "back_to_author"
+    RESTART = "restart"
+
+
+class ContentRule(StrEnum):
+    #: The reviewers who approve, with or without changes, hand in the same content.
+    SAME = "same"
+    DIFFERENT = "different"
+    ANY = "any"
+
+
+class EntryMode(StrEnum):
+    ALL = "all"
+    #: A seeded random fraction; the others go on to the next stage.
+    FRACTION = "fraction"
+    #: Everything escalated, and a seeded random fraction of what passed.
+    ESCALATED_AND_FRACTION = "escalated_and_fraction"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Eligible(_Part):
+    """Who may take a slot of the stage."""
+
+    #: One of these roles is enough.
+    roles: tuple[Role, ...] = Field(min_length=1)
+    author: AuthorRule = AuthorRule.ANY
+    #: Whether somebody who held a slot of an earlier stage or round of this cycle is barred.
+    not_earlier_reviewers: bool = False
+
+
+class Entry(_Part):
+    """How items come into the stage."""
+
+    mode: EntryMode = EntryMode.ALL
+    #: The share that is drawn, from 0 to 1.
+    fraction: float = Field(default=0.0, ge=0.0, le=1.0)
+
+
+class OutcomeRule(_Part):
+    """One row of an outcome table.
+
+    It applies when the verdicts of all reviewers, in whatever order, are those named, ``any`` standing for every
+    verdict, and the content they hand in is as said.
+    """
+
+    verdicts: tuple[str, ...] = Field(min_length=1)
+    content: ContentRule = ContentRule.ANY
+    outcome: Outcome
+
+
+class ChecklistItem(_Part):
+    key: Key
+    text: Words
+    #: Whether it is answered for each task, or once for the dialogue.
+    per_task: bool = True
+
+
+class Checklist(_Part):
+    version: int = Field(default=1, ge=1)
+    items: tuple[ChecklistItem, ...] = ()
+
+
+class Stage(_Part):
+    """One step of the protocol."""
+
+    key: Key
+    title: Words
+    kind: StageKind
+    #: How many independent reviews an item gets here.
+    reviewers: int = Field(default=1, ge=1, le=9)
+    eligible: Eligible
+    #: Whether nothing of a review is seen by anybody else before all are in.
+    blind: bool = False
+    entry: Entry = Entry()
+    #: Read from the top; the first row that applies decides.
+    outcomes: tuple[OutcomeRule, ...] = Field(min_length=1)
+    checklist: Checklist = Checklist()
+    lease_minutes: int = Field(default=30, ge=1, le=24 * 60)
+
+
+class FindingKind(_Part):
+    """A kind of fault that reviewers name."""
+
+    key: Key
+    label: Words
+    description: Prose = ""
+
+
+class Protocol(_Part):
+    """An ordered list of stages. ``validate`` says whether it can be worked with."""
+
+    name: Words
+    preset: str = Field(default="", max_length=20)
+    stages: tuple[Stage, ...] = Field(min_length=1, max_length=20)
+    taxonomy: tuple[FindingKind, ...] = ()
+    #: Share of compared items with a discrepancy above which the administrator is warned.
+    discrepancy_alarm: float = Field(default=0.05, ge=0.0, le=1.0)
+
+    def stage(self, key: str) -> Stage:
+        """The stage with this key. Raises KeyError."""
+        for stage in self.stages:
+            if stage.key == key:
+                return stage
+        raise KeyError(key)
+
+    def following(self, key: str) -> Stage | None:
+        """The stage after this one; None after the last."""
+        keys = [stage.key for stage in self.stages]
+        place = keys.index(key) + 1
+        return self.stages[place] if place < len(keys) else None
+
+    def author_stage(self, key: str) -> Stage | None:
+        """Where an item goes that is sent back to its author: the nearest self-check up to this stage."""
+        keys = [stage.key for stage in self.stages]
+        for stage in reversed(self.stages[: keys.index(key) + 1]):
+            if stage.kind is StageKind.SELF_CHECK:
+                return stage
+        return None
+
+    def expert_stage(self, key: str) -> Stage | None:
+        """Where an item goes that this stage escalates: the next stage of experts that takes escalations."""
+        keys = [stage.key for stage in self.stages]
+        for stage in self.stages[keys.index(key) + 1 :]:
+            if stage.kind is StageKind.EXPERT and stage.entry.mode is not EntryMode.FRACTION:
+                return stage
+        return None
+
+    def finding_kinds(self) -> frozenset[str]:
+        """The keys of the taxonomy."""
+        return frozenset(kind.key for kind in self.taxonomy)
+
+
+def read_protocol(data: Any) -> Protocol:
+    """A protocol from JSON values. Raises SchemaProblem with every fault of form; for the sense see ``validate``."""
+    try:
+        return Protocol.model_validate(data)
+    except ValidationError as error:
+        raise SchemaProblem(
+            [
+                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), f"{item['msg']}.")
+                for item in error.errors(include_url=False)
+            ]
+        ) from None

@@ -1,0 +1,222 @@
+"""Adjudication: two versions side by side, a ruling at every place on which they differ, and the document they make."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from annotator.comparison import (
+    ChoiceProblem,
+    Discrepancy,
+    describe,
+    discrepancies,
+    lookup,
+    merge,
+    resolve_choices,
+)
+from annotator.errors import Invalid
+from annotator.schema import SchemaProblem, canonical, load_text
+from reviews.models import Review, Slot, StageRun
+
+CHOICES = ("left", "right", "third")
+MAX_REASON = 1000
+
+_NOTHING = object()
+
+
+@dataclass(frozen=True)
+class RulingLine:
+    """An expert's choice at one disputed place. ``value`` counts for a third one, if ``has_value``."""
+
+    anchor: str
+    choice: str
+    reason_kind: str
+    reason: str = ""
+    value: Any = None
+    has_value: bool = False
+
+
+@dataclass(frozen=True)
+class Side:
+    """One version, without the name of whoever made it: an expert weighs reasons, not people."""
+
+    title: str
+    document: dict[str, Any]
+    #: Null for the version that was there before.
+    review: Review | None = None
+
+    @property
+    def verdict(self) -> str:
+        return self.review.verdict if self.review else ""
+
+    @property
+    def reason(self) -> str:
+        return self.review.reason if self.review else ""
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """What an expert has to settle. ``base`` is the version both sides began from; ``more``: further reviews."""
+
+    base: dict[str, Any]
+    left: Side
+    right: Side
+    places: list[Discrepancy]
+    more: list[Side]
+
+    def words(self, anchor: str) -> str:
+        """A disputed place in words."""
+        holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None
+        return describe(holder or self.right.document, anchor)
+
+
+def load_dispute(slot: Slot) -> Dispute | None:
+    """The dispute that brought a slot's item to the expert; None for one that was drawn or came in the regular way.
+
+    Two reviewers: one on either side. One reviewer (of their own work, or beside the author): the version before on the
+    left, theirs on the right. The caller has made sure that the actor holds the slot.
+    """
+    run = slot.stage_run
+    if run.escalated_from_id is None:
+        return None
+    reviews = list(
+        Review.objects.filter(stage_run_id=run.escalated_from_id, sealed=False)
+        .select_related("made_revision", "slot")
+        .prefetch_related("findings")
+        .order_by("slot__index")
+    )
+    base = StageRun.objects.select_related("entry_revision").get(pk=run.escalated_from_id).entry_revision.document()
+    sides = [
+        Side(
+            title=f"Reviewer {number}",
+            document=review.made_revision.document() if review.made_revision else base,
+            review=review,
+        )
+        for number, review in enumerate(reviews, 1)
+    ]
+    if len(sides) == 1:
+        sides = [Side(title="Before", document=base), replace(sides[0], title="Reviewer")]
+    left, right, *more = sides
+    return Dispute(
+        base=base,
+        left=left,
+        right=right,
+        places=discrepancies(left.document, right.document),
+        more=more,
+    )
+
+
+def disputed_anchors(slot: Slot) -> list[str]:
+    """The places on which an expert has to rule in this slot; none where nothing is disputed."""
+    dispute = load_dispute(slot)
+    return [place.anchor for place in dispute.places] if dispute else []
+
+
+def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[RulingLine]:
+    """Rulings as a form ({anchor: {…}}) or the API ([{"anchor", …}]) sends them. Raises Invalid."""
+    rows = [{**row, "anchor": anchor} for anchor, row in given.items()] if isinstance(given, Mapping) else given
+    lines: dict[str, RulingLine] = {}
+    for row in rows:
+        line = RulingLine(
+            anchor=str(row.get("anchor", "")),
+            choice=str(row.get("choice", "")),
+            reason_kind=str(row.get("reason_kind") or ""),
+            reason=str(row.get("reason") or "").strip(),
+            value=row.get("value"),
+            has_value=row.get("value") not in (None, ""),
+        )
+        if not line.choice:
+            continue
+        if line.choice not in CHOICES:
+            raise Invalid(f"A ruling is one of: {', '.join(CHOICES)}.", anchor=line.anchor)
+        if line.anchor in lines:
+            raise Invalid(f"There are two rulings for {line.anchor}; keep one.", anchor=line.anchor)
+        if len(line.reason) > MAX_REASON or "\x00" in line.reason:
+            raise Invalid(
+                f"A ruling's reason has at most {MAX_REASON:,} characters, none of them NUL.", anchor=line.anchor
+            )
+        lines[line.anchor] = line
+    return list(lines.values())
+
+
+def settle_document(
+    *, slot: Slot, text: str, lines: list[RulingLine], kinds: frozenset[str]
+) -> tuple[str, list[RulingLine]]:
+    """What the rulings make of the dialogue, brought together with what the expert changed besides.
+
+    ``text``: the expert's own draft. Returns canonical text and the rulings, values filled in. Raises Invalid where a
+    disputed place has no ruling or reason, or draft and ruling contradict each other.
+    """
+    dispute = load_dispute(slot)
+    if dispute is None:
+        if lines:
+            raise Invalid("Nothing is disputed here; edit the dialogue itself.")
+        return text, []
+    draft = load_text(text)
+    _require_complete(dispute, lines, kinds)
+    lines = [_with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
+    choices: dict[str, Any] = {line.anchor: _choice(line) for line in lines}
+    try:
+        settled = resolve_choices(dispute.base, dispute.left.document, dispute.right.document, choices)
+    except (ChoiceProblem, SchemaProblem) as problem:
+        raise Invalid(str(problem), anchors=getattr(problem, "anchors", [])) from None
+    if text == slot.revision.content:
+        return canonical(settled), lines
+    result = merge(slot.revision.document(), draft, settled)
+    if result.conflicts:
+        places = "; ".join(dispute.words(conflict.anchor) for conflict in result.conflicts[:3])
+        raise Invalid(
+            f"You ruled on a place and edited it as well: {places}. Choose “third” there, or undo the edit.",
+            anchors=[conflict.anchor for conflict in result.conflicts],
+        )
+    return canonical(result.document), lines
+
+
+def _require_complete(dispute: Dispute, lines: list[RulingLine], kinds: frozenset[str]) -> None:
+    known, ruled = [place.anchor for place in dispute.places], {line.anchor for line in lines}
+    foreign = ruled - set(known)
+    if foreign:
+        raise Invalid(f"Nothing is disputed at {min(foreign)}; load the page again.", anchors=sorted(foreign))
+    missing = [anchor for anchor in known if anchor not in ruled]
+    if missing:
+        raise Invalid(
+            f"Rule on every disputed place; {len(missing)} of {len(known)} still have no ruling, the first: "
+            f"{dispute.words(missing[0])}.",
+            anchors=missing,
+        )
+    for line in lines:
+        if line.reason_kind not in kinds:
+            raise Invalid(
+                f"Say which kind of fault decides {dispute.words(line.anchor)}: a ruling needs its reason.",
+                anchor=line.anchor,
+            )
+
+
+def _with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:
+    """The ruling with its third value: as given, else as the expert's draft has it (perhaps nothing at all)."""
+    if line.choice != "third":
+        return replace(line, value=None, has_value=False)
+    place = next(place for place in dispute.places if place.anchor == line.anchor)
+    if line.has_value:
+        return replace(line, value=_read_value(line.value, place), has_value=True)
+    if not edited:
+        raise Invalid(f"Give the third value for {dispute.words(line.anchor)}.", anchor=line.anchor)
+    own = lookup(draft, line.anchor, _NOTHING)
+    return replace(line, value=None if own is _NOTHING else own, has_value=own is not _NOTHING)
+
+
+def _read_value(value: Any, place: Discrepancy) -> Any:
+    """A typed value is what the disputed ones are: a text stays one, anything else is read as JSON where it can be."""
+    if not isinstance(value, str) or isinstance(place.left, str) or isinstance(place.right, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+
+
+def _choice(line: RulingLine) -> str | dict[str, Any]:
+    if line.choice != "third":
+        return line.choice
+    return {"value": line.value} if line.has_value else {"absent": True}

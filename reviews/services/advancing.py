@@ -1,0 +1,181 @@
+"""Where a dialogue goes from one stage: the moves of a cycle, each looked up by the outcome it follows from.
+
+Every function here runs inside a transition that has locked the dialogue, and changes the dialogue's fields without
+saving them: the transition does that once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from annotator.models import Dialogue, Revision
+from annotator.models.content import DialogueStatus
+from reviews.models import Cycle, CycleState, Priority, Slot, SlotState, StageRun, StageRunState
+from reviews.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
+from reviews.services.journal import Journal
+from reviews.services.queues import new_position
+from reviews.services.statements import rows
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A cycle under way, in the hands of one transition."""
+
+    journal: Journal
+    cycle: Cycle
+    protocol: Protocol
+    #: Of the slot the dialogue comes from: what was hurried is hurried through all stages.
+    priority: int = Priority.NORMAL
+
+    @property
+    def dialogue(self) -> Dialogue:
+        return self.journal.dialogue
+
+    def place(self, status: DialogueStatus, stage: str) -> None:
+        """Say where the dialogue stands now."""
+        self.journal.status(self.dialogue.status, status)
+        self.dialogue.status, self.dialogue.stage = status, stage
+
+
+def advance(passage: Passage, run: StageRun, outcome: Outcome, revision: Revision) -> None:
+    """Take the dialogue from a settled run to wherever the outcome leads. ``revision``: the content it goes on with."""
+    _MOVES[outcome](passage, run, revision)
+
+
+def forward(passage: Passage, run: StageRun, revision: Revision) -> None:
+    """On to the next stage that takes it; after the last one it is verified."""
+    following = passage.protocol.following(run.stage)
+    while following is not None:
+        if following.entry.mode is EntryMode.ALL:
+            open_run(passage, following, revision)
+            return
+        if following.entry.fraction:
+            _pool(passage, following, revision)
+            return
+        following = passage.protocol.following(following.key)
+    _verify(passage, revision)
+
+
+def open_run(
+    passage: Passage,
+    stage: Stage,
+    revision: Revision,
+    *,
+    entered_as: str = "regular",
+    escalated_from: StageRun | None = None,
+) -> StageRun:
+    """Open a stage for the dialogue: a new round of it, with a slot for each reviewer."""
+    run = _new_run(passage, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
+    status = DialogueStatus.ESCALATED if entered_as == "escalated" else DialogueStatus.IN_REVIEW
+    passage.place(status, stage.key)
+    open_slots(passage, run, stage, revision)
+    return run
+
+
+def open_slots(passage: Passage, run: StageRun, stage: Stage, revision: Revision) -> None:
+    """The slots of a run. A further round of a self-check, like one for owners alone, waits for the owner."""
+    dialogue = passage.dialogue
+    of_owner = stage.eligible.author is AuthorRule.OWNER or (stage.kind is StageKind.SELF_CHECK and run.round > 1)
+    Slot.objects.bulk_create(
+        Slot(
+            stage_run=run,
+            index=index,
+            project_id=run.project_id,
+            dialogue=dialogue,
+            cycle=passage.cycle,
+            protocol_id=passage.cycle.protocol_id,
+            stage=stage.key,
+            stage_kind=stage.kind,
+            round=run.round,
+            state=SlotState.OPEN,
+            priority=passage.priority,
+            position=new_position(index),
+            revision=revision,
+            revision_author_id=revision.author_id,
+            owner_id=dialogue.owner_id,
+            reserved_for_id=dialogue.owner_id if of_owner else None,
+        )
+        for index in range(stage.reviewers)
+    )
+    passage.journal.count(f"left:{stage.key}", stage.reviewers)
+
+
+def end_cycle(passage: Passage, state: CycleState, revision: Revision | None, reason: str = "") -> None:
+    """Close the cycle for good."""
+    cycle = passage.cycle
+    cycle.state, cycle.ended_at, cycle.exit_revision, cycle.reason = state, timezone.now(), revision, reason[:500]
+    cycle.save(update_fields=["state", "ended_at", "exit_revision", "reason"])
+
+
+def _verify(passage: Passage, revision: Revision) -> None:
+    end_cycle(passage, CycleState.VERIFIED, revision)
+    passage.place(DialogueStatus.VERIFIED, "")
+    passage.journal.event(
+        "cycle.verified", after={"cycle": passage.cycle.number, "content_hash": revision.content_hash}
+    )
+
+
+def _reject(passage: Passage, run: StageRun, revision: Revision) -> None:
+    end_cycle(passage, CycleState.REJECTED, None)
+    passage.place(DialogueStatus.REJECTED, "")
+    passage.journal.event("cycle.rejected", after={"cycle": passage.cycle.number, "stage": run.stage})
+
+
+def _escalate(passage: Passage, run: StageRun, revision: Revision) -> None:
+    expert = passage.protocol.expert_stage(run.stage)
+    if expert is None:
+        raise ValueError(f"nobody takes what stage {run.stage} escalates")
+    open_run(passage, expert, revision, entered_as="escalated", escalated_from=run)
+
+
+def _back_to_author(passage: Passage, run: StageRun, revision: Revision) -> None:
+    author = passage.protocol.author_stage(run.stage)
+    if author is None:
+        raise ValueError(f"stage {run.stage} has no author to send the item back to")
+    open_run(passage, author, revision)
+
+
+def _restart(passage: Passage, run: StageRun, revision: Revision) -> None:
+    open_run(passage, passage.protocol.stage(run.stage), revision, entered_as=run.entered_as,
+             escalated_from=run.escalated_from)  # fmt: skip
+
+
+_MOVES: dict[Outcome, Callable[[Passage, StageRun, Revision], None]] = {
+    Outcome.PASS: forward,
+    Outcome.PASS_WITH_FIX: forward,
+    Outcome.REJECTED: _reject,
+    Outcome.ESCALATE: _escalate,
+    Outcome.BACK_TO_AUTHOR: _back_to_author,
+    Outcome.RESTART: _restart,
+}
+
+
+def _pool(passage: Passage, stage: Stage, revision: Revision) -> None:
+    _new_run(passage, stage, revision, StageRunState.POOLED, "regular", None)
+    passage.place(DialogueStatus.POOLED, stage.key)
+    passage.journal.count(f"pooled:{stage.key}")
+
+
+def _new_run(
+    passage: Passage,
+    stage: Stage,
+    revision: Revision,
+    state: StageRunState,
+    entered_as: str,
+    escalated_from: StageRun | None,
+) -> StageRun:
+    [(earlier,)] = rows(
+        "SELECT max(round) FROM reviews_stagerun WHERE cycle_id = %s AND stage = %s", [passage.cycle.pk, stage.key]
+    )
+    return StageRun.objects.create(
+        cycle=passage.cycle,
+        project_id=passage.cycle.project_id,
+        stage=stage.key,
+        round=(earlier or 0) + 1,
+        state=state,
+        entered_as=entered_as,
+        blind=stage.blind,
+        entry_revision=revision,
+        escalated_from=escalated_from,
+    )

@@ -1,0 +1,244 @@
+"""Rating patterns counted as stages settle: what agreement is computed from, without ever reading all reviews.
+
+A run that settles is put into an outbox in the transition's own transaction; a task counts its patterns and removes it
+from there in one transaction, so that each run is counted once. Figures are those of the runs counted so far.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, timedelta
+from itertools import combinations, islice
+
+from django.db import connection, transaction
+from django.db.models import QuerySet, Sum
+
+from annotator.models import Project
+from reviews.agreement import (
+    OVERLAPPING,
+    Circumstances,
+    HandedIn,
+    PatternCounts,
+    left_out,
+    pattern_key,
+    rating_units,
+    read_pattern,
+    unordered,
+)
+from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
+from reviews.protocols import StageKind
+from reviews.services.statements import write
+
+#: Runs that one transaction counts.
+FOLD_SIZE = 100
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """What an ``AgreementCount`` of a project counts."""
+
+    stage: str
+    label: str
+    pair: str
+    week: date
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A count that is not what the reviews say."""
+
+    key: Key
+    stored: int
+    right: int
+
+
+def await_counting(*, run: StageRun, circumstances: Circumstances) -> None:
+    """Put a run that settles into the outbox, if its reviews count; in the caller's transaction."""
+    if not left_out(circumstances):
+        write(
+            "INSERT INTO reviews_agreementpending (stage_run_id, project_id) VALUES (%s, %s)", [run.pk, run.project_id]
+        )
+
+
+def fold_agreement() -> int:
+    """Count one portion of each project's outbox; returns how many runs. Safe beside other folders."""
+    projects = AgreementPending.objects.values_list("project_id", flat=True).distinct().order_by("project_id")
+    return sum(_fold(project_id) for project_id in projects)
+
+
+def read_agreement(
+    *,
+    project: Project,
+    stage: str,
+    label: str,
+    pair: tuple[int, int] | None = None,
+    since: date | None = None,
+    until: date | None = None,
+) -> PatternCounts:
+    """The pattern counts of a label in a stage; of all reviewers, or of two people by their ids.
+
+    ``since`` and ``until``: from the week of the one up to and including the week of the other. The patterns of a pair
+    stand in the order of their ids, whichever way round they are given.
+    """
+    counts = AgreementCount.objects.filter(
+        project=project, stage=stage, label=label, pair=pair_key(*pair) if pair else ""
+    )
+    if since is not None:
+        counts = counts.filter(week__gte=monday(since))
+    if until is not None:
+        counts = counts.filter(week__lte=monday(until))
+    totals = counts.values_list("pattern").annotate(total=Sum("count")).order_by()
+    return PatternCounts({read_pattern(key): int(total) for key, total in totals})
+
+
+def read_pairs(*, project: Project, stage: str) -> list[tuple[int, int]]:
+    """The people who reviewed items of the stage together, by their ids, the lower first."""
+    pairs = AgreementCount.objects.filter(project=project, stage=stage).exclude(pair="")
+    found = (tuple(map(int, pair.split(":"))) for pair in pairs.values_list("pair", flat=True).distinct().order_by())
+    return sorted((left, right) for left, right in found)
+
+
+def pair_key(one: int, other: int) -> str:
+    """How the pair of two people is written: the lower id first."""
+    return f"{min(one, other)}:{max(one, other)}"
+
+
+def monday(day: date) -> date:
+    """The first day of its week."""
+    return day - timedelta(days=day.weekday())
+
+
+def recount_agreement(project: Project, *, repair: bool = False) -> list[Difference]:
+    """Compare the counts with what all reviews say, and with ``repair`` put right what differs.
+
+    What waits in the outbox is not missed: it will be counted. Reads every review once, most of it without a lock.
+    """
+    right: Tally[Key] = Tally()
+    seen: set[int] = set()
+    for portion in _portions(_countable(project).values_list("pk", flat=True).iterator()):
+        seen.update(portion)
+        right.update(_tally(portion))
+    with transaction.atomic():
+        _lock(project.pk)
+        # Runs before their outbox: what settles between the two is in neither, instead of in the first alone.
+        settled = set(_countable(project).values_list("pk", flat=True))
+        pending = set(AgreementPending.objects.filter(project=project).values_list("pk", flat=True))
+        for portion in _portions(sorted(settled - seen - pending)):
+            right.update(_tally(portion))
+        for portion in _portions(sorted(pending & seen)):
+            right.subtract(_tally(portion))
+        stored = _stored(project)
+        wrong = sorted(key for key in right.keys() | stored.keys() if right[key] != stored[key])
+        if repair:
+            _add(project.pk, [(key, right[key] - stored[key]) for key in wrong])
+            AgreementCount.objects.filter(project=project, count=0).delete()
+    return [Difference(key, stored[key], right[key]) for key in wrong]
+
+
+def _fold(project_id: int) -> int:
+    waiting = AgreementPending.objects.filter(project_id=project_id)
+    # Reviews of a settled run never change, so comparing them needs no lock.
+    tallies = {run: _tally([run]) for run in waiting.order_by("pk").values_list("pk", flat=True)[:FOLD_SIZE]}
+    with transaction.atomic():
+        _lock(project_id)
+        mine = list(waiting.filter(pk__in=tallies).values_list("pk", flat=True))
+        total: Tally[Key] = Tally()
+        for run in mine:
+            total.update(tallies[run])
+        _add(project_id, sorted(total.items()))
+        waiting.filter(pk__in=mine).delete()
+    return len(mine)
+
+
+def _lock(project_id: int) -> None:
+    """Let nobody else fold or repair this project's counts until the transaction ends; others do not wait for it."""
+    list(Project.objects.select_for_update(no_key=True).filter(pk=project_id).values_list("pk", flat=True))
+
+
+def _countable(project: Project) -> QuerySet[StageRun]:
+    """Runs that may count; ``left_out`` has the last word."""
+    runs = StageRun.objects.filter(project=project, state=StageRunState.SETTLED, blind=True, round=1, cycle__number=1)
+    # Runs with one review have no number of discrepancies.
+    return runs.filter(discrepancy_count__isnull=False).order_by("pk")
+
+
+def _tally(run_ids: Sequence[int]) -> Tally[Key]:
+    """The pattern counts of these runs: for all reviewers, and for each pair of them."""
+    reviews = (
+        Review.objects.filter(stage_run__in=run_ids)
+        .select_related("stage_run__cycle", "seen_revision", "made_revision")
+        .order_by("stage_run_id", "person_id")
+    )
+    by_run: dict[int, list[Review]] = {}
+    for review in reviews:
+        by_run.setdefault(review.stage_run_id, []).append(review)
+    out: Tally[Key] = Tally()
+    for of_run in by_run.values():
+        if not left_out(circumstances(of_run)):
+            out.update(_keys(of_run))
+    return out
+
+
+def circumstances(reviews: Sequence[Review]) -> Circumstances:
+    """Under which a settled run was reviewed. ``reviews``: all of the run."""
+    run = reviews[0].stage_run
+    return Circumstances(
+        kind=StageKind(reviews[0].stage_kind),
+        blind=run.blind,
+        reviews=len(reviews),
+        round=run.round,
+        passage=run.cycle.number,
+    )
+
+
+def _keys(reviews: Sequence[Review]) -> Iterator[Key]:
+    run = reviews[0].stage_run
+    if run.settled_at is None:
+        raise ValueError(f"Stage run {run.pk} has not settled, so its reviews cannot be compared yet.")
+    week = monday(run.settled_at.astimezone(UTC).date())
+    said = [(review.person_id, _handed_in(review)) for review in reviews]
+    for unit in rating_units([one for _, one in said]):
+        pattern = unit.pattern
+        if unit.label in OVERLAPPING:
+            # Who of many reviewers is left or right means nothing; the F1 is the same.
+            matched, *sizes = pattern
+            pattern = (matched, *unordered(sizes))
+        else:
+            pattern = unordered(pattern)
+        yield Key(run.stage, unit.label, "", week, pattern_key(pattern))
+    for (one, left), (other, right) in combinations(said, 2):
+        for unit in rating_units([left, right]):
+            yield Key(run.stage, unit.label, pair_key(one, other), week, pattern_key(unit.pattern))
+
+
+def _handed_in(review: Review) -> HandedIn:
+    return HandedIn(review.verdict, (review.made_revision or review.seen_revision).document())
+
+
+def _stored(project: Project) -> Tally[Key]:
+    rows = AgreementCount.objects.filter(project=project).values_list(
+        "stage", "label", "pair", "week", "pattern", "count"
+    )
+    return Tally({Key(*row[:5]): row[5] for row in rows.iterator()})
+
+
+def _add(project_id: int, changes: Iterable[tuple[Key, int]]) -> None:
+    adapt = connection.ops.adapt_datefield_value
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO reviews_agreementcount (project_id, stage, label, pair, week, pattern, count) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (project_id, stage, label, pair, week, pattern) "
+            "DO UPDATE SET count = reviews_agreementcount.count + excluded.count",
+            [
+                (project_id, key.stage, key.label, key.pair, adapt(key.week), key.pattern, change)
+                for key, change in changes
+                if change
+            ],
+        )
+
+
+def _portions(ids: Iterable[int]) -> Iterator[list[int]]:
+    ids = iter(ids)
+    while portion := list(islice(ids, FOLD_SIZE)):
+        yield portion

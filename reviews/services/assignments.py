@@ -1,0 +1,108 @@
+"""What an administrator decides about who works on what: reassign, hand over, hurry, free what leavers held."""
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Membership, User
+from annotator.services.access import require_administrator, roles_in
+from annotator.services.revisions import lock_dialogue
+from reviews.models import Priority, Slot, SlotState
+from reviews.protocols import AuthorRule, StageKind
+from reviews.services.claims import lock_slot, stage_of, withdraw
+from reviews.services.eligibility import refusal
+from reviews.services.journal import Journal
+from reviews.services.queues import new_position
+
+
+def reassign(*, actor: User, slot: Slot, to: User, reason: str = "") -> Slot:
+    """Reserve a slot for somebody, taking it from whoever is at work on it; their draft is kept.
+
+    Raises Denied unless the actor administers the project, Conflict for a slot that is done, Invalid, with the reason,
+    where ``to`` may not take it.
+    """
+    require_administrator(actor=actor, project=slot.project)
+    with transaction.atomic():
+        dialogue = lock_dialogue(slot.dialogue_id)
+        slot = lock_slot(slot.pk)
+        if slot.state not in (SlotState.OPEN, SlotState.CLAIMED):
+            raise Conflict("This slot is finished or has been cancelled; there is nothing left to reassign.")
+        before = slot.reserved_for or slot.holder
+        if slot.holder_id == to.pk:
+            raise Conflict(f"{to} is at work on this item already.")
+        slot.reserved_for = to
+        stage = stage_of(slot)
+        why_not = refusal(person=to, roles=roles_in(dialogue.project, to), slot=slot, stage=stage)
+        siblings = Slot.objects.filter(stage_run_id=slot.stage_run_id, reserved_for=to, state=SlotState.OPEN)
+        if not why_not and siblings.exclude(pk=slot.pk).exists():
+            why_not = "The other review of this item is reserved for them already."
+        if why_not:
+            raise Invalid(f"{to} cannot take it. {why_not}")
+        withdraw(slot)
+        slot.save(update_fields=["reserved_for"])
+        journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+        journal.event(
+            "slot.reassigned",
+            before={"person": before.public_id} if before else {},
+            after={"slot": slot.public_id, "stage": slot.stage, "person": to.public_id, "reason": reason[:500]},
+        )
+        journal.write()
+    return slot
+
+
+def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "") -> Dialogue:
+    """Make somebody else the owner of a dialogue; what waits for the owner then waits for them.
+
+    Raises Denied, or Invalid where ``to`` holds no role in the project.
+    """
+    require_administrator(actor=actor, project=dialogue.project)
+    if not roles_in(dialogue.project, to):
+        raise Invalid(f"{to} is no member of this project; invite them first.")
+    with transaction.atomic():
+        dialogue = lock_dialogue(dialogue.pk)
+        before = dialogue.owner
+        if before == to:
+            return dialogue
+        dialogue.owner = to
+        dialogue.save(update_fields=["owner"])
+        waiting = Slot.objects.select_for_update(of=("self",)).select_related("protocol", "stage_run")
+        for slot in waiting.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN]).order_by("pk"):
+            slot.owner = to
+            if stage_of(slot).eligible.author is AuthorRule.OWNER:
+                slot.reserved_for = to
+            elif slot.reserved_for_id == to.pk and slot.stage_kind != StageKind.SELF_CHECK:
+                slot.reserved_for = None
+            slot.save(update_fields=["owner", "reserved_for"])
+        journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+        journal.event(
+            "dialogue.handed_over",
+            before={"owner": before.public_id} if before else {},
+            after={"owner": to.public_id, "reason": reason[:500]},
+        )
+        journal.write()
+    return dialogue
+
+
+def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
+    """Let a dialogue's open slots be taken before (or after) the others; returns how many there were. Raises Denied."""
+    require_administrator(actor=actor, project=dialogue.project)
+    with transaction.atomic():
+        dialogue = lock_dialogue(dialogue.pk)
+        open_slots = Slot.objects.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN])
+        # A new place as well: an old one may lie behind everybody's cursor in the queue it comes into.
+        count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
+        if count:
+            journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+            journal.event("dialogue.prioritised", after={"priority": Priority(priority).label.lower()})
+            journal.write()
+    return count
+
+
+def free_slots_of_leavers(*, limit: int = 500) -> int:
+    """Let everybody take what is reserved for people who are no longer members; returns how many slots that were."""
+    member = Membership.objects.filter(
+        project=OuterRef("project"), user=OuterRef("reserved_for"), ended_at=None, user__is_active=True
+    )
+    stranded = Slot.objects.filter(~Exists(member), state=SlotState.OPEN, reserved_for__isnull=False)
+    ids = list(stranded.order_by("pk").values_list("pk", flat=True)[:limit])
+    return Slot.objects.filter(pk__in=ids, state=SlotState.OPEN).update(reserved_for=None)

@@ -1,0 +1,341 @@
+"""Claims: who is at work on what. Never one slot to two people, on either database.
+
+Locks are taken in one order everywhere: membership, dialogue, slot, claim. Claiming locks no dialogue and writes no
+event on its chain (people would queue up behind one another): the claim rows, which are kept, are its history.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Dialogue, Project, Role, User
+from reviews.models import Claim, ClaimState, Slot, SlotState
+from reviews.protocols import Protocol, Stage
+from reviews.services.eligibility import lock_membership, refusal
+from reviews.services.protocols import parse, stage_titles
+from reviews.services.queues import (
+    move_cursor,
+    new_position,
+    queues_for,
+    read_cursors,
+    read_versions,
+    take_first,
+)
+from reviews.services.statements import rows
+
+#: Overdue claims that one call to claim looks at.
+OVERDUE = 8
+
+
+@dataclass(frozen=True)
+class Work:
+    """One person's hold on one slot, and what the slot asks for."""
+
+    slot: Slot
+    claim: Claim
+    stage: Stage
+    protocol: Protocol
+    #: Whether the lease has run out; nobody else has taken the item, so it can still be submitted.
+    expired: bool
+
+    @property
+    def blind(self) -> bool:
+        """Whether nobody else may see anything of this review yet."""
+        return self.slot.stage_run.blind
+
+    @property
+    def branch(self) -> str:
+        """The branch its holder works on: their own in a blind stage, else the main one."""
+        return branch_of(self.slot)
+
+    @property
+    def dialogue(self) -> Dialogue:
+        return self.slot.dialogue
+
+
+def branch_of(slot: Slot) -> str:
+    """The branch on which a slot's holder keeps draft and fix."""
+    return f"slot-{slot.public_id}" if slot.stage_run.blind else "main"
+
+
+def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Claim | None:
+    """The most urgent slot the actor may take, theirs until the lease runs out; None when nothing waits for them.
+
+    What they hold already comes first (of ``stage``, where one is named), then what somebody let expire, then the
+    queues: high priority before normal, then what is reserved for them, then the stages nearest to the end. Raises
+    Hidden for an outsider, Invalid for an unknown stage, Denied where the stage takes another role.
+    """
+    with transaction.atomic():
+        roles, now = lock_membership(actor=actor, project=project)
+        versions = read_versions(project)
+        queues = queues_for(roles=roles, versions=versions, stage=stage)
+        if not queues:
+            _refuse_stage(project, stage)
+            return None
+        claim = _resume_or_take_over(actor, project, roles, now, [queue.stage for queue in queues])
+        if claim is not None:
+            return claim
+        cursors = read_cursors(actor=actor, project=project)
+        slot = take_first(actor=actor, project=project, queues=queues, cursors=cursors)
+        if slot is None and cursors:
+            slot = take_first(actor=actor, project=project, queues=queues, cursors={})
+        if slot is None:
+            return None
+        version = next(version for version in versions if version.pk == slot.protocol_id)
+        claim = _new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage), now=now)
+        move_cursor(actor=actor, slot=slot)
+    return claim
+
+
+def claim_slot(*, actor: User, slot: Slot) -> Claim:
+    """Take a certain slot. Raises Hidden, Denied with the reason, or Conflict where somebody else has it."""
+    with transaction.atomic():
+        roles, now = lock_membership(actor=actor, project=slot.project)
+        slot = lock_slot(slot.pk)
+        if slot.state == SlotState.HIDDEN:
+            raise Hidden("There is no such item.")
+        live = Claim.objects.select_for_update().filter(slot=slot, state=ClaimState.LIVE).first()
+        if live is not None and live.person_id == actor.pk:
+            return _extend(live, slot, now)
+        stage = stage_of(slot)
+        reason = refusal(person=actor, roles=roles, slot=slot, stage=stage)
+        if reason:
+            raise Denied(reason)
+        if slot.state in (SlotState.DONE, SlotState.CANCELLED):
+            raise Conflict("This item needs no further review here.")
+        if live is not None and not _let_go_if_overdue(live, slot):
+            raise Conflict("A colleague is at work on this item; take another one.")
+        _hold(actor, slot)
+        return _new_claim(actor=actor, slot=slot, stage=stage, now=now)
+
+
+def load_work(*, actor: User, public_id: str) -> Work:
+    """The actor's hold on a slot. Raises Hidden for what they never held, Conflict (saying why) for what they lost."""
+    claim = (
+        Claim.objects.filter(slot__public_id=public_id, person=actor, slot__in=Slot.objects.visible_to(actor))
+        .select_related(
+            "slot__dialogue",
+            "slot__project",
+            "slot__stage_run",
+            "slot__cycle",
+            "slot__protocol",
+            "slot__revision__toolset_revision",
+        )
+        .defer("slot__protocol__definition", "slot__dialogue__search_text")
+        .annotate(overdue=Q(expires_at__lte=Now()))
+        .order_by("-pk")
+        .first()
+    )
+    if claim is None:
+        raise Hidden("There is no such item, or you do not hold it.")
+    slot = claim.slot
+    slot.dialogue.project = slot.project
+    if claim.state == ClaimState.SUBMITTED:
+        raise Conflict("You have submitted your review of this item; it cannot be changed any more.")
+    if claim.state in (ClaimState.RELEASED, ClaimState.SKIPPED):
+        raise Conflict("You gave this item back; claim it again to go on. Your draft is kept.")
+    if claim.state == ClaimState.WITHDRAWN or slot.state in (SlotState.CANCELLED, SlotState.DONE):
+        raise Conflict("This item was taken from you: it was reassigned or has begun anew. Your draft is kept.")
+    free = slot.state == SlotState.OPEN and slot.reserved_for_id in (None, actor.pk)
+    if claim.state == ClaimState.EXPIRED and not free:
+        raise Conflict("Your time on this item ran out and a colleague has it now. Your draft is kept.")
+    protocol = parse(slot.protocol)
+    return Work(
+        slot=slot,
+        claim=claim,
+        stage=protocol.stage(slot.stage),
+        protocol=protocol,
+        expired=claim.state == ClaimState.EXPIRED or bool(claim.overdue),
+    )
+
+
+def load_slot(*, actor: User, public_id: str) -> Slot:
+    """A slot the actor holds or once held, whatever became of it: to hand in again what went through already.
+
+    Raises Hidden.
+    """
+    slot = Slot.objects.visible_to(actor).filter(public_id=public_id, claims__person=actor).distinct().first()
+    if slot is None:
+        raise Hidden("There is no such item, or you do not hold it.")
+    return slot
+
+
+def heartbeat(*, actor: User, token: str, active_seconds: int = 0) -> Claim:
+    """Keep a claim alive; ``active_seconds``: worked since the last heartbeat, at most the time that has passed.
+
+    A lease that ran out goes on where nobody else has taken the item. Raises Hidden for a foreign token, Conflict for a
+    claim that is over.
+    """
+    with transaction.atomic():
+        claim = _own_claim(actor, token)
+        if claim.state == ClaimState.EXPIRED:
+            _revive(actor, claim)
+        held = Claim.objects.select_for_update().filter(pk=claim.pk, state=ClaimState.LIVE).annotate(now=Now()).first()
+        if held is None:
+            raise Conflict("You do not hold this item any more. Your draft is kept.")
+        now: datetime = held.now
+        passed = max(0, int((now - held.heartbeat_at).total_seconds()) + 1)
+        held.active_seconds += max(0, min(active_seconds, passed))
+        held.heartbeat_at, held.expires_at = now, now + held.lease
+        held.save(update_fields=["active_seconds", "heartbeat_at", "expires_at"])
+    return held
+
+
+def release(*, actor: User, token: str) -> None:
+    """Give a slot back; it keeps its place. Does nothing for a claim that is over already. Raises Hidden."""
+    _give_back(actor, token, ClaimState.RELEASED)
+
+
+def skip(*, actor: User, token: str) -> None:
+    """Pass a slot over: it goes to the end of its queue. Does nothing for a claim that is over. Raises Hidden."""
+    _give_back(actor, token, ClaimState.SKIPPED)
+
+
+def expire_overdue(*, limit: int = 200) -> int:
+    """Reopen slots whose lease has run out; returns how many. Claiming does not wait for this: it only tidies up."""
+    overdue = Claim.objects.filter(state=ClaimState.LIVE, expires_at__lte=Now()).order_by("expires_at")
+    count = 0
+    for claim in overdue[:limit]:
+        with transaction.atomic():
+            slot = Slot.objects.select_for_update(skip_locked=_can_skip()).filter(pk=claim.slot_id).first()
+            if slot is not None and _let_go_if_overdue(claim, slot):
+                _open(slot)
+                count += 1
+    return count
+
+
+# --- shared with the other transitions of a slot --------------------------------------------------------------------
+
+
+def lock_slot(slot_id: int) -> Slot:
+    """The slot's row, locked until the caller's transaction ends."""
+    return (
+        Slot.objects.select_for_update(of=("self",))
+        .select_related("protocol", "stage_run")
+        .defer("protocol__definition")
+        .get(pk=slot_id)
+    )
+
+
+def stage_of(slot: Slot) -> Stage:
+    """What the protocol the slot's cycle began under says of its stage."""
+    return parse(slot.protocol).stage(slot.stage)
+
+
+def withdraw(slot: Slot) -> None:
+    """End the live claim on a locked slot, whoever holds it; the slot is open afterwards."""
+    Claim.objects.filter(slot=slot, state=ClaimState.LIVE).update(state=ClaimState.WITHDRAWN, ended_at=Now())
+    _open(slot)
+
+
+# --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _refuse_stage(project: Project, stage: str | None) -> None:
+    if stage is None:
+        return
+    titles = stage_titles(project)
+    if stage not in titles:
+        raise Invalid(f"This project has no stage called “{stage}”; it has: {', '.join(titles) or 'none yet'}.")
+    raise Denied(f"Your role does not take part in “{titles[stage]}”; an administrator can change that.")
+
+
+def _resume_or_take_over(
+    actor: User, project: Project, roles: frozenset[Role], now: datetime, stages: list[str]
+) -> Claim | None:
+    found = rows(
+        "SELECT id FROM reviews_claim "
+        "WHERE project_id = %s AND state = 'live' AND (person_id = %s OR expires_at <= %s)",
+        [project.pk, actor.pk, now],
+    )
+    if not found:
+        return None
+    live = Claim.objects.filter(pk__in=[row[0] for row in found], stage__in=stages, state=ClaimState.LIVE)
+    own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
+    if own is not None:
+        return _extend(own, own.slot, now)
+    for claim in live.order_by("expires_at")[:OVERDUE]:
+        slot = (
+            Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))
+            .select_related("protocol", "stage_run")
+            .defer("protocol__definition")
+            .filter(pk=claim.slot_id, state=SlotState.CLAIMED)
+            .first()
+        )
+        if slot is None or refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot)):
+            continue
+        if _let_go_if_overdue(claim, slot):
+            _hold(actor, slot)
+            return _new_claim(actor=actor, slot=slot, stage=stage_of(slot), now=now)
+    return None
+
+
+def _new_claim(*, actor: User, slot: Slot, stage: Stage, now: datetime) -> Claim:
+    lease = timedelta(minutes=stage.lease_minutes)
+    return Claim.objects.create(
+        slot=slot,
+        person=actor,
+        project_id=slot.project_id,
+        stage=slot.stage,
+        lease=lease,
+        created_at=now,
+        heartbeat_at=now,
+        expires_at=now + lease,
+    )
+
+
+def _extend(claim: Claim, slot: Slot, now: datetime) -> Claim:
+    claim.slot = slot
+    claim.heartbeat_at, claim.expires_at = now, now + claim.lease
+    claim.save(update_fields=["heartbeat_at", "expires_at"])
+    return claim
+
+
+def _hold(actor: User, slot: Slot) -> None:
+    slot.state, slot.holder = SlotState.CLAIMED, actor
+    slot.save(update_fields=["state", "holder"])
+
+
+def _open(slot: Slot) -> None:
+    slot.state, slot.holder = SlotState.OPEN, None
+    slot.save(update_fields=["state", "holder", "position"])
+
+
+def _let_go_if_overdue(claim: Claim, slot: Slot) -> bool:
+    """Compare-and-swap: the claim ends unless its holder was heard of meanwhile. The slot is locked."""
+    ended = Claim.objects.filter(pk=claim.pk, slot=slot, state=ClaimState.LIVE, expires_at__lte=Now())
+    return ended.update(state=ClaimState.EXPIRED, ended_at=Now()) == 1
+
+
+def _own_claim(actor: User, token: str) -> Claim:
+    claim = Claim.objects.filter(token=token, person=actor).first()
+    if claim is None:
+        raise Hidden("There is no such claim of yours.")
+    return claim
+
+
+def _revive(actor: User, claim: Claim) -> None:
+    slot = lock_slot(claim.slot_id)
+    free = slot.state == SlotState.OPEN and slot.reserved_for_id in (None, actor.pk)
+    others = Slot.objects.filter(stage_run_id=slot.stage_run_id, holder=actor).exclude(pk=slot.pk)
+    if free and not others.exists():
+        _hold(actor, slot)
+        Claim.objects.filter(pk=claim.pk).update(state=ClaimState.LIVE, ended_at=None)
+
+
+def _give_back(actor: User, token: str, state: ClaimState) -> None:
+    with transaction.atomic():
+        claim = _own_claim(actor, token)
+        slot = lock_slot(claim.slot_id)
+        if Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE).update(state=state, ended_at=Now()):
+            if state == ClaimState.SKIPPED:
+                slot.position = new_position()
+            _open(slot)
+
+
+def _can_skip() -> bool:
+    return bool(connection.features.has_select_for_update_skip_locked)

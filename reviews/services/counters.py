@@ -1,0 +1,162 @@
+"""How many items stand where, without counting them.
+
+Each transition writes what it changes to an outbox, in its own transaction; a task folds the outbox into the counters.
+A reader adds both up in one statement, so it is exact at every moment, also while no worker runs. What is claimed is
+not counted: the live claims of a project are as few as its people, and claiming stays free of it.
+
+Stored keys (``read_counters`` offers them under the names of its docstring):
+
+    status:<status>            published dialogues
+    left:<stage>               slots that still need a review, done:<stage> those that have one
+    pooled:<stage>             items that wait for the draw
+    outcome:<stage>:<outcome>  settled stage runs
+    compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
+    sampled:<stage>            drawn items with a review, sampled_errors:<stage> those of them that held an error
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Mapping
+
+from django.db import connection, transaction
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Now
+
+from annotator.models import Dialogue, Project
+from reviews.models import (
+    Claim,
+    ClaimState,
+    Counter,
+    CounterDelta,
+    Review,
+    Slot,
+    SlotState,
+    StageRun,
+    StageRunState,
+    Verdict,
+)
+from reviews.services.statements import write
+
+#: Rows of the outbox that one transaction folds.
+FOLD_SIZE = 20_000
+
+
+def write_deltas(*, project_id: int, deltas: Mapping[str, int]) -> None:
+    """Put changes of counters into the outbox, in the caller's transaction."""
+    values = [value for key, delta in deltas.items() if delta for value in (project_id, key, delta)]
+    if values:
+        marks = ", ".join(["(%s, %s, %s)"] * (len(values) // 3))
+        write(f"INSERT INTO reviews_counterdelta (project_id, key, delta) VALUES {marks}", values)  # noqa: S608
+
+
+def stored_counters(project: Project) -> dict[str, int]:
+    """Counters and outbox added up, under their stored keys; zeros are left out."""
+    # One statement, hence one snapshot: a fold that commits meanwhile cannot be seen half.
+    counted = Counter.objects.filter(project=project).values_list("key", "value")
+    pending = CounterDelta.objects.filter(project=project).order_by().values("key").annotate(total=Sum("delta"))
+    total: Tally[str] = Tally()
+    for key, value in counted.union(pending.values_list("key", "total"), all=True):
+        total[key] += int(value)  # PostgreSQL sums big integers to a Decimal
+    return {key: value for key, value in total.items() if value}
+
+
+def read_counters(project: Project) -> dict[str, int]:
+    """How many items stand where. Absent keys are zero.
+
+    ``status:<status>`` dialogues; ``stage:<key>:open|claimed|done`` slots and ``stage:<key>:pooled`` items;
+    ``settled:<stage>`` stage runs, ``outcome:<stage>:<outcome>`` by what became of them, ``compared:<stage>`` with two
+    or more reviews, ``discrepant:<stage>`` that disagreed, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
+    """
+    out: Tally[str] = Tally()
+    for key, value in stored_counters(project).items():
+        name, _, rest = key.partition(":")
+        if name == "left":
+            out[f"stage:{rest}:open"] += value
+        elif name in ("done", "pooled"):
+            out[f"stage:{rest}:{name}"] = value
+        else:
+            out[key] = value
+            if name == "outcome":
+                out[f"settled:{rest.partition(':')[0]}"] += value
+    for stage, count in live_claims(project).items():
+        out[f"stage:{stage}:claimed"] = count
+        out[f"stage:{stage}:open"] -= count
+    return {key: value for key, value in out.items() if value}
+
+
+def live_claims(project: Project) -> dict[str, int]:
+    """How many slots of each stage somebody is at work on."""
+    claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
+    return dict(claims.values_list("stage").annotate(Count("id")).order_by())
+
+
+def fold_counters() -> int:
+    """Fold one portion of the outbox into the counters; returns how many rows it took. Safe beside other folders.
+
+    Rows that another folder has in hand are passed over, so nothing is counted twice.
+    """
+    with transaction.atomic():
+        rows = list(
+            CounterDelta.objects.select_for_update(skip_locked=connection.features.has_select_for_update_skip_locked)
+            .order_by("id")
+            .values_list("id", "project_id", "key", "delta")[:FOLD_SIZE]
+        )
+        if not rows:
+            return 0
+        totals: Tally[tuple[int, str]] = Tally()
+        for _, project_id, key, delta in rows:
+            totals[project_id, key] += delta
+        _delete([row[0] for row in rows])
+        # In one order for everybody, so that two folders cannot wait for each other.
+        _add(sorted((project_id, key, delta) for (project_id, key), delta in totals.items()))
+    return len(rows)
+
+
+def recount(project: Project) -> dict[str, int]:
+    """What the counters ought to be, counted from the rows: slow, for tests and for whoever doubts."""
+    out: Tally[str] = Tally()
+    dialogues = Dialogue.objects.filter(project=project, published=True)
+    _take(out, "status:{}", dialogues.values_list("status").annotate(Count("id")).order_by())
+    slots = Slot.objects.filter(project=project)
+    unfinished = slots.filter(state__in=[SlotState.OPEN, SlotState.CLAIMED])
+    _take(out, "left:{}", unfinished.values_list("stage").annotate(Count("id")).order_by())
+    _take(out, "done:{}", slots.filter(state=SlotState.DONE).values_list("stage").annotate(Count("id")).order_by())
+    runs = StageRun.objects.filter(project=project)
+    pooled = runs.filter(state=StageRunState.POOLED)
+    _take(out, "pooled:{}", pooled.values_list("stage").annotate(Count("id")).order_by())
+    settled = runs.filter(state=StageRunState.SETTLED)
+    outcomes = settled.values_list("stage", "outcome").annotate(Count("id")).order_by()
+    _take(out, "{}", ((f"outcome:{stage}:{outcome}", count) for stage, outcome, count in outcomes))
+    compared = settled.filter(discrepancy_count__isnull=False)
+    _take(out, "compared:{}", compared.values_list("stage").annotate(Count("id")).order_by())
+    discrepant = compared.filter(discrepancy_count__gt=0)
+    _take(out, "discrepant:{}", discrepant.values_list("stage").annotate(Count("id")).order_by())
+    sampled = Review.objects.filter(project=project, stage_run__entered_as="sampled").exclude(
+        stage_run__state=StageRunState.CANCELLED
+    )
+    counts = sampled.values_list("stage_run__stage").order_by()
+    _take(out, "sampled:{}", counts.annotate(Count("id")))
+    _take(out, "sampled_errors:{}", counts.annotate(n=Count("id", filter=~Q(verdict=Verdict.APPROVE))))
+    return {key: value for key, value in out.items() if value}
+
+
+def _take(out: Tally[str], name: str, counts: Iterable[tuple[str, int]]) -> None:
+    for key, count in counts:
+        out[name.format(key)] += count
+
+
+def _delete(ids: list[int]) -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("DELETE FROM reviews_counterdelta WHERE id = ANY(%s)", [ids])
+        else:
+            # This transaction holds the only write lock, so what lies between the first and the last is what was read.
+            cursor.execute("DELETE FROM reviews_counterdelta WHERE id BETWEEN %s AND %s", [ids[0], ids[-1]])
+
+
+def _add(totals: list[tuple[int, str, int]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO reviews_counter (project_id, key, value) VALUES (%s, %s, %s) "
+            "ON CONFLICT (project_id, key) DO UPDATE SET value = reviews_counter.value + excluded.value",
+            totals,
+        )

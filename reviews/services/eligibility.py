@@ -1,0 +1,50 @@
+"""Who may take a slot, with the reason why not. The queues ask the same of the database for many slots at once."""
+
+from datetime import datetime
+
+from annotator.errors import Hidden
+from annotator.models import Project, Role, User
+from reviews.models import Slot
+from reviews.protocols import AuthorRule, Stage, StageKind
+from reviews.services.statements import clock, locked, read_clock, rows
+
+
+def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], datetime]:
+    """The actor's roles, and what the database's clock says. Raises Hidden for an outsider.
+
+    The rows stay locked until the caller's transaction ends: a person's claims in a project queue up behind one
+    another, so that two windows cannot take two slots at once, and nobody is deactivated in the middle.
+    """
+    if not actor.is_active:
+        raise Hidden("There is no such project, or you are not a member of it.")
+    held = rows(
+        locked(
+            f"SELECT role, {clock()} FROM annotator_membership "  # noqa: S608 - no value is in it
+            "WHERE project_id = %s AND user_id = %s AND ended_at IS NULL ORDER BY id",
+            "FOR NO KEY UPDATE",
+        ),
+        [project.pk, actor.pk],
+    )
+    if not held:
+        raise Hidden("There is no such project, or you are not a member of it.")
+    return frozenset(Role(role) for role, _ in held), read_clock(held[0][1])
+
+
+def refusal(*, person: User, roles: frozenset[Role], slot: Slot, stage: Stage) -> str:
+    """Why the person may not take the slot, as a sentence; blank when they may."""
+    if not roles & {Role(role) for role in stage.eligible.roles}:
+        words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
+        return f"“{stage.title}” takes the role of {words}; an administrator can give it."
+    if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
+        return "This item is reserved for somebody else; an administrator can reassign it."
+    if stage.kind is not StageKind.SELF_CHECK:
+        if slot.revision_author_id == person.pk:
+            return "Nobody reviews a version they wrote; a colleague takes this item."
+        if slot.owner_id == person.pk and stage.eligible.author is AuthorRule.NOT_AUTHOR:
+            return "Nobody reviews a dialogue they own; a colleague takes this item."
+    others = Slot.objects.filter(cycle_id=slot.cycle_id, holder=person).exclude(pk=slot.pk)
+    if others.filter(stage_run_id=slot.stage_run_id).exists():
+        return "Its reviewers look at an item independently, and one of them is this person already."
+    if stage.eligible.not_earlier_reviewers and others.exists():
+        return f"“{stage.title}” is for somebody who has not reviewed this item before."
+    return ""

@@ -1,0 +1,71 @@
+"""Feedback: what was found wrong later on goes back to whoever could have seen it."""
+
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotator.errors import Hidden
+from annotator.models import User
+from reviews.models import Cycle, Feedback, FeedbackKind, Review, StageRun, Verdict
+from reviews.protocols import Protocol
+
+MAX_TEXT = 4000
+
+
+def unread_feedback(*, actor: User) -> QuerySet[Feedback]:
+    """The actor's notices that they have not read, newest first."""
+    notices = Feedback.objects.visible_to(actor).filter(read_at=None)
+    return notices.select_related("dialogue__project", "review__person").order_by("-pk")
+
+
+def mark_read(*, actor: User, public_id: str) -> Feedback:
+    """Mark a notice of one's own as read. Raises Hidden."""
+    notice = Feedback.objects.visible_to(actor).select_related("dialogue__project").filter(public_id=public_id).first()
+    if notice is None:
+        raise Hidden("There is no such notice for you.")
+    if notice.read_at is None:
+        notice.read_at = timezone.now()
+        notice.save(update_fields=["read_at"])
+    return notice
+
+
+def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owner_id: int | None) -> list[int]:
+    """Tell the owner, and everybody who let it pass, of an error in the random sample; returns whom."""
+    passed = Review.objects.filter(stage_run__cycle=cycle, verdict__in=[Verdict.APPROVE, Verdict.FIX]).exclude(
+        pk=review.pk
+    )
+    people = [owner_id, *passed.order_by("pk").values_list("person_id", flat=True)]
+    opening = "An audit of a random sample found an error in a dialogue that you worked on and that had passed."
+    return _notify(review, FeedbackKind.AUDIT, people, _words(opening, review, protocol))
+
+
+def report_ruling(*, review: Review, run: StageRun, protocol: Protocol, owner_id: int | None) -> list[int]:
+    """Tell the authors that an expert settled a dispute otherwise than they had it; returns whom."""
+    opening = "A dispute about a dialogue of yours was settled, and it is not as you had it any more."
+    if review.verdict == Verdict.REJECT:
+        opening = "A dispute about a dialogue of yours was settled: the dialogue was rejected."
+    people = [owner_id, run.entry_revision.author_id]
+    return _notify(review, FeedbackKind.ADJUDICATION, people, _words(opening, review, protocol))
+
+
+def _notify(review: Review, kind: FeedbackKind, people: Iterable[int | None], text: str) -> list[int]:
+    wanted = [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
+    Feedback.objects.bulk_create(
+        Feedback(dialogue_id=review.dialogue_id, person_id=person, review=review, kind=kind, text=text)
+        for person in wanted
+    )
+    return wanted
+
+
+def _words(opening: str, review: Review, protocol: Protocol) -> str:
+    labels = {kind.key: kind.label for kind in protocol.taxonomy}
+    lines = [opening]
+    if review.reason:
+        lines.append(review.reason)
+    faults = [(fault.kind, fault.anchor, fault.note) for fault in review.findings.all()]
+    rulings = [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in review.rulings.all()]
+    for kind, anchor, note in (*faults, *rulings):
+        place = f" at {anchor}" if anchor else ""
+        lines.append(f"{labels.get(kind, kind)}{place}{': ' + note if note else '.'}")
+    return "\n".join(lines)[:MAX_TEXT]

@@ -1,0 +1,244 @@
+"""What a reviewer hands in, brought into form and held against the rules before anything is locked.
+
+Reading and checking a document is most of the work of a submission. It happens here, outside the transaction, which
+then only has to make sure that nothing has moved meanwhile.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.checks import Finding
+from annotator.comparison import AnchorMissing, resolve
+from annotator.errors import Conflict, Invalid
+from annotator.models import Draft, Project, Revision, User
+from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
+from annotator.services.revisions import check_document
+from reviews.models import Slot, Verdict
+from reviews.protocols import Protocol, Stage, StageKind
+from reviews.protocols import Verdict as PureVerdict
+from reviews.protocols import offered_verdicts as verdicts_of
+from reviews.services.adjudication import RulingLine, read_rulings, settle_document
+from reviews.services.claims import branch_of
+from reviews.services.statements import rows
+from reviews.services.waivers import live_waivers
+
+MAX_REASON = 4000
+MAX_NOTE = 1000
+MAX_FAULTS = 200
+#: In a checklist's answers, beside the ids of tasks: the dialogue as a whole.
+WHOLE = "dialogue"
+
+PASSING = (Verdict.APPROVE, Verdict.FIX)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault the reviewer names."""
+
+    kind: str
+    anchor: str
+    value_hash: str
+    note: str
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A review that could be written, if nothing has moved."""
+
+    verdict: Verdict
+    document: dict[str, Any]
+    changed: bool
+    labels: dict[str, dict[str, str | None]]
+    checklist: dict[str, dict[str, bool | None]]
+    faults: list[Fault]
+    reason: str
+    rulings: list[RulingLine] = field(default_factory=list)
+    #: The draft the content comes from, as it was read.
+    draft: Draft | None = None
+    #: Whether it came as a whole document, whatever draft there may be.
+    as_document: bool = False
+
+
+def offered_verdicts(stage: Stage, *, changed: bool) -> list[Verdict]:
+    """The verdicts that make sense of a draft: an approval of what was not changed, a fix of what was."""
+    odd = Verdict.APPROVE if changed else Verdict.FIX
+    return [verdict for verdict in map(Verdict, verdicts_of(stage)) if verdict != odd]
+
+
+def prepare(
+    *,
+    actor: User,
+    slot: Slot,
+    project: Project,
+    protocol: Protocol,
+    verdict: str,
+    draft: Draft | None,
+    document: dict[str, Any] | None,
+    checklist: Mapping[str, Any],
+    findings: Sequence[Mapping[str, Any]],
+    reason: str,
+    rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+) -> HandIn:
+    """Read, compare and check. Raises Invalid with what to mend, Conflict for a draft begun from another version."""
+    stage, seen = protocol.stage(slot.stage), slot.revision
+    if draft is None and document is None:
+        draft = open_draft_of(actor, slot)
+    if draft is not None and draft.base_id != seen.pk:
+        raise Conflict("Your draft was begun from another version than the one under review; merge them first.")
+    text = _text(seen, draft, document)
+    lines = read_rulings(rulings)
+    if lines and stage.kind is not StageKind.EXPERT:
+        raise Invalid("Only an expert rules on disputed places; here, edit the dialogue itself.")
+    if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT:
+        text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.finding_kinds())
+    changed = content_hash(text) != seen.content_hash
+    content = load_text(text)
+    disputed = stage.kind is StageKind.EXPERT and slot.stage_run.escalated_from_id is not None
+    chosen = _verdict(stage, verdict, changed, disputed)
+    reason = _reason(chosen, reason)
+    if chosen in PASSING:
+        _require_clean(actor, slot, content, seen, project)
+    return HandIn(
+        verdict=chosen,
+        document=content,
+        changed=changed,
+        labels={
+            task["id"]: {"policy": task["policy"], "information": task["information"]}
+            for task in content.get("tasks", [])
+        },
+        checklist=_checklist(stage, content, checklist, chosen),
+        faults=[_fault(one, protocol, content, seen) for one in _some(findings)],
+        reason=reason,
+        rulings=lines,
+        draft=None if document is not None else draft,
+        as_document=document is not None,
+    )
+
+
+def open_draft_of(actor: User, slot: Slot) -> Draft | None:
+    """What the actor has been editing in this slot."""
+    found = rows(
+        "SELECT id FROM annotator_draft "
+        "WHERE dialogue_id = %s AND author_id = %s AND branch = %s AND closed_at IS NULL",
+        [slot.dialogue_id, actor.pk, branch_of(slot)],
+    )
+    return Draft.objects.get(pk=found[0][0]) if found else None
+
+
+def _text(seen: Revision, draft: Draft | None, document: dict[str, Any] | None) -> str:
+    """Canonical text of what is handed in: the document given, else the draft, else what was seen."""
+    if document is None:
+        if draft is None or draft.content == seen.content:
+            return seen.content
+        document = load_text(draft.content)
+    try:
+        return canonical(read_document(document))
+    except SchemaProblem as problem:
+        raise Invalid(
+            f"The dialogue cannot be stored: {problem}",
+            problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
+        ) from None
+
+
+def _verdict(stage: Stage, verdict: str, changed: bool, disputed: bool) -> Verdict:
+    offered = verdicts_of(stage)
+    words = ", ".join(offered)
+    if verdict in ("", *PASSING) and (disputed or (not verdict and stage.kind is StageKind.SELF_CHECK)):
+        # Whoever checks their own work, or settles a dispute, has said it by what they left as it is.
+        return Verdict.FIX if changed else Verdict.APPROVE
+    if not verdict:
+        raise Invalid(f"Choose a verdict: {words}.")
+    if verdict not in offered:
+        raise Invalid(f"“{verdict}” is no verdict of this stage; choose one of: {words}.")
+    if verdict == PureVerdict.APPROVE and changed:
+        raise Invalid(
+            "You changed the dialogue, so this is no plain approval: approve with changes, or reset the draft."
+        )
+    if verdict == PureVerdict.FIX and not changed:
+        raise Invalid("Nothing has been changed: approve the dialogue as it is, or make the change first.")
+    return Verdict(verdict)
+
+
+def _reason(verdict: Verdict, reason: str) -> str:
+    reason = reason.strip()
+    if len(reason) > MAX_REASON:
+        raise Invalid(f"The reason is longer than {MAX_REASON:,} characters; shorten it.")
+    if "\x00" in reason:
+        raise Invalid("The reason holds a NUL character, which cannot be stored; remove it.")
+    if verdict not in PASSING and not reason:
+        raise Invalid("Say why: whoever takes it up from here needs the reason.")
+    return reason
+
+
+def _require_clean(actor: User, slot: Slot, document: dict[str, Any], seen: Revision, project: Project) -> None:
+    found = check_document(document, seen.toolset_revision, project=project, stage="submit")
+    errors = [one for one in found if one.severity == "error"]
+    if errors:
+        raise Invalid(_sentence(errors, "must be mended before it can be approved"), findings=_as_data(errors))
+    warnings = [one for one in found if one.severity == "warning"]
+    if warnings:
+        waived = live_waivers(actor=actor, dialogue=slot.dialogue)
+        warnings = [one for one in warnings if (one.check, one.anchor, one.value_hash) not in waived]
+    if warnings:
+        raise Invalid(_sentence(warnings, "must be mended, or waived with a reason"), findings=_as_data(warnings))
+
+
+def _sentence(findings: list[Finding], what: str) -> str:
+    first = findings[0]
+    noun = {"error": "error", "warning": "warning"}[first.severity] + ("s" if len(findings) > 1 else "")
+    return f"{len(findings)} {noun} {what}. {first.message} ({first.anchor or 'the dialogue as a whole'})"
+
+
+def _as_data(findings: list[Finding]) -> list[dict[str, str]]:
+    return [
+        {"check": one.check, "severity": one.severity, "anchor": one.anchor, "message": one.message,
+         "value_hash": one.value_hash}
+        for one in findings
+    ]  # fmt: skip
+
+
+def _checklist(
+    stage: Stage, document: dict[str, Any], answers: Mapping[str, Any], verdict: Verdict
+) -> dict[str, dict[str, bool | None]]:
+    """The answers that mean something. They speak of what is handed in, so a “no” cannot pass."""
+    items = {item.key: item for item in stage.checklist.items}
+    tasks = [task["id"] for task in document.get("tasks", [])]
+    out: dict[str, dict[str, bool | None]] = {}
+    for place in (WHOLE, *tasks):
+        given = answers.get(place)
+        if given is None:
+            continue
+        if not isinstance(given, Mapping):
+            raise Invalid(f"The checklist's answers for {place} must be an object of yes (true), no (false) or null.")
+        for key, answer in given.items():
+            if key not in items or items[key].per_task is (place == WHOLE):
+                raise Invalid(f"This stage's checklist has no item “{key}” for {place}; load the page again.")
+            if answer is not None and not isinstance(answer, bool):
+                raise Invalid(f"The answer to “{key}” is true, false or null.")
+            if answer is False and verdict in PASSING:
+                raise Invalid(
+                    f"The checklist says no to “{items[key].text}” ({place}): mend it, or reject or escalate."
+                )
+            out.setdefault(place, {})[key] = answer
+    return out
+
+
+def _some(findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    if len(findings) > MAX_FAULTS:
+        raise Invalid(f"More than {MAX_FAULTS} faults are named; name the gravest.")
+    return findings
+
+
+def _fault(given: Mapping[str, Any], protocol: Protocol, document: dict[str, Any], seen: Revision) -> Fault:
+    kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
+    if kind not in protocol.finding_kinds():
+        raise Invalid(f"There is no kind of fault called “{kind}”.")
+    if len(note) > MAX_NOTE:
+        raise Invalid(f"A note is longer than {MAX_NOTE:,} characters; shorten it.")
+    for content in (document, seen.document()):
+        try:
+            return Fault(kind, anchor, value_hash(resolve(content, anchor)), note)
+        except AnchorMissing:
+            continue
+    raise Invalid(f"A fault is named at {anchor}, but the dialogue has nothing there.")

@@ -1,0 +1,209 @@
+"""What the project page and My work show: read from counters and the heads of queues, never by counting dialogues."""
+
+from dataclasses import dataclass, field
+
+from django.db.models.functions import Now
+
+from annotator.models import Project, Role, User
+from annotator.models.content import DialogueStatus
+from annotator.services.access import roles_in
+from reviews.models import Claim, ClaimState
+from reviews.protocols import Outcome, Protocol, Stage
+from reviews.services.counters import read_counters
+from reviews.services.protocols import parse, shortfalls
+from reviews.services.queues import count_waiting, queues_for, read_cursors, read_versions
+
+#: My work counts up to here in each queue, then says “or more”.
+MANY = 100
+
+
+@dataclass(frozen=True)
+class StageProgress:
+    """How many items stand in a stage, and what became of those that left it."""
+
+    stage: Stage
+    #: Slots that nobody works on, that somebody works on, and that are done.
+    open: int
+    claimed: int
+    done: int
+    #: Items that wait for the random draw.
+    pooled: int
+    #: Items that left the stage, and how.
+    settled: int
+    outcomes: dict[str, int]
+    #: Items that two or more people reviewed independently, and those of them on which they disagreed.
+    compared: int
+    discrepant: int
+    alarm_above: float
+    #: Drawn items that were reviewed, and those of them that held an error.
+    sampled: int
+    sampled_errors: int
+
+    @property
+    def key(self) -> str:
+        return self.stage.key
+
+    @property
+    def title(self) -> str:
+        return self.stage.title
+
+    @property
+    def discrepancy_rate(self) -> float | None:
+        """Share of compared items on which reviewers disagreed; None while there is none to compare."""
+        return self.discrepant / self.compared if self.compared else None
+
+    @property
+    def percent(self) -> str:
+        """The discrepancy rate in per cent, with one digit."""
+        return f"{100 * (self.discrepancy_rate or 0):.1f}"
+
+    @property
+    def alarm_percent(self) -> str:
+        return f"{100 * self.alarm_above:g}"
+
+    @property
+    def alarm(self) -> bool:
+        """Whether reviewers disagree more often than the protocol finds good."""
+        return self.discrepancy_rate is not None and self.discrepancy_rate > self.alarm_above
+
+    @property
+    def sample_error_rate(self) -> float | None:
+        return self.sampled_errors / self.sampled if self.sampled else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many items stand where in a project."""
+
+    #: Status → published dialogues; every status is there.
+    statuses: dict[str, int]
+    stages: list[StageProgress]
+    protocol: Protocol | None
+    #: Stages for which there are too few people, as sentences.
+    shortfalls: list[str]
+
+    @property
+    def total(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def verified(self) -> int:
+        return self.statuses[DialogueStatus.VERIFIED]
+
+    @property
+    def pooled(self) -> int:
+        """Items that wait for a draw."""
+        return sum(stage.pooled for stage in self.stages)
+
+    @property
+    def alarms(self) -> list[StageProgress]:
+        return [stage for stage in self.stages if stage.alarm]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One stage of somebody's work: how much of it waits. ``count`` is at most ``MANY`` a queue."""
+
+    key: str
+    title: str
+    count: int
+
+    @property
+    def more(self) -> bool:
+        """Whether the true number may be larger."""
+        return self.count >= MANY
+
+
+@dataclass(frozen=True)
+class MyWork:
+    """What one person finds in one project."""
+
+    project: Project
+    roles: frozenset[Role]
+    #: What they hold, the newest first.
+    claims: list[Claim]
+    #: The stages they take part in, in the protocol's order, also those where nothing waits.
+    waiting: list[Waiting] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return sum(stage.count for stage in self.waiting)
+
+    @property
+    def first_waiting(self) -> str:
+        """The stage whose next item is the one to take: what is nearest to its end."""
+        return next((stage.key for stage in reversed(self.waiting) if stage.count), "")
+
+
+def read_progress(*, project: Project) -> Progress:
+    """How many items stand where in a project."""
+    versions = read_versions(project)
+    counts = read_counters(project)
+    stages: dict[str, StageProgress] = {}
+    for version in versions:
+        protocol = parse(version)
+        for stage in protocol.stages:
+            if stage.key not in stages:
+                stages[stage.key] = _stage_progress(stage, counts, protocol.discrepancy_alarm)
+    current = parse(versions[0]) if versions else None
+    # A stage of an earlier version only matters while something is or was in it.
+    keys = {stage.key for stage in current.stages} if current else set()
+    return Progress(
+        statuses={status: counts.get(f"status:{status}", 0) for status in DialogueStatus.values},
+        stages=[one for key, one in stages.items() if key in keys or one.open or one.claimed or one.pooled or one.done],
+        protocol=current,
+        shortfalls=shortfalls(project=project, protocol=current) if current else [],
+    )
+
+
+def read_my_work(*, actor: User, project: Project) -> MyWork:
+    """What waits for the actor in a project, and what they hold."""
+    roles = roles_in(project, actor)
+    versions = read_versions(project)
+    held = list(
+        Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE)
+        .select_related("slot__dialogue")
+        .defer("slot__dialogue__search_text")
+        .order_by("-pk")
+    )
+    queues = queues_for(roles=roles, versions=versions, stage=None)
+    if not queues:
+        return MyWork(project=project, roles=roles, claims=held)
+    titles = {stage.key: stage.title for version in reversed(versions) for stage in parse(version).stages}
+    order = {key: place for place, key in enumerate(titles)}
+    counts = count_waiting(
+        actor=actor,
+        project=project,
+        queues=queues,
+        cursors=read_cursors(actor=actor, project=project),
+        limit=MANY,
+    )
+    overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
+    for stage in overdue.values_list("stage", flat=True)[:MANY]:
+        if stage in order and any(queue.stage == stage for queue in queues):
+            counts[stage] = counts.get(stage, 0) + 1
+    waiting = [Waiting(queue.stage, titles[queue.stage], counts.get(queue.stage, 0)) for queue in queues]
+    return MyWork(project=project, roles=roles, claims=held, waiting=sorted(waiting, key=lambda one: order[one.key]))
+
+
+def _stage_progress(stage: Stage, counts: dict[str, int], alarm_above: float) -> StageProgress:
+    key = stage.key
+    outcomes = {
+        outcome: counts[f"outcome:{key}:{outcome}"]
+        for outcome in (*map(str, Outcome), "not_drawn")
+        if f"outcome:{key}:{outcome}" in counts
+    }
+    return StageProgress(
+        stage=stage,
+        open=counts.get(f"stage:{key}:open", 0),
+        claimed=counts.get(f"stage:{key}:claimed", 0),
+        done=counts.get(f"stage:{key}:done", 0),
+        pooled=counts.get(f"stage:{key}:pooled", 0),
+        settled=counts.get(f"settled:{key}", 0),
+        outcomes=outcomes,
+        compared=counts.get(f"compared:{key}", 0),
+        discrepant=counts.get(f"discrepant:{key}", 0),
+        alarm_above=alarm_above,
+        sampled=counts.get(f"sampled:{key}", 0),
+        sampled_errors=counts.get(f"sampled_errors:{key}", 0),
+    )

@@ -1,0 +1,130 @@
+"""The protocol of a project: adopted, versioned, read."""
+
+from django.db import transaction
+from django.db.models import Max
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Membership, Project, User
+from annotator.schema import canonical, content_hash, load_text
+from annotator.services.access import require_administrator
+from annotator.services.events import append_event
+from reviews.models import ProtocolVersion
+from reviews.protocols import PRESETS, AuthorRule, Protocol, StageKind, load_preset, read_protocol, validate
+
+#: Hash of a definition → the protocol: definitions never change, so each is parsed once a process.
+_PARSED: dict[str, Protocol] = {}
+_MAX_PARSED = 256
+
+
+def parse(version: ProtocolVersion) -> Protocol:
+    """The protocol of a version. Where the row was loaded without its definition, that is only fetched if needed."""
+    protocol = _PARSED.get(version.content_hash)
+    if protocol is None:
+        if len(_PARSED) >= _MAX_PARSED:
+            _PARSED.clear()
+        protocol = _PARSED[version.content_hash] = read_protocol(load_text(version.definition))
+    return protocol
+
+
+def current_version(project: Project) -> ProtocolVersion | None:
+    """The version under which cycles begin now; None where the project has not adopted a protocol."""
+    return ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number").first()
+
+
+def current_protocol(project: Project) -> Protocol | None:
+    """The protocol in force."""
+    version = current_version(project)
+    return None if version is None else parse(version)
+
+
+def require_version(project: Project) -> ProtocolVersion:
+    """The version in force. Raises Conflict where there is none."""
+    version = current_version(project)
+    if version is None:
+        raise Conflict(f"{project.name} has no review protocol yet; an administrator adopts one first.")
+    return version
+
+
+def adopt_preset(*, actor: User | None, project: Project, preset: str, **options: int | float) -> ProtocolVersion:
+    """Put a published protocol in force; ``options`` are the preset's own. Raises Invalid for one there is not."""
+    if preset not in PRESETS:
+        raise Invalid(f"There is no protocol called “{preset}”; choose one of: {', '.join(PRESETS)}.")
+    try:
+        protocol = load_preset(preset, **options)
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"The protocol {preset} cannot be set up like this: {error}.") from None
+    return adopt_protocol(actor=actor, project=project, protocol=protocol)
+
+
+def adopt_protocol(*, actor: User | None, project: Project, protocol: Protocol) -> ProtocolVersion:
+    """Put a protocol in force for the cycles that begin from now on (None as actor: the command line).
+
+    Cycles under way keep the version they began under. Adopting what is in force already changes nothing. Raises
+    Invalid, with every problem, where items could get stuck.
+    """
+    if actor is not None:
+        require_administrator(actor=actor, project=project)
+    problems = validate(protocol)
+    if problems:
+        raise Invalid(
+            f"The protocol cannot be worked with: {problems[0].message}",
+            problems=[{"pointer": problem.pointer, "message": problem.message} for problem in problems],
+        )
+    text = canonical(protocol.model_dump(mode="json"))
+    digest = content_hash(text)
+    with transaction.atomic():
+        # Numbers are given out under the project's row.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        current = current_version(project)
+        if current is not None and current.content_hash == digest:
+            return current
+        last = ProtocolVersion.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0
+        version = ProtocolVersion.objects.create(
+            project=project,
+            number=last + 1,
+            preset=protocol.preset,
+            definition=text,
+            content_hash=digest,
+            author=actor,
+        )
+        append_event(
+            actor=actor,
+            project=project,
+            kind="protocol.adopted",
+            before={"number": current.number, "hash": current.content_hash} if current else {},
+            after={"number": version.number, "hash": digest, "preset": protocol.preset},
+        )
+    return version
+
+
+def stage_titles(project: Project) -> dict[str, str]:
+    """Key → title of every stage, in order; stages that only earlier versions have come last."""
+    titles: dict[str, str] = {}
+    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
+        for stage in parse(version).stages:
+            titles.setdefault(stage.key, stage.title)
+    return titles
+
+
+def shortfalls(*, project: Project, protocol: Protocol) -> list[str]:
+    """Stages for which the project has too few people, as sentences; empty when the protocol can be staffed.
+
+    Counts who could review any one item beside its author; that an expert may have cross-checked a disputed item, and
+    then must leave it to another, is not foreseen here.
+    """
+    roles: dict[int, set[str]] = {}
+    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
+    for user_id, role in members.values_list("user_id", "role"):
+        roles.setdefault(user_id, set()).add(role)
+    authors = {role for stage in protocol.stages if stage.kind is StageKind.SELF_CHECK for role in stage.eligible.roles}
+    out = []
+    for stage in protocol.stages:
+        wanted = set(stage.eligible.roles)
+        able = [held for held in roles.values() if held & wanted]
+        author_is_among_them = stage.eligible.author is AuthorRule.NOT_AUTHOR and any(held & authors for held in able)
+        needed = stage.reviewers + (1 if author_is_among_them else 0)
+        if len(able) < needed:
+            words = " or ".join(sorted(role.replace("_", " ") for role in wanted))
+            beside = ", one of whom may be the author" if author_is_among_them else ""
+            out.append(f"“{stage.title}” needs {needed} with the role {words}{beside}, and has {len(able)}.")
+    return out

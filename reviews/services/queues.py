@@ -1,0 +1,214 @@
+"""The order of work, and how a person gets the next slot of it.
+
+A queue is the open slots of one (project, stage) in the order of ``position``: microseconds of the clock when the slot
+came in, plus its index within a batch. Clocks of several machines differ a little; that only means that two items
+change places. Slots reserved for a person form a queue of that person's own, and so do those with a priority other than
+the normal one, which are few: they are read from the beginning each time.
+
+Each person has a cursor in each stage's queue, so that nobody's claim walks again over what they have already done or
+may not do. A cursor can pass over something that is theirs after all: a slot whose transaction committed late, one that
+was locked at that moment or came back to its old place, an owner who changed. Nothing is lost by it: who finds nothing
+beyond the cursors looks once more from the beginning, and every hour all cursors go back there.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from annotator.models import Project, User
+from reviews.models import Cursor, Priority, ProtocolVersion, Slot, SlotState
+from reviews.protocols import Stage
+from reviews.services.protocols import parse
+from reviews.services.statements import Value, rows, write
+
+#: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
+DEPTH = 16
+
+#: Stage → position.
+Cursors = Mapping[str, int]
+
+
+def new_position(index: int = 0) -> int:
+    """A place at the end of a queue."""
+    return time.time_ns() // 1000 + index
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One stage's slots as one person may take them: of these protocol versions (None: of all)."""
+
+    stage: str
+    versions: tuple[int, ...] | None
+    several_reviewers: bool
+    not_earlier_reviewers: bool
+
+
+def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], stage: str | None) -> list[Queue]:
+    """The queues a person with these roles works in, the most urgent first: what is nearest to its end comes first.
+
+    ``versions``: all of the project's protocol, newest first. ``stage``: of that stage only.
+    """
+    held = set(roles)
+    meanings: dict[str, list[tuple[int, Stage]]] = {}
+    for version in versions:
+        for one in reversed(parse(version).stages):
+            if stage is None or one.key == stage:
+                meanings.setdefault(one.key, []).append((version.pk, one))
+    out = []
+    for key, stages in meanings.items():
+        allowed = [(pk, one) for pk, one in stages if held & set(one.eligible.roles)]
+        if allowed:
+            out.append(
+                Queue(
+                    stage=key,
+                    versions=None if len(allowed) == len(versions) else tuple(pk for pk, _ in allowed),
+                    several_reviewers=any(one.reviewers > 1 for _, one in allowed),
+                    not_earlier_reviewers=any(one.eligible.not_earlier_reviewers for _, one in allowed),
+                )
+            )
+    return out
+
+
+def read_versions(project: Project) -> list[ProtocolVersion]:
+    """All versions of the project's protocol, newest first, their definitions left out."""
+    found = rows(
+        "SELECT id, number, content_hash FROM reviews_protocolversion WHERE project_id = %s ORDER BY number DESC",
+        [project.pk],
+    )
+    return [ProtocolVersion.from_db(connection.alias, ["id", "number", "content_hash"], row) for row in found]
+
+
+def read_cursors(*, actor: User, project: Project) -> dict[str, int]:
+    """Stage → position."""
+    return dict(
+        rows(
+            "SELECT stage, position FROM reviews_cursor WHERE person_id = %s AND project_id = %s",
+            [actor.pk, project.pk],
+        )
+    )
+
+
+def move_cursor(*, actor: User, slot: Slot) -> None:
+    """Remember that the actor has got as far as this slot."""
+    if slot.reserved_for_id is None and slot.priority == Priority.NORMAL:
+        write(
+            "INSERT INTO reviews_cursor (person_id, project_id, stage, position) VALUES (%s, %s, %s, %s) "
+            "ON CONFLICT (person_id, project_id, stage) DO UPDATE SET position = excluded.position",
+            [actor.pk, slot.project_id, slot.stage, slot.position],
+        )
+
+
+def rewind_cursors() -> int:
+    """Send every cursor back to the beginning, so that nothing they passed over waits for long; returns how many."""
+    return Cursor.objects.filter(position__gt=0).update(position=0)
+
+
+def take_first(*, actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors) -> Slot | None:
+    """Lock the first open slot the actor may take and give it to them; None where there is none.
+
+    Reads what stands beyond ``cursors``. Runs in the caller's transaction.
+    """
+    candidates, values = _candidates(actor, project, queues, cursors, DEPTH)
+    free = "s.state = 'open' AND (s.reserved_for_id IS NULL OR s.reserved_for_id = %s)"
+    order = "ORDER BY c.priority, c.rank, c.position LIMIT 1"
+    found = f"FROM reviews_slot s JOIN ({candidates}) c ON c.id = s.id WHERE {free} {order}"
+    values.append(actor.pk)
+    if connection.vendor == "postgresql":
+        fields = Slot._meta.concrete_fields
+        taken = rows(
+            "UPDATE reviews_slot SET state = 'claimed', holder_id = %s "  # noqa: S608 - no value is in it
+            f"WHERE id = (SELECT s.id {found} FOR UPDATE OF s SKIP LOCKED) "
+            f"RETURNING {', '.join(connection.ops.quote_name(str(field.column)) for field in fields)}",
+            [actor.pk, *values],
+        )
+        return Slot.from_db(None, [field.attname for field in fields], taken[0]) if taken else None
+    # An immediate transaction: nobody else writes between these two.
+    slot = next(iter(Slot.objects.raw(f"SELECT s.* {found}", values)), None)
+    if slot is not None:
+        write("UPDATE reviews_slot SET state = 'claimed', holder_id = %s WHERE id = %s", [actor.pk, slot.pk])
+        slot.state, slot.holder_id = SlotState.CLAIMED, actor.pk
+    return slot
+
+
+def count_waiting(
+    *, actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
+) -> dict[str, int]:
+    """How many slots of each stage wait for the actor, counted up to ``limit`` a queue."""
+    candidates, values = _candidates(actor, project, queues, cursors, limit)
+    counts = rows(
+        f"SELECT s.stage, count(*) FROM reviews_slot s JOIN ({candidates}) c ON c.id = s.id GROUP BY s.stage",  # noqa: S608
+        values,
+    )
+    return {stage: min(int(count), limit) for stage, count in counts}
+
+
+#: The table's own constraints, asked before they would refuse. Takes the person twice.
+_NOT_OWN = (
+    "(s.stage_kind = 'self_check' OR ((s.revision_author_id IS NULL OR s.revision_author_id <> %s) "
+    "AND (s.owner_id IS NULL OR s.owner_id <> %s)))"
+)
+# These two are counted, not asked for existence: a planner that made a join of them would read all that a person ever
+# held. Each takes the person as often as it has marks.
+_NOT_IN_RUN = (
+    "(SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = s.stage_run_id AND o.id <> s.id "
+    "AND (o.holder_id = %s OR (o.reserved_for_id = %s AND o.state = 'open'))) = 0"
+)
+_NOT_IN_CYCLE = "(SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.holder_id = %s) = 0"
+
+
+def _head(rank: str) -> str:
+    return (
+        f"SELECT s.id, s.priority, s.position, {rank} AS rank FROM reviews_slot s "  # noqa: S608 - no value is in it
+        "WHERE s.state = 'open' AND s.project_id = %s"
+    )
+
+
+def _candidates(
+    actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors, depth: int
+) -> tuple[str, list[Value]]:
+    """One statement that reads the heads of all queues: (id, priority, position, rank)."""
+    parts: list[str] = []
+    values: list[Value] = []
+
+    def add(rank: str, condition: str, order: str, given: Sequence[Value]) -> None:
+        parts.append(f"{_head(rank)} AND {condition} ORDER BY {order} LIMIT {depth:d}")
+        values.extend([project.pk, *given])
+
+    me = actor.pk
+    stages: list[Value] = [queue.stage for queue in queues]
+    marks = ", ".join(["%s"] * len(stages))
+    own = f"s.reserved_for_id = %s AND s.stage IN ({marks}) AND {_NOT_OWN} AND {_NOT_IN_RUN}"
+    add("-1", own, "s.priority, s.position", [me, *stages, me, me, me, me])
+
+    ranks = " ".join(f"WHEN %s THEN {rank:d}" for rank in range(len(queues)))
+    bars = [_bars(me, queue) for queue in queues]
+    any_stage = " OR ".join(f"(s.stage = %s AND {condition})" for condition, _ in bars)
+    out_of_turn = f"s.reserved_for_id IS NULL AND s.priority <> {Priority.NORMAL:d} AND ({any_stage})"
+    by_stage = [value for queue, (_, given) in zip(queues, bars, strict=True) for value in (queue.stage, *given)]
+    rank_of_stage = f"CASE s.stage {ranks} END"
+    parts.append(f"{_head(rank_of_stage)} AND {out_of_turn} ORDER BY s.priority, s.position LIMIT {depth:d}")
+    values.extend([*stages, project.pk, *by_stage])
+
+    for rank, (queue, (condition, given)) in enumerate(zip(queues, bars, strict=True)):
+        in_turn = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s AND s.position > %s"
+        add(f"{rank:d}", f"{in_turn} AND {condition}", "s.position", [queue.stage, cursors.get(queue.stage, 0), *given])
+    # SQLite takes a limit only within a nested select.
+    return " UNION ALL ".join(f"SELECT * FROM ({part}) q{n}" for n, part in enumerate(parts)), values  # noqa: S608
+
+
+def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
+    """What else must be true of a slot of this stage for the person to take it."""
+    conditions = [_NOT_OWN]
+    given: list[Value] = [me, me]
+    if queue.several_reviewers:
+        conditions.append(_NOT_IN_RUN)
+        given += [me, me]
+    if queue.not_earlier_reviewers:
+        conditions.append(_NOT_IN_CYCLE)
+        given.append(me)
+    if queue.versions is not None:
+        conditions.append(f"s.protocol_id IN ({', '.join(['%s'] * len(queue.versions))})")
+        given += queue.versions
+    return " AND ".join(conditions), given

@@ -1,0 +1,127 @@
+"""Settling a stage: when its last review is in, its outcome is looked up and the dialogue goes on."""
+
+from itertools import combinations
+
+from django.utils import timezone
+
+from annotator.comparison import discrepancies, same_content
+from annotator.models import Revision
+from annotator.services.revisions import move_head
+from reviews.agreement import Circumstances
+from reviews.models import Review, StageRun, StageRunState, Verdict
+from reviews.protocols import Outcome, Stage, StageKind, decide
+from reviews.services.advancing import Passage, advance
+from reviews.services.agreement import await_counting
+from reviews.services.feedback import report_audit_error, report_ruling
+from reviews.services.sealing import unseal_stage
+from reviews.services.statements import rows, write
+
+
+def settle_if_complete(passage: Passage, run: StageRun, stage: Stage, latest: Review) -> Outcome | None:
+    """Settle the run if ``latest`` was its last review; None while others are out.
+
+    The dialogue is locked, so of two reviewers who hand in at one moment the second sees the first's slot done, and
+    exactly one settles.
+    """
+    if stage.reviewers == 1:
+        outcome = _settle(passage, run, stage, [latest])
+        latest.sealed = False
+        return outcome
+    if rows("SELECT 1 FROM reviews_slot WHERE stage_run_id = %s AND state <> 'done' LIMIT 1", [run.pk]):
+        return None
+    reviews = Review.objects.filter(stage_run=run).select_related("made_revision").order_by("slot__index")
+    outcome = _settle(passage, run, stage, list(reviews))
+    latest.sealed = False
+    return outcome
+
+
+def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:
+    entry, journal, dialogue = run.entry_revision, passage.journal, passage.dialogue
+    equal = contents_equal(reviews)
+    outcome = decide(stage, [review.verdict for review in reviews], equal)
+    if run.blind:
+        unseal_stage(dialogue, [review.made_revision for review in reviews if review.made_revision])
+        journal.unseal()
+    revision = entry
+    fix = _fix_to_take(outcome, reviews, equal)
+    if fix is not None:
+        if fix.toolset_revision_id == entry.toolset_revision_id:
+            fix.toolset_revision = entry.toolset_revision
+        revision = fix
+        move_head(dialogue=dialogue, revision=revision)
+    run.state, run.outcome, run.exit_revision, run.settled_at = StageRunState.SETTLED, outcome, revision, timezone.now()
+    if len(reviews) > 1:
+        run.discrepancy_count = _count_discrepancies(entry, reviews)
+    write(
+        "UPDATE reviews_stagerun SET state = %s, outcome = %s, exit_revision_id = %s, settled_at = %s, "
+        "discrepancy_count = %s WHERE id = %s",
+        [run.state, run.outcome, revision.pk, run.settled_at, run.discrepancy_count, run.pk],
+    )
+    journal.event(
+        "stage.settled",
+        after={
+            "stage": run.stage,
+            "round": run.round,
+            "outcome": outcome.value,
+            "discrepancies": run.discrepancy_count,
+            "content_hash": revision.content_hash,
+        },
+    )
+    journal.count(f"outcome:{run.stage}:{outcome}")
+    if run.discrepancy_count is not None:
+        journal.count(f"compared:{run.stage}")
+        journal.count(f"discrepant:{run.stage}", 1 if run.discrepancy_count else 0)
+    await_counting(
+        run=run,
+        circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.round, passage.cycle.number),
+    )
+    if stage.kind is StageKind.EXPERT:
+        _report(passage, run, reviews[-1], revision)
+    advance(passage, run, outcome, revision)
+    dialogue.updated_at = run.settled_at
+    return outcome
+
+
+def contents_equal(reviews: list[Review]) -> bool:
+    """Whether all who approve, with or without changes, hand in content that means the same."""
+    fixes = [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
+    if fixes and any(review.verdict == Verdict.APPROVE for review in reviews):
+        return False
+    return all(
+        one.content_hash == fixes[0].content_hash or same_content(fixes[0].document(), one.document())
+        for one in fixes[1:]
+    )
+
+
+def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool) -> Revision | None:
+    """The fix with which the item goes on: what passes, or what a restarted stage is to look at."""
+    fixes = [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
+    takes = outcome is Outcome.PASS_WITH_FIX or (outcome is Outcome.RESTART and (equal or len(fixes) == 1))
+    return min(fixes, key=lambda revision: revision.pk) if takes and fixes else None
+
+
+def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:
+    # Versions with the same bytes say the same; most reviewers approve what they saw.
+    handed_in = [review.made_revision or entry for review in reviews]
+    versions = [one.document() for one in {one.content_hash: one for one in handed_in}.values()]
+    places = {place.anchor for left, right in combinations(versions, 2) for place in discrepancies(left, right)}
+    # Approve and approve with changes say the same of the item; what the changes are is counted above.
+    said = {"pass" if review.verdict in (Verdict.APPROVE, Verdict.FIX) else review.verdict for review in reviews}
+    return len(places) + (1 if len(said) > 1 else 0)
+
+
+def _report(passage: Passage, run: StageRun, review: Review, revision: Revision) -> None:
+    journal, dialogue = passage.journal, passage.dialogue
+    if run.entered_as == "sampled":
+        journal.count(f"sampled:{run.stage}")
+        if review.verdict == Verdict.APPROVE:
+            return
+        journal.count(f"sampled_errors:{run.stage}")
+        people = report_audit_error(
+            review=review, cycle=passage.cycle, protocol=passage.protocol, owner_id=dialogue.owner_id
+        )
+        journal.event("audit.error", after={"review": review.public_id, "people": len(people)})
+    elif run.entered_as == "escalated":
+        changed = revision.content_hash != run.entry_revision.content_hash
+        if changed or review.verdict == Verdict.REJECT:
+            report_ruling(review=review, run=run, protocol=passage.protocol, owner_id=dialogue.owner_id)

@@ -1,0 +1,82 @@
+"""Statements written out, for the few paths on which people wait for one another: claim and submit.
+
+The ORM builds each statement anew, and on these paths that costs several times what the database does to execute it.
+Everything else goes through the ORM.
+
+On PostgreSQL they are prepared: to plan the search for the next item takes it ten times as long as to carry it out,
+and what is prepared is planned once a connection. (Not so the ORM's statements: the best plan of a text search, say,
+depends on the word.)
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+Row = tuple[Any, ...]
+Value = int | str | bool | datetime | None
+
+
+def rows(statement: str, values: Sequence[Value] = ()) -> list[Row]:
+    """What a SELECT returns."""
+    with _cursor() as cursor:
+        cursor.execute(statement, _adapted(values))
+        found: list[Row] = cursor.fetchall()
+        return found
+
+
+def write(statement: str, values: Sequence[Value] = ()) -> int:
+    """Execute a statement that writes; returns how many rows it changed."""
+    with _cursor() as cursor:
+        cursor.execute(statement, _adapted(values))
+        return int(cursor.rowcount)
+
+
+def locked(statement: str, how: str = "FOR UPDATE") -> str:
+    """The statement, locking the rows it finds until the transaction ends.
+
+    On SQLite a transaction holds the only write lock from its beginning, so there is nothing to add.
+    """
+    return f"{statement} {how}" if connection.features.has_select_for_update else statement
+
+
+def clock() -> str:
+    """The database's clock, as an expression. Only where ``read_clock`` can read it back."""
+    return "statement_timestamp()" if connection.vendor == "postgresql" else "NULL"
+
+
+def read_clock(value: datetime | None) -> datetime:
+    """What ``clock()`` said. SQLite has no clock but this machine's."""
+    return timezone.now() if value is None else value
+
+
+def _cursor() -> Any:
+    """Django's cursor (its log and its errors), around one that prepares."""
+    if connection.vendor != "postgresql":
+        return connection.cursor()
+    connection.ensure_connection()
+    return connection._prepare_cursor(_preparing()(connection.connection))  # type: ignore[attr-defined]
+
+
+@cache
+def _preparing() -> Any:
+    # Imported here: it needs the PostgreSQL driver, which nobody has to have who works on SQLite.
+    from django.db.backends.postgresql.base import ServerBindingCursor
+
+    class PreparingCursor(ServerBindingCursor):
+        def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+            super().execute(query, params, prepare=True, **options)  # type: ignore[misc]
+            # What Django's log of queries shows; the driver keeps none of a prepared statement.
+            self._query = SimpleNamespace(query=query.encode())
+            return self
+
+    return PreparingCursor
+
+
+def _adapted(values: Sequence[Value]) -> list[Any]:
+    adapt = connection.ops.adapt_datetimefield_value
+    return [adapt(value) if isinstance(value, datetime) else value for value in values]

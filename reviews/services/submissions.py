@@ -1,0 +1,326 @@
+"""Handing in a review: one transaction that writes it, and settles the stage if it was the last one.
+
+Locks are taken in one order everywhere: membership, dialogue, slot, claim.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from annotator.errors import Conflict, DomainError, Hidden
+from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRevision, User
+from annotator.schema import SchemaProblem, canonical, read_document
+from annotator.services.drafts import open_draft, replace_draft
+from annotator.services.revisions import create_revision
+from reviews.models import (
+    Claim,
+    ClaimState,
+    Cycle,
+    ProtocolVersion,
+    Review,
+    ReviewFinding,
+    Ruling,
+    Slot,
+    SlotState,
+    StageRun,
+    Verdict,
+)
+from reviews.protocols import StageKind
+from reviews.services.advancing import Passage
+from reviews.services.claims import branch_of, stage_of
+from reviews.services.eligibility import lock_membership, refusal
+from reviews.services.handing_in import HandIn, offered_verdicts, prepare
+from reviews.services.joined import Part, read_joined
+from reviews.services.journal import Journal
+from reviews.services.protocols import parse
+from reviews.services.settling import settle_if_complete
+from reviews.services.statements import locked, rows, write
+
+__all__ = ["offered_verdicts", "submit_review"]
+
+_GONE = "Your time on this item ran out and a colleague has it now. Your draft is kept."
+
+
+#: What a submission reads of a slot and all it hangs on, where its caller has not done so.
+_CACHED = {"revision", "dialogue", "protocol", "stage_run", "cycle"}
+_PARTS = (
+    Part("s", Slot),
+    Part("n", StageRun),
+    Part("d", Dialogue, ("id", "external_id", "project_id")),
+    Part("p", Project, ("id", "name", "slug", "check_settings", "long_range_rule")),
+    Part("c", Cycle, ("id", "number", "state", "project_id", "protocol_id", "dialogue_id")),
+    Part("r", Revision, ("id", "dialogue_id", "author_id", "content", "content_hash", "toolset_revision_id")),
+    Part("t", ToolsetRevision, ("id", "content", "content_hash")),
+    Part("v", ProtocolVersion, ("id", "content_hash")),
+)
+_FROM = (
+    "FROM reviews_slot s JOIN reviews_stagerun n ON n.id = s.stage_run_id "
+    "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = d.project_id "
+    "JOIN reviews_cycle c ON c.id = s.cycle_id JOIN annotator_revision r ON r.id = s.revision_id "
+    "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
+    "JOIN reviews_protocolversion v ON v.id = s.protocol_id WHERE s.id = %s"
+)
+
+
+class _TooLate(Conflict):
+    """Somebody else has the slot."""
+
+
+def submit_review(
+    *,
+    actor: User,
+    slot: Slot,
+    token: str,
+    verdict: str = "",
+    draft: Draft | None = None,
+    document: dict[str, Any] | None = None,
+    checklist: Mapping[str, Any] | None = None,
+    findings: Sequence[Mapping[str, Any]] = (),
+    reason: str = "",
+    rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+) -> Review:
+    """Hand in what the actor says of the slot they hold.
+
+    Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
+    ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
+    {item: true | false | null}}. ``findings``: [{kind, anchor, note}]. ``rulings``: {anchor: {choice: left | right |
+    third, value, reason_kind, reason}}, one for each disputed place.
+
+    Handing in twice gives the same review. A lease that ran out does not matter unless somebody else has taken the
+    item: then Conflict, and the draft is kept. Raises Hidden, Invalid (with ``findings`` where the checks object).
+    """
+    claim = _read_claim(actor, slot, token)
+    if claim.state == ClaimState.SUBMITTED:
+        return Review.objects.get(slot_id=slot.pk)
+    claim.slot = slot = _with_parts(slot)
+    try:
+        _require_within_reach(actor, slot)
+        handed_in = prepare(
+            actor=actor,
+            slot=slot,
+            project=slot.dialogue.project,
+            protocol=parse(slot.protocol),
+            verdict=verdict,
+            draft=draft,
+            document=document,
+            checklist=checklist or {},
+            findings=findings,
+            reason=reason,
+            rulings=rulings,
+        )
+        with transaction.atomic():
+            return _hand_in(actor, claim, handed_in)
+    except _TooLate as late:
+        if document is not None and not _keep(actor, slot, document):
+            raise Conflict(f"{late.sentence} What you sent could not be kept: it is no dialogue.") from None
+        raise
+    except DomainError:
+        # The same submission may have gone through at this very moment, in another window or by a second click.
+        done = Review.objects.filter(slot=slot, person=actor).first()
+        if done is None:
+            raise
+        return done
+
+
+def _read_claim(actor: User, slot: Slot, token: str) -> Claim:
+    fields = ["id", "slot_id", "person_id", "state", "active_seconds"]
+    found = rows(
+        f"SELECT {', '.join(fields)} FROM reviews_claim "  # noqa: S608 - names of our own columns
+        "WHERE token = %s AND person_id = %s AND slot_id = %s",
+        [token, actor.pk, slot.pk],
+    )
+    if not found:
+        raise Conflict("You do not hold this item; claim it first.")
+    claim: Claim = Claim.from_db(connection.alias, fields, found[0])
+    return claim
+
+
+def _with_parts(slot: Slot) -> Slot:
+    """The slot with what never changes of it at hand; what may have changed is read again under lock."""
+    if slot._state.fields_cache.keys() >= _CACHED:
+        return slot
+    found = read_joined(_PARTS, _FROM, [slot.pk])
+    if not found:
+        raise Hidden("There is no such item.")
+    slot, run, dialogue, project, cycle, revision, toolset_revision, protocol = found[0]
+    dialogue.project, revision.toolset_revision = project, toolset_revision
+    slot.stage_run, slot.dialogue, slot.cycle, slot.revision, slot.protocol = run, dialogue, cycle, revision, protocol
+    return slot
+
+
+def _require_within_reach(actor: User, slot: Slot) -> None:
+    """Before anything is checked: there is no sense in mending what cannot be handed in any more."""
+    if slot.state in (SlotState.CLAIMED, SlotState.DONE) and slot.holder_id != actor.pk:
+        raise _TooLate(_GONE)
+
+
+def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
+    slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
+    dialogue = slot.dialogue
+    roles, now = lock_membership(actor=actor, project=dialogue.project)
+    _lock_and_read_again(slot)
+    if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
+        return Review.objects.get(slot=slot)
+    seconds = _end_claim(actor, roles, slot, claim, now)
+    if not run.blind and dialogue.head_id != seen.pk:
+        raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
+    _close_draft(actor, slot, handed_in)
+    write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
+
+    stage, changed_fields = stage_of(slot), []
+    if stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None:
+        dialogue.owner = actor
+        changed_fields.append("owner")
+    made = _make_revision(actor, dialogue, slot, seen, handed_in, stage.title)
+    review = Review.objects.create(
+        slot=slot,
+        stage_run=run,
+        dialogue=dialogue,
+        project_id=slot.project_id,
+        person=actor,
+        stage_kind=slot.stage_kind,
+        verdict=handed_in.verdict,
+        seen_revision=seen,
+        seen_author_id=seen.author_id,
+        made_revision=made,
+        labels=handed_in.labels,
+        checklist=handed_in.checklist,
+        reason=handed_in.reason,
+        seconds=seconds,
+        sealed=run.blind,
+        created_at=now,
+    )
+    _write_details(review, handed_in)
+    write("UPDATE reviews_slot SET state = 'done', holder_id = %s WHERE id = %s", [actor.pk, slot.pk])
+
+    journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+    journal.count(f"left:{slot.stage}", -1)
+    journal.count(f"done:{slot.stage}")
+    journal.event(
+        "review.submitted",
+        after={
+            "review": review.public_id,
+            "stage": slot.stage,
+            "round": slot.round,
+            "verdict": review.verdict,
+            "content_hash": made.content_hash if made else seen.content_hash,
+        },
+        sealed=run.blind,
+    )
+    run.entry_revision = seen
+    # The cycle as it was loaded: it could only have ended by cancelling this slot.
+    outcome = settle_if_complete(Passage(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review)
+    if outcome is not None:
+        changed_fields += ["status", "stage", "updated_at"]
+    if changed_fields:
+        dialogue.save(update_fields=changed_fields)
+    journal.write()
+    return review
+
+
+def _lock_and_read_again(slot: Slot) -> None:
+    """Lock the dialogue, then the slot, and see what has become of them since they were read."""
+    dialogue = slot.dialogue
+    statement = "SELECT status, stage, owner_id, head_id FROM annotator_dialogue WHERE id = %s"
+    [(dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id)] = rows(locked(statement), [dialogue.pk])
+    statement = "SELECT state, holder_id, reserved_for_id, owner_id FROM reviews_slot WHERE id = %s"
+    [(slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id)] = rows(locked(statement), [slot.pk])
+
+
+def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:
+    """The compare-and-swap of a submission: the actor's hold ends with it; returns the seconds they worked.
+
+    A hold that ran out, or was given back, still counts while nobody else has the slot.
+    """
+    if slot.state == SlotState.CANCELLED:
+        raise _TooLate("This item has begun anew meanwhile, from another version. Your draft is kept.")
+    if slot.state == SlotState.HIDDEN:
+        raise Hidden("There is no such item.")
+    if slot.holder_id not in (None, actor.pk) or slot.reserved_for_id not in (None, actor.pk):
+        raise _TooLate(_GONE)
+    if slot.state == SlotState.OPEN:
+        reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
+        if reason:
+            raise _TooLate(f"Your time on this item ran out, and it is not for you any more. {reason}")
+        _mark_submitted(claim, now)
+    elif not _mark_submitted(claim, now, "AND state = 'live'"):
+        # Held under another token than the one given: the same person, in another window.
+        claim = Claim.objects.get(slot=slot, state=ClaimState.LIVE)
+        _mark_submitted(claim, now)
+    return claim.active_seconds
+
+
+def _mark_submitted(claim: Claim, now: datetime, only: str = "") -> int:
+    statement = f"UPDATE reviews_claim SET state = 'submitted', ended_at = %s WHERE id = %s {only}"  # noqa: S608
+    return write(statement, [now, claim.pk])
+
+
+def _close_draft(actor: User, slot: Slot, handed_in: HandIn) -> None:
+    """Compare-and-swap: the draft is what was checked, or nothing is submitted. One that was not used is kept."""
+    draft = handed_in.draft
+    if draft is None:
+        if handed_in.as_document:
+            unused = Draft.objects.filter(
+                dialogue_id=slot.dialogue_id, author=actor, branch=branch_of(slot), closed_at=None
+            )
+            unused.update(closed_at=Now(), outcome="kept")
+        return
+    mine = Draft.objects.filter(pk=draft.pk, version=draft.version, closed_at=None)
+    if not mine.update(closed_at=Now(), outcome="submitted"):
+        raise Conflict("The draft was changed in another window while you submitted it; look at it, then submit again.")
+
+
+def _make_revision(
+    actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, handed_in: HandIn, title: str
+) -> Revision | None:
+    """The version handed in, if it differs. What is rejected or escalated is kept as well, for the expert to see."""
+    if not handed_in.changed:
+        return None
+    moves_head = handed_in.verdict == Verdict.FIX
+    own = f"slot-{slot.public_id}"
+    return create_revision(
+        actor=actor,
+        dialogue=dialogue,
+        document=handed_in.document,
+        parent=seen,
+        message=handed_in.reason or f"{title}: {handed_in.verdict.label.lower()}",
+        branch=branch_of(slot) if moves_head else own,
+        sealed=slot.stage_run.blind,
+    )
+
+
+def _write_details(review: Review, handed_in: HandIn) -> None:
+    if handed_in.faults:
+        ReviewFinding.objects.bulk_create(
+            ReviewFinding(
+                review=review, kind=one.kind, anchor=one.anchor[:600], value_hash=one.value_hash, note=one.note
+            )
+            for one in handed_in.faults
+        )
+    if handed_in.rulings:
+        Ruling.objects.bulk_create(
+            Ruling(
+                review=review,
+                anchor=line.anchor[:600],
+                choice=line.choice,
+                value=line.value if line.choice == "third" else None,
+                reason_kind=line.reason_kind,
+                reason=line.reason,
+            )
+            for line in handed_in.rulings
+        )
+
+
+def _keep(actor: User, slot: Slot, document: dict[str, Any]) -> bool:
+    """Store what came too late as the actor's draft, so that it is not lost; False where it cannot be stored."""
+    try:
+        document = read_document(document)
+    except SchemaProblem:
+        return False
+    draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=branch_of(slot))
+    if draft.content != canonical(document):
+        replace_draft(actor=actor, draft=draft, document=document, operation="late")
+    return True

@@ -1,0 +1,67 @@
+"""Waivers: a person's reason why a warning does not matter here."""
+
+from typing import Any
+
+from annotator.errors import Invalid
+from annotator.models import Dialogue, User, Waiver
+from annotator.services.revisions import check_document
+from reviews.models import Slot
+from reviews.services.claims import Work
+
+MAX_REASON = 500
+
+#: (check, anchor, hash of the value it is about)
+Key = tuple[str, str, str]
+
+
+def live_waivers(*, actor: User, dialogue: Dialogue) -> dict[Key, str]:
+    """The reasons given so far that the actor may know of. One is void where the finding's value hash differs."""
+    rows = Waiver.objects.visible_to(actor).filter(dialogue=dialogue).order_by("pk")
+    return {(row.check_id, row.anchor, row.value_hash): row.reason for row in rows}
+
+
+def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:
+    """Say why a warning does not matter. In a blind stage nobody else sees it before the stage settles.
+
+    Raises Invalid without a reason.
+    """
+    return _write(actor, work.slot, (check, anchor, value_hash), _reason(reason))
+
+
+def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] | None = None) -> int:
+    """Waive every warning about what is about to be handed in, for one reason; returns how many there were.
+
+    ``document``: as it will be handed in; without it, the version under review. Raises Invalid without a reason.
+    """
+    reason = _reason(reason)
+    dialogue, seen = slot.dialogue, slot.revision
+    content = seen.document() if document is None else document
+    found = check_document(content, seen.toolset_revision, project=dialogue.project, stage="submit")
+    waived = live_waivers(actor=actor, dialogue=dialogue)
+    keys = [(one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"]
+    wanted = [key for key in dict.fromkeys(keys) if key not in waived]
+    for key in wanted:
+        _write(actor, slot, key, reason)
+    return len(wanted)
+
+
+def _reason(reason: str) -> str:
+    reason = reason.strip()
+    if not reason:
+        raise Invalid("Say why this warning does not matter here.")
+    if len(reason) > MAX_REASON or "\x00" in reason:
+        raise Invalid(f"The reason has at most {MAX_REASON} characters, none of them NUL.")
+    return reason
+
+
+def _write(actor: User, slot: Slot, key: Key, reason: str) -> Waiver:
+    check, anchor, value_hash = key
+    return Waiver.objects.create(
+        dialogue=slot.dialogue,
+        check_id=check[:60],
+        anchor=anchor[:600],
+        value_hash=value_hash[:16],
+        reason=reason,
+        author=actor,
+        sealed=slot.stage_run.blind,
+    )

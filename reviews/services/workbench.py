@@ -1,0 +1,118 @@
+"""Everything the page of one claimed slot shows: the draft as it is, what the checks say, what was filled in."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Draft, User
+from annotator.presentation import DialogueView, present
+from annotator.schema.toolsets import CompiledToolset
+from annotator.services.drafts import open_draft
+from annotator.services.revisions import check_document
+from reviews.models import ReviewDraft
+from reviews.protocols import Stage
+from reviews.services.claims import Work, load_work
+from reviews.services.waivers import live_waivers
+
+#: Longest text of a review's reason.
+MAX_REASON = 4000
+
+
+@dataclass
+class Workbench:
+    """One person's work on one slot. What takes time (the checks, the form) is made when it is first asked for."""
+
+    actor: User
+    work: Work
+    draft: Draft
+    document: dict[str, Any]
+    toolset: CompiledToolset
+
+    @cached_property
+    def view(self) -> DialogueView:
+        """The draft as it is shown, with what the checks say of it."""
+        project = self.work.slot.project
+        findings = check_document(self.document, self.draft.toolset_revision, project=project, stage="submit")
+        return present(self.document, findings, live_waivers(actor=self.actor, dialogue=self.work.slot.dialogue))
+
+    @cached_property
+    def form(self) -> dict[str, Any]:
+        """Reason, checklist, findings and rulings filled in so far."""
+        stored = ReviewDraft.objects.filter(slot=self.work.slot, person=self.actor).values_list("form", flat=True)
+        return {"reason": "", "checklist": {}, "findings": [], "rulings": {}} | (stored.first() or {})
+
+    @property
+    def dialogue(self) -> Dialogue:
+        return self.work.slot.dialogue
+
+    @property
+    def stage(self) -> Stage:
+        return self.work.stage
+
+    @property
+    def changed(self) -> bool:
+        """Whether the draft differs from the version under review."""
+        return self.draft.content_hash() != self.work.slot.revision.content_hash
+
+    @property
+    def stale(self) -> bool:
+        """Whether the branch has a newer version than the one the draft was begun from."""
+        return not self.work.blind and self.dialogue.head_id != self.draft.base_id
+
+    @property
+    def blocking(self) -> list[Any]:
+        """Findings that stand between this draft and an approval."""
+        return [f for f in self.view.findings if f.blocks]
+
+
+def branch_of(work: Work) -> str:
+    """The branch a slot's holder works on: their own in a blind stage, else the main one."""
+    return f"slot-{work.slot.public_id}" if work.blind else "main"
+
+
+def open_workbench(*, actor: User, slot_id: str) -> Workbench:
+    """The actor's work on a slot they hold; begins a draft where there is none. Raises Hidden or Conflict."""
+    work = load_work(actor=actor, public_id=slot_id)
+    draft = open_draft(actor=actor, dialogue=work.slot.dialogue, base=work.slot.revision, branch=branch_of(work))
+    return assemble(actor=actor, work=work, draft=draft)
+
+
+def assemble(*, actor: User, work: Work, draft: Draft) -> Workbench:
+    """The workbench around a draft."""
+    return Workbench(
+        actor=actor,
+        work=work,
+        draft=draft,
+        document=draft.document(),
+        toolset=CompiledToolset.of(draft.toolset_revision.content),
+    )
+
+
+def keep_form(*, actor: User, work: Work, changes: dict[str, Any]) -> dict[str, Any]:
+    """Store part of what a reviewer has filled in. Raises Invalid for what could never be submitted."""
+    unknown = set(changes) - {"reason", "checklist", "findings", "rulings"}
+    if unknown:
+        raise Invalid(f"A review has no field {sorted(unknown)[0]}.")
+    if len(changes.get("reason", "")) > MAX_REASON:
+        raise Invalid(f"The reason is longer than {MAX_REASON:,} characters; shorten it.")
+    with transaction.atomic():
+        draft, _ = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
+        for key, value in changes.items():
+            if isinstance(value, dict) and key in ("checklist", "rulings"):
+                draft.form[key] = {**draft.form.get(key, {}), **value}
+            else:
+                draft.form[key] = value
+        draft.updated_at = timezone.now()
+        draft.save(update_fields=["form", "updated_at"])
+    form: dict[str, Any] = draft.form
+    return form
+
+
+def require_draft_version(draft: Draft, seen: int) -> None:
+    """Raises Conflict where another window has changed the draft since ``seen``."""
+    if draft.version != seen:
+        raise Conflict("The draft was changed in another window since this page was loaded; look at it, then submit.")

@@ -1,0 +1,48 @@
+"""Celery tasks of work and review. What must be exact happens in the transitions; these keep house."""
+
+from celery import shared_task
+
+from reviews.services.agreement import fold_agreement as fold_agreement_portion
+from reviews.services.assignments import free_slots_of_leavers
+from reviews.services.claims import expire_overdue
+from reviews.services.counters import fold_counters as fold_portion
+from reviews.services.queues import rewind_cursors as rewind
+from reviews.services.sampling import draw_where_upstream_is_done
+
+#: Portions one run of the task folds; the next run goes on.
+MOST_PORTIONS = 50
+
+
+@shared_task(name="reviews.tasks.tidy_claims")
+def tidy_claims() -> None:
+    """Reopen what was left lying, and what waits for people who have gone."""
+    expire_overdue()
+    free_slots_of_leavers()
+
+
+@shared_task(name="reviews.tasks.fold_counters")
+def fold_counters() -> None:
+    """Fold the outbox into the counters."""
+    for _ in range(MOST_PORTIONS):
+        if not fold_portion():
+            return
+
+
+@shared_task(name="reviews.tasks.fold_agreement")
+def fold_agreement() -> None:
+    """Count the rating patterns of stages that have settled."""
+    for _ in range(MOST_PORTIONS):
+        if not fold_agreement_portion():
+            return
+
+
+@shared_task(name="reviews.tasks.rewind_cursors")
+def rewind_cursors() -> None:
+    """Let everybody's next claim look from the beginning once."""
+    rewind()
+
+
+@shared_task(name="reviews.tasks.draw_samples")
+def draw_samples() -> None:
+    """Draw the audit sample wherever nothing more can come into its population."""
+    draw_where_upstream_is_done()

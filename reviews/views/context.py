@@ -1,0 +1,169 @@
+"""What the templates of a workbench are given."""
+
+from typing import Any
+
+from django.urls import reverse
+
+from annotator.comparison import describe
+from annotator.comparison.anchors import covers
+from annotator.editing.forms import fields
+from annotator.graph_view import Pair
+from annotator.models import Draft
+from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
+from annotator.services.drafts import undo_and_redo
+from annotator.services.revisions import latest_guideline
+from annotator.views.pages import PageRequest
+from reviews.models import Verdict
+from reviews.services import comments, submissions
+from reviews.services.workbench import Workbench
+from reviews.views.graph import graph_context, rows_of, trace_task
+
+_LINKS = (
+    "edit",
+    "undo",
+    "redo",
+    "reset",
+    "heartbeat",
+    "release",
+    "skip",
+    "waive",
+    "look",
+    "comment",
+    "form",
+    "submit",
+    "settle",
+    "merge",
+)
+#: Edits that open what they have made.
+_OPENING = ("add_step", "duplicate_step", "add_task")
+PANELS = {
+    "edit": "Edit",
+    "graph": "Graph",
+    "findings": "Findings",
+    "comments": "Comments",
+    "tools": "Tools",
+    "versions": "Versions",
+}
+STEP_TYPES = [("clarification", "Add a clarification"), ("answer", "Add the answer")]
+ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("chat", "its own knowledge")]
+LANGUAGES = [("", "not annotated"), ("en", "English"), ("zh", "Chinese")]
+#: (verdict, words, key, whether Ctrl+Enter means it)
+_VERDICTS = {
+    Verdict.APPROVE: ("Approve", "a", True),
+    Verdict.FIX: ("Approve with changes", "a", True),
+    Verdict.REJECT: ("Reject", "x", False),
+    Verdict.ESCALATE: ("Escalate", "b", False),
+}
+
+
+def workbench_context(
+    request: PageRequest,
+    bench: Workbench,
+    *,
+    at: str | None = None,
+    panel: str | None = None,
+    refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
+) -> dict[str, Any]:
+    """``refused``: an edge of the graph that was refused just now, and the circle it would have closed."""
+    work = bench.work
+    request.project = work.slot.project
+    selected, anchor = _selected(bench, at)
+    links = {name: reverse(f"workspace-{name}", args=[work.slot.public_id]) for name in _LINKS}
+    undoable, redoable = undo_and_redo(bench.draft)
+    context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
+        "work_url": reverse("workspace", args=[work.slot.public_id]),
+        "panels": list(PANELS.items()),
+        "step_types": STEP_TYPES,
+        "answer_types": ANSWER_TYPES,
+        "language_choices": LANGUAGES,
+        "guideline": latest_guideline(work.slot.project),
+        "comment_hint": f"About {describe(bench.document, anchor)}." if selected else "About the dialogue as a whole.",
+        "verdicts": offered(bench),
+        # Who asks for a place, or adds one, is taken there; undo and the like leave the focus alone.
+        "autofocus": request.POST.get("op") in _OPENING
+        if request.method == "POST"
+        else at is not None and bool(request.htmx),
+        "refusal": None,
+        "fields": None,
+        "tool": None,
+        "task": None,
+        "graph": None,
+        "look": None,
+        "value_rows": [],
+        "bench": bench,
+        "work": work,
+        "slot": work.slot,
+        "stage": work.stage,
+        "dialogue": bench.dialogue,
+        "draft": bench.draft,
+        "view": bench.view,
+        "at": anchor,
+        "selected": selected,
+        "panel": panel if panel in PANELS else "edit",
+        "policies": POLICY_LABELS,
+        "information_labels": INFORMATION_LABELS,
+        "comments": comments.visible_comments(actor=request.user, dialogue=bench.dialogue),
+        "tools": list(bench.toolset.tools.values()),
+        "undoable": undoable,
+        "redoable": redoable,
+        "versions": bench.dialogue.revisions.visible_to(request.user)
+        .defer("content")
+        .select_related("author")
+        .order_by("-pk")[:30],
+    }
+    if isinstance(selected, StepView):
+        task = next(task for task in bench.view.tasks if selected in task.steps)
+        context |= {"task": task, "others": _others(task, selected)}
+        tool = bench.toolset.tools.get(selected.data.get("name", ""))
+        if tool is not None and isinstance(selected.data["arguments"], dict):
+            context["fields"] = fields(tool.parameters, selected.data["arguments"])
+        context["tool"] = tool
+        if selected.type == "call" and context["panel"] == "edit":
+            context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)
+    elif isinstance(selected, TaskView):
+        context["task"] = selected
+    if context["panel"] == "graph" and context["task"]:
+        step = selected if isinstance(selected, StepView) else None
+        context |= graph_context(bench, context["task"], step, refused=refused)
+    return context
+
+
+def offered(bench: Workbench) -> list[dict[str, Any]]:
+    """The verdicts that make sense for the draft as it is, as buttons."""
+    return [
+        {"value": verdict.value, "label": label, "key": key, "primary": primary}
+        for verdict, (label, key, primary) in _VERDICTS.items()
+        if verdict in submissions.offered_verdicts(bench.stage, changed=bench.changed)
+    ]
+
+
+def _selected(bench: Workbench, at: str | None) -> tuple[StepView | TaskView | None, str]:
+    """The step, task or (None) whole dialogue an anchor lies in."""
+    for task in bench.view.tasks:
+        for step in task.steps:
+            if at and covers(step.anchor, at):
+                step.is_current = True
+                return step, step.anchor
+        if at and covers(task.anchor, at):
+            task.is_current = True
+            return task, task.anchor
+    if at == "/" or not bench.view.tasks:
+        return None, "/"
+    first = bench.view.tasks[0]
+    first.is_current = True
+    return first, first.anchor
+
+
+def _others(task: TaskView, selected: StepView) -> list[tuple[StepView, bool, str]]:
+    """The task's other steps: (step, whether the selected one depends on it, the kind of that dependency)."""
+    held = {dep["id"]: dep["kind"] for dep in selected.depends_on or []}
+    return [
+        (step, step.id in held, held.get(step.id, "parameter"))
+        for step in task.steps
+        if step is not selected and (step.type != "answer" or step.id in held)
+    ]
+
+
+def seen_version(request: PageRequest, draft: Draft) -> int:
+    raw = request.POST.get("seen", "")
+    return int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else draft.version

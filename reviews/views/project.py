@@ -1,0 +1,134 @@
+"""My work, the project's page, its protocol and its draws."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotator.errors import Conflict
+from annotator.models import Project, Role
+from annotator.models.content import DialogueStatus
+from annotator.services.access import require_administrator, roles_in
+from annotator.views.pages import PageRequest, project_page
+from reviews.models import Draw, Feedback
+from reviews.services import feedback, progress, protocols, sampling
+
+_TONES = {
+    "candidate": "neutral",
+    "in_review": "info",
+    "escalated": "warn",
+    "pooled": "special",
+    "verified": "good",
+    "rejected": "bad",
+}
+
+
+@login_required
+@require_safe
+def home(request: PageRequest) -> HttpResponse:
+    """What waits for me, in every project of mine: what I hold, what I may take, what came back."""
+    rows = [
+        progress.read_my_work(actor=request.user, project=project)
+        for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
+    ]
+    notices = (
+        Feedback.objects.filter(person=request.user, dialogue__project__in=Project.objects.visible_to(request.user))
+        .select_related("dialogue__project", "review__person")
+        .order_by("read_at", "-id")[:20]
+    )
+    return render(request, "reviews/home.html", {"rows": rows, "notices": notices})
+
+
+@project_page
+@require_safe
+def project(request: PageRequest) -> HttpResponse:
+    """How many items stand where."""
+    stands = progress.read_progress(project=request.project)
+    context = {
+        "progress": stands,
+        "stages": _pipeline(request, stands),
+        "shares": [(DialogueStatus(key).label, count, _TONES[key]) for key, count in stands.statuses.items() if count],
+        "mine": progress.read_my_work(actor=request.user, project=request.project),
+        "draws": Draw.objects.filter(project=request.project).select_related("actor").order_by("-id")[:10],
+        "is_admin": Role.ADMINISTRATOR in request.roles,
+    }
+    template = "reviews/project.html#figures" if request.htmx else "reviews/project.html"
+    return render(request, template, context)
+
+
+def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str, Any]]:
+    """The stages as steps from candidates in to verified out, each leading to the dialogues that stand there."""
+    listing = reverse("dialogue-list", args=[request.project.slug])
+    rows: list[dict[str, Any]] = [
+        {
+            "name": stage.title,
+            "count": stage.open + stage.claimed,
+            "note": f"{stage.pooled} in the pool" if stage.pooled else "",
+            "tone": "warn" if stage.alarm else "neutral",
+            "href": f"{listing}?stage={stage.key}",
+        }
+        for stage in stands.stages
+    ]
+    for status, tone in ((DialogueStatus.VERIFIED, "good"), (DialogueStatus.REJECTED, "bad")):
+        rows.append(
+            {
+                "name": status.label,
+                "count": stands.statuses[status],
+                "tone": tone,
+                "href": f"{listing}?status={status}",
+            }
+        )
+    return rows
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def protocol(request: PageRequest) -> HttpResponse:
+    """The protocol in force: stages, outcome tables, checklists, taxonomy. A project without one gets a preset here."""
+    version = protocols.current_version(request.project)
+    if request.method == "POST":
+        require_administrator(actor=request.user, project=request.project)
+        if version is not None:
+            raise Conflict("This project has a protocol already; changing that of a running project comes later.")
+        protocols.adopt_preset(actor=request.user, project=request.project, preset=request.POST.get("preset", ""))
+        messages.success(request, "The protocol is in force.")
+        return redirect("protocol", slug=request.project.slug)
+    return render(
+        request,
+        "reviews/protocol.html",
+        {
+            "version": version,
+            "protocol": protocols.parse(version) if version else None,
+            "is_admin": Role.ADMINISTRATOR in request.roles,
+        },
+    )
+
+
+@project_page
+@require_POST
+def draw(request: PageRequest) -> HttpResponse:
+    """Close the population of approved items and draw the audit sample."""
+    require_administrator(actor=request.user, project=request.project)
+    drawn = sampling.close_population_and_draw(actor=request.user, project=request.project)
+    if drawn is None:
+        messages.info(request, "Nothing is waiting for the audit draw.")
+    else:
+        messages.success(
+            request,
+            f"Drawn: {drawn.sample_size} of {drawn.population_size} go to the expert; the others are verified.",
+        )
+    return redirect("project", slug=request.project.slug)
+
+
+@login_required
+@require_POST
+def feedback_read(request: PageRequest, public_id: str) -> HttpResponse:
+    """Mark a notice as read."""
+    notice = feedback.mark_read(actor=request.user, public_id=public_id)
+    if "open" in request.POST and roles_in(notice.dialogue.project, request.user):
+        return redirect("dialogue", slug=notice.dialogue.project.slug, public_id=notice.dialogue.public_id)
+    return redirect("home")

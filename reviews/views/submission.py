@@ -1,0 +1,251 @@
+"""From a draft to a verdict: what was filled in, the last look, and merging with a newer version."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotator.comparison import describe, describe_changes, value_text
+from annotator.errors import DomainError
+from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS
+from annotator.services import drafts
+from annotator.views.pages import PageRequest
+from reviews.models import Verdict
+from reviews.services import claims, submissions
+from reviews.services.adjudication import load_dispute
+from reviews.services.workbench import Workbench, keep_form, open_workbench, require_draft_version
+from reviews.views.context import seen_version, workbench_context
+
+#: Rows for faults on the form; more than anybody fills in for one item.
+FAULT_ROWS = 3
+#: What a third version of a label may be.
+_VALUES = {"policy": list(POLICY_LABELS), "information": list(INFORMATION_LABELS), "answer_type": ["tool", "chat"]}
+
+
+@login_required
+@require_POST
+def review_form(request: PageRequest, slot: str) -> HttpResponse:
+    """Keep what has been filled in of the review (autosave)."""
+    work = claims.load_work(actor=request.user, public_id=slot)
+    keep_form(actor=request.user, work=work, changes=filled_in(request))
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def submit(request: PageRequest, slot: str) -> HttpResponse:
+    """The last look before a verdict: changes, findings, checklist, reason."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    refused: DomainError | None = None
+    verdict = request.POST.get("verdict") or request.GET.get("verdict", "")
+    if verdict not in Verdict.values:
+        verdict = ""
+    if request.method == "POST":
+        try:
+            filled = keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
+            require_draft_version(bench.draft, seen_version(request, bench.draft))
+            submissions.submit_review(
+                actor=request.user,
+                slot=bench.work.slot,
+                token=bench.work.claim.token,
+                verdict=verdict,
+                draft=bench.draft,
+                checklist=filled.get("checklist", {}),
+                findings=filled.get("findings", []),
+                reason=filled.get("reason", ""),
+                rulings=filled.get("rulings", {}),
+            )
+        except DomainError as error:
+            refused = error
+            bench = open_workbench(actor=request.user, slot_id=slot)
+        else:
+            return _after_submission(request, bench)
+    context = workbench_context(request, bench)
+    context |= {
+        "verdict": verdict,
+        "refused": refused.sentence if refused else "",
+        "changes": describe_changes(bench.work.slot.revision.document(), bench.document),
+        "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
+        "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
+        "reason_label": "Why?" if verdict in (Verdict.REJECT, Verdict.ESCALATE) else "Anything the others should know",
+        "taxonomy": bench.work.protocol.taxonomy,
+        "checklist": _checklist(bench),
+        "finding_rows": [
+            *bench.form.get("findings", []),
+            *({"kind": "", "anchor": "", "note": ""} for _ in range(FAULT_ROWS)),
+        ],
+        "places": _places(bench),
+    }
+    return render(request, "reviews/submit.html", context, status=refused.status if refused else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def settle(request: PageRequest, slot: str) -> HttpResponse:
+    """Both sides of a dispute, a ruling at every place on which they differ, and the decision."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    dispute = load_dispute(bench.work.slot)
+    if dispute is None:
+        return redirect("workspace", slot=slot)
+    refused: DomainError | None = None
+    if request.method == "POST":
+        try:
+            filled = keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
+            require_draft_version(bench.draft, seen_version(request, bench.draft))
+            verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
+            submissions.submit_review(
+                actor=request.user,
+                slot=bench.work.slot,
+                token=bench.work.claim.token,
+                verdict=verdict,
+                draft=bench.draft,
+                reason=filled.get("reason", ""),
+                rulings={} if verdict else filled.get("rulings", {}),
+            )
+        except DomainError as error:
+            refused = error
+            bench = open_workbench(actor=request.user, slot_id=slot)
+        else:
+            return _after_submission(request, bench)
+    given = bench.form.get("rulings", {})
+    context = workbench_context(request, bench)
+    context |= {
+        "refused": refused.sentence if refused else "",
+        "taxonomy": bench.work.protocol.taxonomy,
+        "summaries": [dispute.left, dispute.right, *dispute.more],
+        "left_title": dispute.left.title,
+        "right_title": dispute.right.title,
+        "rows": [
+            {"choice": "", "value": "", "reason_kind": "", "reason": ""}
+            | given.get(place.anchor, {})
+            | {
+                "anchor": place.anchor,
+                "place": dispute.words(place.anchor),
+                "label": place.label,
+                "left": _side_text(place.left),
+                "right": _side_text(place.right),
+                "values": ", ".join(_VALUES.get(place.anchor.rsplit("/", 1)[-1], ())),
+            }
+            for place in dispute.places
+        ],
+    }
+    return render(request, "reviews/adjudicate.html", context, status=refused.status if refused else 200)
+
+
+def _side_text(value: Any) -> str | None:
+    return None if value is None or repr(value) == "ABSENT" else value_text(value)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def merge(request: PageRequest, slot: str) -> HttpResponse:
+    """The item has a newer version than the one the draft was begun from: bring both together."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    if not bench.stale:
+        return redirect("workspace", slot=slot)
+    onto = bench.dialogue.head
+    assert onto is not None  # noqa: S101 - a dialogue under review has a head
+    choices = {
+        key.removeprefix("choice:"): value
+        for key, value in request.POST.items()
+        if key.startswith("choice:") and value in ("mine", "theirs")
+    }
+    if request.method == "POST":
+        _, conflicts = drafts.rebase_draft(actor=request.user, draft=bench.draft, onto=onto, choices=choices)
+        if not conflicts:
+            messages.success(request, "Merged. Look it over, then go on.")
+            return redirect("workspace", slot=slot)
+    else:
+        conflicts = drafts.preview_rebase(draft=bench.draft, onto=onto)
+    context = workbench_context(request, bench)
+    context |= {
+        "onto": onto,
+        "conflicts": [
+            {
+                "anchor": c.anchor,
+                "place": describe(bench.document, c.anchor),
+                "reason": c.reason,
+                "mine": value_text(c.mine),
+                "theirs": value_text(c.theirs),
+                "choice": choices.get(c.anchor, ""),
+            }
+            for c in conflicts
+        ],
+        "theirs": describe_changes(bench.draft.base.document(), onto.document()),
+        "mine": describe_changes(bench.draft.base.document(), bench.document),
+    }
+    return render(request, "reviews/merge.html", context, status=409 if request.method == "POST" else 200)
+
+
+def _after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
+    slot = bench.work.slot
+    messages.success(request, f"{slot.dialogue.external_id}: submitted.")
+    if "stay" in request.POST:
+        return redirect("home")
+    claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
+    if claim is None:
+        messages.info(request, "That was the last one of this stage for you.")
+        return redirect("home")
+    return redirect("workspace", slot=claim.slot.public_id)
+
+
+def filled_in(request: PageRequest) -> dict[str, Any]:
+    """The review's own fields in a form: reason, checklist, findings, rulings; only those that were sent."""
+    posted = request.POST
+    out: dict[str, Any] = {}
+    if "reason" in posted:
+        out["reason"] = posted["reason"].replace("\r\n", "\n").strip()
+    checklist: dict[str, dict[str, bool | None]] = {}
+    for key in posted:
+        if key.startswith("check:") and key.count(":") >= 2:
+            _, task, item = key.split(":", 2)
+            checklist.setdefault(task, {})[item] = {"yes": True, "no": False}.get(posted[key])
+    if checklist:
+        out["checklist"] = checklist
+    if "finding-kind" in posted:
+        rows = zip(
+            posted.getlist("finding-kind"),
+            posted.getlist("finding-anchor"),
+            posted.getlist("finding-note"),
+            strict=False,
+        )
+        out["findings"] = [{"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind]
+    rulings = {}
+    for key in posted:
+        if key.startswith("why:"):
+            # The choice of a place may come last: what was typed before it is kept as well.
+            anchor = key.removeprefix("why:")
+            rulings[anchor] = {
+                "choice": posted.get(f"ruling:{anchor}", ""),
+                "value": posted.get(f"third:{anchor}", ""),
+                "reason_kind": posted.get(f"why:{anchor}", ""),
+                "reason": posted.get(f"note:{anchor}", "").strip(),
+            }
+    if rulings:
+        out["rulings"] = rulings
+    return out
+
+
+def _checklist(bench: Workbench) -> list[dict[str, Any]]:
+    """The stage's checklist as rows of questions: for the dialogue, then for each task."""
+    answers = bench.form.get("checklist", {})
+    places = [("dialogue", "The dialogue", False), *((t.id, f"Task {t.number}", True) for t in bench.view.tasks)]
+    rows = []
+    for key, title, per_task in places:
+        items = [
+            {"key": item.key, "text": item.text, "answer": answers.get(key, {}).get(item.key)}
+            for item in bench.stage.checklist.items
+            if item.per_task is per_task
+        ]
+        if items:
+            rows.append({"key": key, "title": title, "items": items})
+    return rows
+
+
+def _places(bench: Workbench) -> list[tuple[str, str]]:
+    """Where a fault can be: tasks and their steps, in words."""
+    anchors = [a for task in bench.view.tasks for a in (task.anchor, *(step.anchor for step in task.steps))]
+    return [(anchor, describe(bench.document, anchor)) for anchor in anchors]

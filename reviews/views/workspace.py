@@ -1,0 +1,259 @@
+"""The page of one claimed slot: dialogue, editors, findings, and the way to a verdict.
+
+Every edit is one POST that changes the stored draft; htmx gets back the parts that changed, a browser without scripts
+is sent back to the page.
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotator.comparison import describe, lookup
+from annotator.errors import Conflict, DomainError, Gone
+from annotator.models import Draft
+from annotator.presentation import pretty
+from annotator.services import drafts
+from annotator.views.pages import PageRequest, project_page
+from reviews.services import claims, comments, waivers
+from reviews.services.claims import Work
+from reviews.services.workbench import Workbench, assemble
+from reviews.views.context import seen_version, workbench_context
+from reviews.views.graph import open_bench, refused_edge
+from reviews.views.operations import operation_of
+
+#: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
+MOST_ACTIVE_SECONDS = 1800
+
+
+@project_page
+@require_POST
+def work_next(request: PageRequest) -> HttpResponse:
+    """Claim the next item (of one stage, or of whichever has the most urgent) and open it."""
+    stage = request.POST.get("stage") or None
+    claim = claims.claim_next(actor=request.user, project=request.project, stage=stage)
+    if claim is None:
+        messages.info(
+            request, "Nothing is waiting for you here at the moment. Items come back as colleagues finish theirs."
+        )
+        return redirect("home")
+    return redirect("workspace", slot=claim.slot.public_id)
+
+
+@login_required
+@never_cache
+@require_safe
+def workspace(request: PageRequest, slot: str) -> HttpResponse:
+    """The workspace, or (to htmx) its inspector for another place. A dispute opens at what is disputed."""
+    bench = open_bench(request, slot)
+    if bench.work.slot.stage_run.escalated_from_id and not request.GET:
+        return redirect("workspace-settle", slot=slot)
+    context = workbench_context(request, bench, at=request.GET.get("at"), panel=request.GET.get("panel"))
+    if request.htmx:
+        return _fragments(request, bench, context, inspector=True)
+    return render(request, "reviews/workspace.html", context)
+
+
+@login_required
+@require_POST
+def edit(request: PageRequest, slot: str) -> HttpResponse:
+    """One edit of the draft."""
+    bench = open_bench(request, slot)
+    operation = operation_of(request.POST, bench.document, bench.toolset)
+    try:
+        edited = drafts.edit_draft(
+            actor=request.user,
+            draft=bench.draft,
+            operation=operation,
+            seen=seen_version(request, bench.draft),
+            edit_id=request.POST.get("edit", ""),
+        )
+    except DomainError as error:
+        return _refused(request, bench, error, operation)
+    # What was typed is on the page already; only edits that change the inspector's shape replace it.
+    shape = operation["op"] not in ("set", "set_arguments", "set_observation") or "reshape" in request.POST
+    panel = request.POST.get("panel")
+    at = edited.anchor if shape and not panel else request.POST.get("at")
+    return _answer(request, bench, edited.draft, at=at, panel=panel, inspector=shape)
+
+
+@login_required
+@require_POST
+def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
+    """Undo, redo or reset."""
+    bench = open_bench(request, slot)
+    at = request.POST.get("at")
+    try:
+        if action == "reset":
+            draft = drafts.reset_draft(actor=request.user, draft=bench.draft)
+        else:
+            step = drafts.undo if action == "undo" else drafts.redo
+            edited = step(actor=request.user, draft=bench.draft, edit_id=request.POST.get("edit", ""))
+            draft, at = edited.draft, edited.anchor or at
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)
+
+
+@login_required
+@require_POST
+def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
+    """Keep the claim alive; a lost one is said in a sentence."""
+    work = claims.load_work(actor=request.user, public_id=slot)
+    raw = request.POST.get("active_seconds", "")
+    seconds = min(int(raw), MOST_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
+    claims.heartbeat(actor=request.user, token=work.claim.token, active_seconds=seconds)
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_POST
+def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
+    """Give the item back (release), or pass it over for now (skip). The draft is kept."""
+    work = claims.load_work(actor=request.user, public_id=slot)
+    project = work.slot.project
+    if action == "skip":
+        claims.skip(actor=request.user, token=work.claim.token)
+        claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
+        if claim is not None and claim.slot_id != work.slot.pk:
+            messages.info(request, "Skipped; this is the next one. Your draft of the other is kept.")
+            return redirect("workspace", slot=claim.slot.public_id)
+        if claim is not None:
+            claims.release(actor=request.user, token=claim.token)
+        messages.info(request, "Skipped. There is no other item of this stage for you now; your draft is kept.")
+    else:
+        claims.release(actor=request.user, token=work.claim.token)
+        messages.info(request, "Given back. Your draft is kept in case the item comes to you again.")
+    return redirect("home")
+
+
+@login_required
+@require_POST
+def waive(request: PageRequest, slot: str) -> HttpResponse:
+    """Say why a warning does not matter here."""
+    bench = open_bench(request, slot)
+    key = (request.POST.get("check", ""), request.POST.get("anchor", ""), request.POST.get("value_hash", ""))
+    finding = next((f for f in bench.view.warnings if (f.check, f.anchor, f.value_hash) == key), None)
+    try:
+        if finding is None:
+            raise Conflict("This warning is gone: the value it was about has changed.")
+        waivers.waive(
+            actor=request.user,
+            work=bench.work,
+            check=finding.check,
+            anchor=finding.anchor,
+            value_hash=finding.value_hash,
+            reason=request.POST.get("reason", ""),
+        )
+    except DomainError as error:
+        return _refused(request, bench, error)
+    at, panel = request.POST.get("at"), request.POST.get("panel")
+    return _answer(request, bench, bench.draft, at=at, panel=panel, inspector=True)
+
+
+@login_required
+@require_POST
+def comment(request: PageRequest, slot: str) -> HttpResponse:
+    """Remark on the selected place. The same words sent twice, because an answer was lost, are one remark."""
+    bench = open_bench(request, slot)
+    anchor, text = request.POST.get("anchor", ""), request.POST.get("text", "")
+    try:
+        if not comments.is_said(actor=request.user, work=bench.work, anchor=anchor, text=text):
+            comments.add_comment(actor=request.user, work=bench.work, anchor=anchor, text=text)
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
+
+
+def _held(request: PageRequest, slot: str) -> Work:
+    """The person's hold on the slot.
+
+    To a page that is open, one that was lost is gone for good (410), not an edit that could be merged (409).
+    """
+    try:
+        return claims.load_work(actor=request.user, public_id=slot)
+    except Conflict as error:
+        if request.headers.get("HX-Request"):
+            raise Gone(error.sentence) from None
+        raise
+
+
+def _answer(
+    request: PageRequest,
+    bench: Workbench,
+    draft: Draft,
+    *,
+    at: str | None,
+    panel: str | None = None,
+    inspector: bool = False,
+) -> HttpResponse:
+    if not request.htmx:
+        query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value})
+        return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
+    bench = assemble(actor=request.user, work=bench.work, draft=draft)
+    return _fragments(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
+
+
+def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
+    context |= {"with_inspector": inspector, "settled": request.method == "POST"}
+    response = render(request, "reviews/workspace_parts.html", context)
+    response["X-Draft-Version"] = str(bench.draft.version)
+    return response
+
+
+#: Edits of a step that are about one part of it.
+_HELD_BELOW = {
+    "set_observation": "/observation",
+    "set_arguments": "/arguments",
+    "set_argument_form": "/arguments",
+    "set_dependencies": "/depends_on",
+}
+_NOTHING = object()
+#: Fields of a refused edit that its second try gets anew.
+_NOT_REPEATED = ("seen", "csrfmiddlewaretoken")
+
+
+def _refused(
+    request: PageRequest, bench: Workbench, error: DomainError, operation: dict[str, Any] | None = None
+) -> HttpResponse:
+    """A refusal beside what was typed; nothing of the page is thrown away.
+
+    Without scripts the page comes again, with the refusal and the words that were refused on it.
+    """
+    operation = operation or {}
+    anchor = request.POST.get("anchor", "")
+    place = anchor + _HELD_BELOW.get(operation.get("op", ""), "")
+    mine = operation.get("text", operation.get("value", request.POST.get("text")))
+    stored = lookup(bench.document, place, _NOTHING) if place.startswith("/") else _NOTHING
+    beside = mine is not None and stored is not _NOTHING
+    refusal = {
+        "sentence": error.sentence,
+        "conflict": error.status == Conflict.status,
+        "action": request.path,
+        "place": describe(bench.document, place) if beside else "",
+        "stored": "" if not beside or stored is None else pretty(stored),
+        "mine": "" if mine is None else pretty(mine),
+        "posted": [
+            (key, value) for key in request.POST for value in request.POST.getlist(key) if key not in _NOT_REPEATED
+        ],
+    }
+    panel = request.POST.get("panel")
+    at = request.POST.get("at") or anchor
+    edge, circle = refused_edge(operation, error)
+    if request.htmx:
+        context = {"refusal": refusal, "draft": bench.draft, "graph": None}
+        if panel == "graph" and circle:
+            shown = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle))
+            context = shown | {"refusal": refusal}
+        response = render(request, "reviews/workspace_refusal.html", context, status=error.status)
+    else:
+        context = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle))
+        response = render(request, "reviews/workspace.html", context | {"refusal": refusal}, status=error.status)
+    response["X-Draft-Version"] = str(bench.draft.version)
+    return response
