@@ -1,0 +1,71 @@
+"""Shapes of the API of imports and releases."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from benchmark.formats import READERS
+from benchmark.models import ImportBatch, Release
+from benchmark.services.releases import FORMATS
+
+
+class ImportRequestSerializer(serializers.Serializer[Any]):
+    """A file of candidates and how to take it."""
+
+    file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
+    format = serializers.ChoiceField(choices=list(READERS), help_text="What the records are.")
+    dry_run = serializers.BooleanField(default=False, help_text="Read, check and report; write nothing.")
+    revise = serializers.BooleanField(default=False, help_text="Known ids with other content become new revisions.")
+
+
+class JobStateSerializer(serializers.Serializer[Any]):
+    """How far background work has got."""
+
+    state = serializers.ChoiceField(choices=["queued", "running", "done", "failed", "cancelled"])
+    done = serializers.IntegerField(source="progress_done")
+    total = serializers.IntegerField(source="progress_total", allow_null=True)
+    error = serializers.CharField(help_text="Why it failed or was cancelled, as a sentence.")
+
+
+class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
+    """An import: its file, how far it is, what became of the records."""
+
+    format = serializers.CharField(source="native_format")
+    job = JobStateSerializer()
+
+    class Meta:
+        model = ImportBatch
+        fields = [
+            "public_id", "filename", "format", "bytes", "sha256", "dry_run", "revise", "created_at", "job", "read",
+            "created", "revised", "unchanged", "rejected", "with_errors",
+        ]  # fmt: skip
+
+
+class ReleaseRequestSerializer(serializers.Serializer[Any]):
+    """What to freeze, and as what."""
+
+    version = serializers.CharField(max_length=40, help_text="As in 1.0.")
+    format = serializers.ChoiceField(choices=list(FORMATS), help_text="The native format.")
+    require_all = serializers.BooleanField(default=False, help_text="Refuse if anything would be left out.")
+
+
+class ReleaseSerializer(serializers.ModelSerializer[Release]):
+    """A release: what is in it and how to check it."""
+
+    format = serializers.CharField(source="native_format")
+    job = JobStateSerializer()
+
+    class Meta:
+        model = Release
+        fields = [
+            "public_id", "version", "format", "state", "require_all", "item_count", "left_out_count", "archive_bytes",
+            "sha256", "created_at", "frozen_at", "job",
+        ]  # fmt: skip
+
+
+class LeftOutSerializer(serializers.Serializer[Any]):
+    """A dialogue that is not in a release."""
+
+    dialogue = serializers.CharField(source="dialogue.public_id")
+    external_id = serializers.CharField(source="dialogue.external_id")
+    reason = serializers.CharField()

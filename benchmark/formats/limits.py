@@ -1,0 +1,61 @@
+"""How much of a stranger's file is read, and counting it."""
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one file. Sizes are bytes after decompression unless said otherwise."""
+
+    #: One record; a longer line is skipped as one fault.
+    line: int = 16 * MIB
+    #: A ``.json`` file is read whole.
+    whole: int = 64 * MIB
+    records: int = 5_000_000
+    total: int = 20 * GIB
+    #: Bytes out for each byte in; looked at once ``ratio_after`` bytes have come out.
+    ratio: int = 200
+    ratio_after: int = 10 * MIB
+    #: Files in an archive.
+    members: int = 10_000
+
+
+class SourceFault(Exception):
+    """A file, or a file in an archive, that cannot be read any further; the sentence says why."""
+
+
+class Budget:
+    """Counts what comes out of one file, across all its members, and stops at the limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.total = 0
+        self.packed = 0
+        self.unpacked = 0
+
+    def start(self, packed: int) -> None:
+        """Begin a member of ``packed`` compressed bytes."""
+        self.packed = packed
+        self.unpacked = 0
+
+    def count(self, size: int) -> None:
+        """Count bytes that have come out. Raises SourceFault past a limit."""
+        self.total += size
+        self.unpacked += size
+        if self.total > self.limits.total:
+            raise SourceFault(f"The content is larger than {shown_size(self.limits.total)} unpacked; split the file.")
+        if self.unpacked > self.limits.ratio_after and self.unpacked > self.packed * self.limits.ratio:
+            raise SourceFault(
+                f"The content unpacks to more than {self.limits.ratio} times its size, as only a zip bomb does."
+            )
+
+
+def shown_size(size: int) -> str:
+    """A number of bytes in words."""
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (1024, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} bytes"

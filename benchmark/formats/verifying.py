@@ -1,0 +1,282 @@
+"""Checking the archive of a release offline, without a database and without trusting it."""
+
+import hashlib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from annotator.schema import SchemaProblem, canonical, content_hash
+from benchmark.formats import CANARY, READERS, guess_format
+from benchmark.formats.gzips import Readable
+from benchmark.formats.limits import Budget, Limits, SourceFault
+from benchmark.formats.lines import LineFault, parse_record, split_lines, too_long
+from benchmark.formats.manifest import (
+    ITEMS,
+    MANIFEST,
+    Manifest,
+    ManifestFile,
+    is_safe_path,
+    read_item,
+    read_manifest,
+)
+from benchmark.formats.zips import open_member, open_zip, refusal, shown_name
+
+MAX_PROBLEMS = 200
+_MAX_MANIFEST = 64 << 20
+_PIECE = 1 << 18
+
+
+@dataclass
+class VerifyReport:
+    """What a check of an archive found. ``files`` and ``items`` count what the manifest and the list of items name."""
+
+    ok: bool = False
+    files: int = 0
+    items: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyReport:
+    """Check that an archive is a release of Assay, whole and unaltered.
+
+    Every file is there, as long as the manifest says and with its hash; nothing else is; every record carries the
+    canary and can be read; every document hashes to the revision that was verified. Whatever is wrong becomes a
+    problem in the report: nothing is raised, not even for a file that does not exist.
+    """
+    report = VerifyReport()
+    try:
+        with Path(path).open("rb") as stream, open_zip(stream, limits or Limits()) as archive:
+            _Verification(archive, limits or Limits(), report).run()
+    except SourceFault as fault:
+        report.problems.append(str(fault))
+    except OSError as error:
+        report.problems.append(f"{shown_name(str(path))} cannot be read: {error.strerror or error}.")
+    report.ok = not report.problems
+    return report
+
+
+class _Verification:
+    """One check of one archive."""
+
+    def __init__(self, archive: zipfile.ZipFile, limits: Limits, report: VerifyReport) -> None:
+        self.archive = archive
+        self.limits = limits
+        self.report = report
+        self.budget = Budget(limits)
+        self.members: dict[str, zipfile.ZipInfo] = {}
+        #: Id → hash of the verified revision, from the list of items.
+        self.revisions: dict[str, str] = {}
+        self.found: set[str] = set()
+        self.neutral_files = 0
+        #: Problems past those that are listed.
+        self.unsaid = 0
+
+    def run(self) -> None:
+        manifest = self._manifest()
+        if manifest is None:
+            return
+        listed = Counter(file.path for file in manifest.files)
+        for name, count in listed.items():
+            if count > 1:
+                self._say(f"The manifest lists {shown_name(name)} {count} times.")
+        for name in self.members:
+            if name not in listed and name != MANIFEST:
+                self._say(f"{shown_name(name)} is in the archive but not in the manifest.")
+        files = {file.path: file for file in manifest.files}
+        self.report.files = len(files)
+        # The list of items comes first: documents are checked against it.
+        for file in sorted(files.values(), key=lambda file: file.path != ITEMS):
+            info = self.members.get(file.path)
+            if info is None:
+                self._say(f"{shown_name(file.path)} is in the manifest but not in the archive.")
+            else:
+                self._file(file, info, manifest)
+        self.report.items = len(self.revisions)
+        if ITEMS not in files:
+            self._say(f"The release has no {ITEMS}.")
+        elif not self.neutral_files:
+            self._say("The release has no file of neutral documents, so no revision can be checked.")
+        else:
+            for name in sorted(self.revisions.keys() - self.found):
+                self._say(f"{ITEMS} names {shown_name(name)}, but no file holds its document.")
+        expected = manifest.counts.get("items")
+        if expected is not None and expected != len(self.revisions):
+            self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.revisions)}.")
+
+    def _manifest(self) -> Manifest | None:
+        infos = [info for info in self.archive.infolist() if not info.is_dir()]
+        doubled = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
+        unsafe = [info.filename for info in infos if not is_safe_path(info.filename)]
+        for name in doubled:
+            self._say(f"{shown_name(name)} is in the archive more than once.")
+        for name in unsafe:
+            self._say(f"{shown_name(name)} is not a plain relative path.")
+        if doubled or unsafe:
+            return None
+        roots = [
+            info.filename.removesuffix(MANIFEST)
+            for info in infos
+            if info.filename == MANIFEST or (info.filename.endswith(f"/{MANIFEST}") and info.filename.count("/") == 1)
+        ]
+        if len(roots) != 1:
+            self._say(f"The archive has {len(roots) or 'no'} {MANIFEST}, so it is no release of Assay.")
+            return None
+        (root,) = roots
+        for info in infos:
+            if info.filename.startswith(root):
+                self.members[info.filename.removeprefix(root)] = info
+            else:
+                self._say(f"{shown_name(info.filename)} stands outside the release's folder.")
+        try:
+            with open_member(self.archive, self.members[MANIFEST], self.budget) as source:
+                content = _read_all(source, _MAX_MANIFEST)
+            return read_manifest(parse_record(content))
+        except (SourceFault, LineFault) as fault:
+            self._say(f"{MANIFEST}: {fault}")
+        except SchemaProblem as problem:
+            for fault_ in problem.problems:
+                self._say(f"{MANIFEST} at {fault_.pointer or '/'}: {fault_.message}")
+        return None
+
+    def _file(self, file: ManifestFile, info: zipfile.ZipInfo, manifest: Manifest) -> None:
+        shown = shown_name(file.path)
+        reason = refusal(info)
+        if reason:
+            self._say(f"{shown}: {reason}")
+            return
+        try:
+            with open_member(self.archive, info, self.budget) as source:
+                hashed = _Hashed(source, manifest.canary)
+                count = None
+                if file.path.endswith(".jsonl"):
+                    count = self._records(file, hashed, manifest)
+                else:
+                    while hashed.read(_PIECE):
+                        pass
+        except SourceFault as fault:
+            self._say(f"{shown}: {fault}")
+            return
+        if hashed.bytes != file.bytes:
+            self._say(f"{shown} has {hashed.bytes} bytes, but the manifest says {file.bytes}.")
+        if hashed.digest.hexdigest() != file.sha256:
+            self._say(f"{shown} was altered: its SHA-256 is not the manifest's.")
+        if count is not None and file.records is not None and count != file.records:
+            self._say(f"{shown} has {count} records, but the manifest says {file.records}.")
+        if file.path.endswith((".md", ".json")) and not hashed.marked:
+            self._say(f"{shown} does not carry the canary.")
+
+    def _records(self, file: ManifestFile, source: "_Hashed", manifest: Manifest) -> int:
+        count = 0
+        kind = file.format
+        for number, record in self._lines(file.path, source):
+            count += 1
+            if record is None:
+                continue
+            where = f"{shown_name(file.path)}, line {number}"
+            if file.path == ITEMS:
+                self._item(record, where)
+                continue
+            if record.get(CANARY) != manifest.canary:
+                self._say(f"{where}: the record does not carry the release's canary.")
+            kind = kind or guess_format(record)
+            if kind in READERS:
+                self._dialogue(record, where, kind, first=count == 1)
+        return count
+
+    def _lines(self, path: str, source: Readable) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        """Line number and record of every line that is not blank; None for what is no record."""
+        for number, (line, length, _) in enumerate(split_lines(source, self.limits.line), 1):
+            if line is not None and not line.strip():
+                continue
+            try:
+                if line is None:
+                    raise LineFault(too_long(length, self.limits.line))
+                record = parse_record(line)
+            except LineFault as fault:
+                self._say(f"{shown_name(path)}, line {number}: {fault}")
+                yield number, None
+            else:
+                yield number, record
+
+    def _item(self, record: dict[str, Any], where: str) -> None:
+        try:
+            item = read_item(record)
+        except SchemaProblem as problem:
+            for fault in problem.problems:
+                self._say(f"{where} at {fault.pointer or '/'}: {fault.message}")
+            return
+        if item.id in self.revisions:
+            self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
+        self.revisions[item.id] = item.revision_sha256
+
+    def _dialogue(self, record: dict[str, Any], where: str, kind: str, *, first: bool) -> None:
+        if kind == "neutral":
+            self.neutral_files += first
+            self._document(record, where)
+        try:
+            READERS[kind].read(record)
+        except SchemaProblem as problem:
+            fault = problem.problems[0]
+            self._say(f"{where} cannot be read as {kind}, at {fault.pointer or '/'}: {fault.message}")
+
+    def _document(self, record: dict[str, Any], where: str) -> None:
+        """The document as it stands in the file, not as a reader would complete it, must have the revision's hash."""
+        name, document = record.get("id"), record.get("document")
+        if not isinstance(name, str) or not isinstance(document, dict):
+            return  # the reader says so
+        if name in self.found:
+            self._say(f"{where}: the item {shown_name(name)} stands there twice.")
+        self.found.add(name)
+        expected = self.revisions.get(name)
+        if expected is None:
+            self._say(f"{where}: {ITEMS} does not name {shown_name(name)}.")
+            return
+        try:
+            actual = content_hash(canonical(document))
+        except SchemaProblem:
+            return  # the reader says so
+        if actual != expected:
+            self._say(f"{where}: the document of {shown_name(name)} is not the revision that was verified.")
+
+    def _say(self, problem: str) -> None:
+        problems = self.report.problems
+        if len(problems) < MAX_PROBLEMS:
+            problems.append(problem)
+        else:
+            self.unsaid += 1
+            problems[MAX_PROBLEMS:] = [f"And {self.unsaid} more."]
+
+
+class _Hashed:
+    """Passes a stream on, hashing it, and looking for the canary."""
+
+    def __init__(self, source: Readable, canary: str) -> None:
+        self._source = source
+        self._canary = canary.encode(errors="replace")
+        self._tail = b""
+        self.digest = hashlib.sha256()
+        self.bytes = 0
+        self.marked = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self.digest.update(data)
+        self.bytes += len(data)
+        if not self.marked:
+            seen = self._tail + data
+            self.marked = self._canary in seen
+            self._tail = seen[-len(self._canary) :]
+        return data
+
+
+def _read_all(source: Readable, limit: int) -> bytes:
+    pieces, size = [], 0
+    while piece := source.read(_PIECE):
+        size += len(piece)
+        if size > limit:
+            raise SourceFault("It is too large to be a manifest.")
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,92 @@
+"""``manage.py freeze_release --project SLUG --format NAME --release-version V --out DIR``"""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotator.models import Job, JobState, Project
+from benchmark.management.base import REFUSED, PipelineCommand, Stop
+from benchmark.models import LeftOut, Release, ReleaseState
+from benchmark.services.release_runner import hand_out
+from benchmark.services.releases import FORMATS, archive_name, find_release, start_release
+
+#: Dialogues left out that are named on standard error; the release's page and its archive have all of them.
+_NAMED = 50
+
+
+class Command(PipelineCommand):
+    help = "Freeze the verified dialogues of a project as a release; no worker is needed."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument("--format", required=True, choices=FORMATS, help="the native format")
+        # Not --version: that is Django's own.
+        parser.add_argument("--release-version", required=True, metavar="V", help="as in 1.0")
+        parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the archive is put")
+        parser.add_argument("--require-all", action="store_true", help="refuse if anything would be left out")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise Stop(f"There is no project “{options['project']}”.")
+        out: Path = options["out"].absolute()
+        if out.exists() and not out.is_dir():
+            raise Stop(f"{out} is no folder.")
+        release = self._release(project, options)
+        job = release.job
+        if release.state != ReleaseState.FROZEN:
+            job = self.run_here(release.job, progress=_progress)
+            release.refresh_from_db()
+        self._list_left_out(release)
+        refused = ""
+        if release.state != ReleaseState.FROZEN:
+            refused = job.error if job.state != JobState.DONE else "The release was not frozen."
+        elif options["require_all"] and release.left_out_count:
+            refused = f"{release.left_out_count:,} dialogues are left out of this release, and all are required."
+        if refused:
+            self.say(refused)
+            self.tell({"items": 0, "left_out": release.left_out_count, "archive": None, "sha256": None})
+            raise SystemExit(REFUSED)
+        target = out / archive_name(release)
+        hand_out(release, target)
+        self.say(f"Release {release.version}: {release.item_count:,} dialogues, {release.left_out_count:,} left out.")
+        self.tell(
+            {
+                "items": release.item_count,
+                "left_out": release.left_out_count,
+                "archive": str(target),
+                "sha256": release.sha256,
+            }
+        )
+
+    def _release(self, project: Project, options: dict[str, Any]) -> Release:
+        """The release of that version: a new one, one that was cut short, or the frozen one to be built again."""
+        version, native_format = options["release_version"], options["format"]
+        existing = find_release(project=project, version=version)
+        if existing is None:
+            return start_release(
+                actor=None,
+                project=project,
+                version=version,
+                native_format=native_format,
+                require_all=options["require_all"],
+                wake_worker=False,
+            )
+        if existing.native_format != native_format:
+            raise Stop(
+                f"Release {version} exists, written as {existing.native_format}; releases are never edited. "
+                "Choose the next version."
+            )
+        return existing
+
+    def _list_left_out(self, release: Release) -> None:
+        left_out = LeftOut.objects.filter(release=release).select_related("dialogue").order_by("pk")
+        for row in left_out[:_NAMED]:
+            self.say(f"  left out: {row.dialogue.external_id}: {row.reason}")
+        if release.left_out_count > _NAMED:
+            self.say(f"  … and {release.left_out_count - _NAMED:,} more, listed on the release's page.")
+
+
+def _progress(job: Job) -> str:
+    return f"{job.progress_done:,} of {job.progress_total or 0:,} dialogues"

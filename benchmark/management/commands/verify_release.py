@@ -1,0 +1,30 @@
+"""``manage.py verify_release ARCHIVE``"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from benchmark.formats.verifying import verify_archive
+from benchmark.management.base import REFUSED, PipelineCommand, Stop
+
+
+class Command(PipelineCommand):
+    help = "Check the archive of a release offline; needs no database."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("archive", type=Path, metavar="ARCHIVE")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        archive: Path = options["archive"]
+        if not archive.is_file():
+            raise Stop(f"{archive} is no file; give the path of a release's archive.")
+        report = verify_archive(archive)
+        for problem in report.problems:
+            self.say(problem)
+        if report.ok:
+            self.say(f"Whole and unaltered: {report.items:,} dialogues in {report.files:,} files.")
+        self.tell(asdict(report))
+        if not report.ok:
+            raise SystemExit(REFUSED)

@@ -1,0 +1,159 @@
+"""Tables of what goes in and out: imports and releases."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, Job, Project, Revision, User
+from annotator.models.keys import new_public_id
+
+
+class ImportBatch(models.Model):
+    """One uploaded file of candidates, and what became of it. Its job row holds state and progress."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imports")
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="import_batch")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    native_format = models.CharField(max_length=12)
+    filename = models.CharField(max_length=255)
+    #: Path below MEDIA_ROOT.
+    file = models.CharField(max_length=255)
+    bytes = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    dry_run = models.BooleanField(default=False)
+    revise = models.BooleanField(default=False)
+    read = models.PositiveIntegerField(default=0)
+    created = models.PositiveIntegerField(default=0)
+    revised = models.PositiveIntegerField(default=0)
+    unchanged = models.PositiveIntegerField(default=0)
+    rejected = models.PositiveIntegerField(default=0)
+    with_errors = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "-id"], name="import_by_project")]
+
+    def __str__(self) -> str:
+        return self.filename
+
+
+class ImportNote(models.Model):
+    """One line of an import's report: where in the file, which record, which place, what is wrong."""
+
+    batch = models.ForeignKey(ImportBatch, on_delete=models.PROTECT, related_name="notes")
+    line = models.PositiveIntegerField()
+    member = models.CharField(max_length=255, blank=True)
+    external_id = models.CharField(max_length=200, blank=True)
+    pointer = models.CharField(max_length=600, blank=True)
+    check_id = models.CharField(max_length=60)
+    severity = models.CharField(max_length=8)
+    message = models.CharField(max_length=1000)
+    #: Whether the record stayed out because of this.
+    rejects = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["batch", "severity", "id"], name="import_note_by_batch")]
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}"
+
+
+class ReleaseState(models.TextChoices):
+    FREEZING = "freezing", "Being frozen"
+    FROZEN = "frozen", "Frozen"
+    FAILED = "failed", "Failed"
+
+
+class ReleaseQuerySet(models.QuerySet["Release"]):
+    def visible_to(self, user: User) -> Self:
+        return self.filter(project__in=Project.objects.visible_to(user))
+
+
+class Release(models.Model):
+    """A frozen, numbered, checksummed export. Never edited; building it again gives the same bytes."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="releases")
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="+")
+    version = models.CharField(max_length=40)
+    native_format = models.CharField(max_length=12)
+    state = models.CharField(max_length=10, choices=ReleaseState, default=ReleaseState.FREEZING)
+    require_all = models.BooleanField(default=False)
+    canary = models.CharField(max_length=80)
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    item_count = models.PositiveIntegerField(default=0)
+    left_out_count = models.PositiveIntegerField(default=0)
+    #: Path below MEDIA_ROOT; blank until the archive is whole.
+    archive = models.CharField(max_length=255, blank=True)
+    archive_bytes = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    #: What was true when it was frozen (counts, protocol, draws); the manifest is made from this alone.
+    frozen = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    frozen_at = models.DateTimeField(null=True)
+
+    objects = ReleaseQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "version"], condition=~Q(state="failed"), name="release_version_once"
+            ),
+            models.CheckConstraint(condition=Q(state__in=ReleaseState.values), name="release_state_known"),
+            models.CheckConstraint(
+                condition=~Q(state="frozen") | (~Q(archive="") & ~Q(sha256="")), name="release_frozen_has_archive"
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="release_by_project")]
+
+    def __str__(self) -> str:
+        return f"release {self.version}"
+
+
+class ReleaseItem(models.Model):
+    """One dialogue of a release at the revision that was verified, with its trail as it was when frozen."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="items")
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")
+    #: Stages, pseudonymous reviewers and verdicts.
+    trail = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["release", "dialogue"], name="release_item_once")]
+
+    def __str__(self) -> str:
+        return f"{self.dialogue_id} in {self.release_id}"
+
+
+class LeftOut(models.Model):
+    """A dialogue that did not enter a release, and why."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="left_out")
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
+    reason = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["release", "dialogue"], name="left_out_once")]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class TextBand(models.Model):
+    """One band of a dialogue's signature: two dialogues that share one are looked at for near-duplication."""
+
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
+    band = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "band"], name="text_band_lookup")]
+
+    def __str__(self) -> str:
+        return f"{self.band} of {self.dialogue_id}"

@@ -1,0 +1,119 @@
+"""One record at a time: parse it, read it, check it, describe it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from annotator.checks import CheckSettings, run_checks
+from annotator.schema import SchemaProblem, canonical, content_hash
+from annotator.schema.toolsets import CompiledToolset, read_tools
+from annotator.search import describe_document
+from benchmark.formats import READERS, ReadDialogue, guess_format
+from benchmark.formats.files import RawLine, RecordFault, parse_line
+
+#: Toolsets by their raw text, so that a toolset which many records share is read once.
+_KEPT_TOOLSETS = 1024
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How the records of one file are to be read and checked."""
+
+    native_format: str
+    #: The fields of ``CheckSettings``.
+    checks: dict[str, Any] = field(default_factory=dict)
+
+
+class Preparer:
+    """Prepares records, remembering the toolsets it has met."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._reader = READERS[setup.native_format]
+        self._settings = CheckSettings(**setup.checks)
+        self._hashes: dict[bytes, str] = {}
+        self._texts: dict[str, str] = {}
+        self._told: set[str] = set()
+
+    def prepare(self, lines: Sequence[RawLine]) -> dict[str, Any]:
+        """What an import has to know of these lines, as JSON values.
+
+            {"records": [{"line", "member", "id", "problems": [[pointer, sentence]], "guess", "dialogues": […]} or
+                         {"line", "member", "fault", "fatal"}],
+             "toolsets": {hash: {"content", "names"}}}
+
+        ``fault`` is why a line is no record, ``problems`` are why a record cannot be read; it has no dialogues then.
+        A toolset's content is told once.
+        """
+        toolsets: dict[str, dict[str, Any]] = {}
+        return {"records": [self._prepare(line, toolsets) for line in lines], "toolsets": toolsets}
+
+    def _prepare(self, line: RawLine, toolsets: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        item = parse_line(line)
+        if isinstance(item, RecordFault):
+            return {"line": item.line, "member": item.member, "fault": item.message, "fatal": item.fatal}
+        record: dict[str, Any] = {"line": item.line, "member": item.member, "id": "", "problems": [], "dialogues": []}
+        try:
+            dialogues = self._reader.read(item.data)
+            record["dialogues"] = [self._describe(dialogue, toolsets) for dialogue in dialogues]
+            record["id"] = dialogues[0].external_id
+        except SchemaProblem as problem:
+            record["id"] = _id_of(item.data)
+            record["problems"] = [[p.pointer, p.message] for p in problem.problems]
+            record["guess"] = guess_format(item.data)
+        return record
+
+    def _describe(self, dialogue: ReadDialogue, toolsets: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        toolset_hash = self._toolset(dialogue.tools, toolsets)
+        text = dialogue.text or canonical(dialogue.document)
+        findings = run_checks(
+            dialogue.document, CompiledToolset.of(self._texts[toolset_hash]), stage="import", settings=self._settings
+        )
+        labels = describe_document(dialogue.document)
+        return {
+            "external_id": dialogue.external_id,
+            "variant_group": dialogue.variant_group,
+            "content": text,
+            "content_hash": content_hash(text),
+            "toolset": toolset_hash,
+            "language": labels.language or "",
+            "title": labels.title[:160],
+            "policies": _listed(labels.policies),
+            "topologies": _listed(labels.topologies),
+            "information": _listed(labels.information),
+            "task_count": labels.task_count,
+            "call_count": labels.call_count,
+            "switches": labels.switches,
+            "search_text": labels.search_text,
+            "findings": [[f.check, f.severity, f.anchor, f.value_hash, f.message] for f in findings],
+            "warnings": [[w.pointer, w.message] for w in dialogue.warnings],
+        }
+
+    def _toolset(self, tools: list[Any], toolsets: dict[str, dict[str, Any]]) -> str:
+        raw = orjson.dumps(tools)
+        found = self._hashes.get(raw)
+        if found is None:
+            read = read_tools(tools)
+            text = canonical({"tools": read})
+            found = content_hash(text)
+            if len(self._hashes) >= _KEPT_TOOLSETS:
+                self._hashes.clear()
+                self._texts.clear()
+            self._hashes[raw], self._texts[found] = found, text
+            if found not in self._told:
+                self._told.add(found)
+                toolsets[found] = {"content": text, "names": [t.get("function", t)["name"] for t in read]}
+        return found
+
+
+def _id_of(data: dict[str, Any]) -> str:
+    """The id of a record that could not be read, as far as it has one."""
+    value = data.get("id")
+    return str(value)[:200] if isinstance(value, str | int) else ""
+
+
+def _listed(values: Any) -> str:
+    values = list(values)
+    return "," + ",".join(value or "" for value in values) + "," if values else ""

@@ -1,0 +1,68 @@
+"""Taking back what an import has written and nobody has seen yet, in bounded pieces."""
+
+from django.db.models import Exists, OuterRef
+
+from annotator.models import Dialogue, Event, Finding, Job, Revision, Toolset, ToolsetRevision
+from benchmark.models import ImportBatch
+from reviews.models import Cycle, Slot, StageRun
+
+#: Dialogues that one piece deletes, with all that belongs to them.
+SLICE = 1000
+
+
+def discard_all(job: Job) -> None:
+    """Take back everything, in the caller's transaction."""
+    while discard_slice(job):
+        pass
+
+
+def discard_slice(job: Job) -> bool:
+    """Take back one piece, in the caller's transaction; False when nothing was left but what a last look removed.
+
+    What has been published is never touched.
+    """
+    dialogues = Dialogue.objects.filter(batch=job, published=False)
+    ids = list(dialogues.order_by("pk").values_list("pk", flat=True)[:SLICE])
+    if ids:
+        dialogues.filter(pk__in=ids).update(head=None)
+        cycles = Cycle.objects.filter(dialogue__in=ids)
+        for rows in (
+            Slot.objects.filter(cycle__in=cycles.values("pk")),
+            StageRun.objects.filter(cycle__in=cycles.values("pk")),
+            cycles,
+            Finding.objects.filter(dialogue__in=ids),
+            Event.objects.filter(dialogue__in=ids),
+            Revision.objects.filter(dialogue__in=ids),
+            dialogues.filter(pk__in=ids),
+        ):
+            # Nobody has seen them, so nothing else refers to them that would have to be collected row by row.
+            rows._raw_delete(rows.db)
+        return True
+    held = Revision.objects.filter(batch=job, sealed=True)
+    revision_ids = list(held.order_by("pk").values_list("pk", flat=True)[:SLICE])
+    if revision_ids:
+        held.filter(pk__in=revision_ids).delete()
+        return True
+    _discard_toolsets(job)
+    batch = ImportBatch.objects.filter(job=job)
+    if not job.checkpoint.get("published"):
+        batch.update(created=0, revised=0, with_errors=0)
+    return False
+
+
+def _discard_toolsets(job: Job) -> None:
+    """Toolsets that came with imports since this one began and that no dialogue has: nobody else made them.
+
+    Another import writes its toolsets and the revisions that use them in one transaction, so none of its own is seen
+    here without them.
+    """
+    unused = ToolsetRevision.objects.filter(
+        ~Exists(Revision.objects.filter(toolset_revision=OuterRef("pk"))),
+        project=job.project,
+        author=None,
+        number=1,
+        created_at__gte=job.created_at,
+    )
+    toolsets = list(unused.values_list("toolset_id", flat=True))
+    unused.filter(toolset_id__in=toolsets).delete()
+    Toolset.objects.filter(~Exists(ToolsetRevision.objects.filter(toolset=OuterRef("pk"))), pk__in=toolsets).delete()

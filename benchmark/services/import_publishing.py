@@ -1,0 +1,90 @@
+"""The end of an import: what it has written becomes visible, all at once."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Job, Revision
+from annotator.models.keys import new_public_ids
+from annotator.services import bulk
+from annotator.services.events import append_event
+from annotator.services.revisions import lock_dialogue, move_head, unseal
+from benchmark.models import ImportBatch
+from benchmark.services.import_report import Note
+from reviews.services.cycles import publish_batch, supersede_cycle
+from reviews.services.protocols import current_version
+
+
+def hold_revisions(
+    *,
+    job: Job,
+    revised: list[tuple[int, dict[str, Any]]],
+    toolset_keys: dict[str, int],
+    guideline_id: int | None,
+) -> None:
+    """Write the next revisions of dialogues, sealed: nobody sees them before the import publishes.
+
+    Runs in the caller's transaction.
+    """
+    if not revised:
+        return
+    heads = dict(Dialogue.objects.filter(pk__in=[pk for pk, _ in revised]).values_list("pk", "head_id"))
+    bulk.insert_rows(
+        Revision,
+        ("public_id", "dialogue_id", "parent_id", "toolset_revision_id", "content_hash", "content"),
+        [
+            (
+                public_id, pk, heads[pk], toolset_keys[dialogue["toolset"]], dialogue["content_hash"],
+                dialogue["content"],
+            )
+            for public_id, (pk, dialogue) in zip(new_public_ids(len(revised)), revised, strict=True)
+        ],
+        constants={
+            "number": None, "sealed": True, "batch_id": job.pk, "guideline_id": guideline_id,
+            "message": "Imported", "created_at": timezone.now(),
+        },
+    )  # fmt: skip
+
+
+def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
+    """Make everything visible, in the caller's transaction.
+
+    Returns why revisions had to be given up after all: somebody has begun to work on their dialogues meanwhile.
+    """
+    late = []
+    reviewed = current_version(batch.project) is not None
+    held = list(Revision.objects.filter(batch=job, sealed=True).order_by("pk").values_list("pk", flat=True))
+    for pk in held:
+        revision = Revision.objects.select_related("toolset_revision").get(pk=pk)
+        dialogue = lock_dialogue(revision.dialogue_id)
+        try:
+            # A savepoint: what one refusal takes back must not take the others with it.
+            with transaction.atomic():
+                _revise(batch, job, dialogue, revision, reviewed=reviewed)
+        except Conflict as refusal:
+            late.append(
+                Note(0, "", dialogue.external_id, "", "import.conflict", "error", refusal.sentence, rejects=True)
+            )
+            Revision.objects.filter(pk=pk).delete()
+    bulk.ease_indexing()
+    publish_batch(job=job)
+    return late
+
+
+def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, reviewed: bool) -> None:
+    before = dialogue.content_hash
+    revision.dialogue = dialogue
+    unseal([revision])
+    move_head(dialogue=dialogue, revision=revision, stage="import")
+    append_event(
+        actor=batch.requester,
+        project=batch.project,
+        dialogue=dialogue,
+        kind="dialogue.revised_by_import",
+        before={"content_hash": before},
+        after={"content_hash": revision.content_hash, "job": job.public_id},
+    )
+    if reviewed:
+        supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=f"Revised by an import ({batch.filename}).")

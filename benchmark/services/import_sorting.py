@@ -1,0 +1,231 @@
+"""What becomes of each record of a chunk: new, revised, unchanged or rejected, and why. Reads, writes nothing."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models.functions import Now
+
+from annotator.models import Dialogue, Job, Revision
+from benchmark.models import ImportBatch
+from benchmark.services.import_report import NOTES_PER_RECORD, Note
+from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a chunk's records come to."""
+
+    new: list[dict[str, Any]] = field(default_factory=list)
+    #: Pairs (dialogue's key, what is to be its next revision).
+    revised: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    unchanged: int = 0
+    rejected: int = 0
+    with_errors: int = 0
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(slots=True, frozen=True)
+class _Known:
+    """A dialogue of the project that has the id of an incoming one."""
+
+    pk: int
+    batch_id: int | None
+    published: bool
+    archived: bool
+    #: (content hash, toolset hash) of the head.
+    content: tuple[str, str]
+
+
+class FirstSeen:
+    """The ids a dry run has met, with their content: in a file that vanishes, so that memory stays constant."""
+
+    def __init__(self) -> None:
+        self._table = sqlite3.connect("")
+        self._table.execute("CREATE TABLE seen (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID")
+
+    def find(self, ids: Sequence[str]) -> dict[str, str]:
+        """id → content, for those met before."""
+        marks = ",".join("?" * len(ids))
+        rows = self._table.execute(f"SELECT id, content FROM seen WHERE id IN ({marks})", ids)  # noqa: S608 - marks only
+        return dict(rows.fetchall())
+
+    def add(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Remember (id, content) pairs."""
+        self._table.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?)", pairs)
+
+    def close(self) -> None:
+        self._table.close()
+
+
+class Sorter:
+    """Sorts the records of one import."""
+
+    def __init__(self, batch: ImportBatch, job: Job) -> None:
+        self._batch = batch
+        self._job = job
+        self._seen = FirstSeen() if batch.dry_run else None
+
+    def close(self) -> None:
+        """Give up what only this run needs."""
+        if self._seen is not None:
+            self._seen.close()
+
+    def sort(self, records: Iterable[dict[str, Any] | Note]) -> Outcome:
+        """Sort records as ``Preparer.prepare`` gives them; notes among them are faults of the file's lines."""
+        records = list(records)
+        incoming = [d["external_id"] for r in records if isinstance(r, dict) for d in r["dialogues"]]
+        known, last, pending = self._look_up(incoming)
+        refusals = self._refusals(known, pending)
+        outcome = Outcome()
+        here: dict[str, tuple[str, str]] = {}
+        for record in records:
+            if isinstance(record, Note):
+                outcome.notes.append(record)
+                outcome.rejected += record.rejects
+                continue
+            if record["problems"]:
+                outcome.rejected += 1
+                outcome.notes += [
+                    _note(record, pointer, "import.unreadable", "error", sentence, rejects=True)
+                    for pointer, sentence in record["problems"]
+                ]
+            for dialogue in record["dialogues"]:
+                content = (dialogue["content_hash"], dialogue["toolset"])
+                external_id = dialogue["external_id"]
+                if external_id in here:
+                    self._double(outcome, record, dialogue, same=here[external_id] == content)
+                    continue
+                here[external_id] = content
+                found = known.get(external_id)
+                if found is None:
+                    outcome.new.append(dialogue)
+                    self._accepted(outcome, record, dialogue)
+                elif found.pk in pending:
+                    self._double(outcome, record, dialogue, same=pending[found.pk] == content)
+                elif content in (found.content, last.get(found.pk)):
+                    outcome.unchanged += 1
+                elif reason := self._refusal(found, dialogue, refusals):
+                    self._reject(outcome, record, dialogue, "import.conflict", reason)
+                else:
+                    outcome.revised.append((found.pk, dialogue))
+                    self._accepted(outcome, record, dialogue)
+        if self._seen is not None:
+            self._seen.add((external_id, " ".join(content)) for external_id, content in here.items())
+        return outcome
+
+    def _look_up(
+        self, incoming: list[str]
+    ) -> tuple[dict[str, _Known], dict[int, tuple[str, str]], dict[int, tuple[str, str]]]:
+        """Dialogues that have these ids; by key, what was imported into them last, and what this import has brought."""
+        rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).values_list(
+            "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
+            "head__toolset_revision__content_hash",
+        )  # fmt: skip
+        known = {
+            external_id: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset))
+            for external_id, pk, batch_id, published, archived_at, content_hash, toolset in rows
+        }
+        pending = {found.pk: found.content for found in known.values() if found.batch_id == self._job.pk}
+        last: dict[int, tuple[str, str]] = {}
+        if len(known) > len(pending):
+            imported = Revision.objects.filter(
+                dialogue_id__in=[found.pk for found in known.values()], batch__isnull=False
+            ).order_by("pk")
+            for dialogue_id, batch_id, sealed, content_hash, toolset in imported.values_list(
+                "dialogue_id", "batch_id", "sealed", "content_hash", "toolset_revision__content_hash"
+            ):
+                if batch_id == self._job.pk:
+                    pending[dialogue_id] = (content_hash, toolset)
+                elif not sealed:
+                    last[dialogue_id] = (content_hash, toolset)
+        if self._seen is not None:
+            for external_id, content in self._seen.find(incoming).items():
+                content_hash, toolset = content.split()
+                found = known.get(external_id) or _Known(-len(known) - 1, None, True, False, ("", ""))
+                known[external_id] = found
+                pending[found.pk] = (content_hash, toolset)
+        return known, last, pending
+
+    def _refusals(self, known: dict[str, _Known], pending: dict[int, Any]) -> dict[int, str]:
+        """Why dialogues may not be revised now, by key."""
+        asked = {found.pk: external_id for external_id, found in known.items() if found.pk not in pending}
+        if not self._batch.revise or not asked:
+            return {}
+        active = Cycle.objects.filter(dialogue__in=asked, state=CycleState.ACTIVE)
+        claimed = Claim.objects.filter(slot__cycle__in=active, state=ClaimState.LIVE, expires_at__gt=Now())
+        reviewed = Review.objects.filter(stage_run__cycle__in=active)
+        return {
+            pk: f"{asked[pk]} has been reviewed in its present cycle; a new revision would set those reviews aside."
+            for pk in reviewed.values_list("dialogue_id", flat=True)
+        } | {
+            pk: f"Somebody is at work on {asked[pk]}; wait until they have handed it in, then import again."
+            for pk in claimed.values_list("slot__dialogue_id", flat=True)
+        }
+
+    def _refusal(self, found: _Known, dialogue: dict[str, Any], refusals: dict[int, str]) -> str:
+        named = f"The project has a dialogue “{dialogue['external_id']}”"
+        if not found.published:
+            return f"{named} that another import, not finished yet, is bringing in. Wait for its end, then try again."
+        if not self._batch.revise:
+            return (
+                f"{named} with other content. Import with “revise” to make this its next revision, or give the record "
+                "an id of its own."
+            )
+        if found.archived:
+            return f"{named} that is archived; bring it back before it is revised."
+        return refusals.get(found.pk, "")
+
+    def _double(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], *, same: bool) -> None:
+        named = f"The id “{dialogue['external_id']}” stands twice in this file"
+        if same:
+            outcome.unchanged += 1
+            outcome.notes.append(
+                _note(record, "/id", "import.duplicate", "warning", f"{named}, the content is the same; taken once.")
+            )
+        else:
+            sentence = f"{named} with different content; the first one was taken. Give this one an id of its own."
+            self._reject(outcome, record, dialogue, "import.duplicate", sentence)
+
+    def _reject(
+        self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], check: str, sentence: str
+    ) -> None:
+        outcome.rejected += 1
+        outcome.notes.append(
+            _note(record, "/id", check, "error", sentence, rejects=True, external_id=dialogue["external_id"])
+        )
+
+    def _accepted(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any]) -> None:
+        """Report what the reader and the checks have to say of a dialogue that comes in."""
+        external_id = dialogue["external_id"]
+        findings = dialogue["findings"]
+        outcome.with_errors += any(finding[1] == "error" for finding in findings)
+        notes = [
+            _note(record, pointer, "import.reading", "warning", sentence, external_id=external_id)
+            for pointer, sentence in dialogue["warnings"]
+        ]
+        notes += [
+            _note(record, anchor, check, severity, message, external_id=external_id)
+            for check, severity, anchor, _, message in findings
+        ]
+        if len(notes) > NOTES_PER_RECORD:
+            left = len(notes) - NOTES_PER_RECORD
+            notes = notes[:NOTES_PER_RECORD]
+            notes.append(_note(record, "", "import.more", "info", f"{left} more findings; see the dialogue."))
+        outcome.notes += notes
+
+
+def _note(
+    record: dict[str, Any],
+    pointer: str,
+    check: str,
+    severity: str,
+    message: str,
+    *,
+    rejects: bool = False,
+    external_id: str = "",
+) -> Note:
+    return Note(
+        record["line"], record["member"], external_id or record["id"], pointer, check, severity, message, rejects
+    )

@@ -1,0 +1,188 @@
+"""Imports as people meet them: begin one, look at it, stop it, repeat a dry run for real."""
+
+from pathlib import Path
+from typing import BinaryIO
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Job, JobState, Project, User
+from annotator.models.keys import new_public_id
+from annotator.models.work import JOB_ENDED
+from annotator.services.access import require_administrator
+from annotator.services.jobs import cancel_job, start_job
+from benchmark.formats import READERS
+from benchmark.formats.files import EXTENSIONS
+from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.stored_files import Readable, StoredFile, full_path, store
+
+SEVERITIES = ("error", "warning", "info")
+
+
+def start_import(
+    *,
+    actor: User | None,
+    project: Project,
+    filename: str,
+    native_format: str,
+    upload: Readable | None = None,
+    path: Path | None = None,
+    dry_run: bool = False,
+    revise: bool = False,
+    wake_worker: bool = True,
+) -> ImportBatch:
+    """Store a file of candidates and ask for its import. ``actor`` None is the command line.
+
+    The file is an ``upload`` or stands at ``path``. It lies under a name of ours; ``filename`` is only shown and says
+    what kind of file it is. Raises Denied for
+    whoever is no administrator, Invalid for an unknown format or kind of file.
+    """
+    if actor is not None:
+        require_administrator(actor=actor, project=project)
+    if native_format not in READERS:
+        raise Invalid(f"There is no format called “{native_format}”; choose one of: {', '.join(READERS)}.")
+    filename = shown_filename(filename)
+    if not filename.lower().endswith(EXTENSIONS):
+        raise Invalid(f"{filename} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
+    public_id = new_public_id()
+    name = f"imports/{public_id}"
+    stored = _store(upload, path, name)
+    try:
+        with transaction.atomic():
+            job = start_job(
+                actor=actor,
+                project=project,
+                kind="import",
+                parameters={
+                    "import": public_id,
+                    "format": native_format,
+                    "dry_run": dry_run,
+                    "revise": revise,
+                    # Whoever runs this job itself runs what follows from it, too.
+                    "wake_worker": wake_worker,
+                },
+                wake_worker=wake_worker,
+            )
+            return ImportBatch.objects.create(
+                public_id=public_id,
+                project=project,
+                job=job,
+                requester=actor,
+                native_format=native_format,
+                filename=filename,
+                file=stored.name,
+                bytes=stored.bytes,
+                sha256=stored.sha256,
+                dry_run=dry_run,
+                revise=revise,
+            )
+    except BaseException:
+        full_path(name).unlink(missing_ok=True)
+        raise
+
+
+def _store(upload: Readable | None, path: Path | None, name: str) -> StoredFile:
+    if upload is not None:
+        return store(upload, name)
+    if path is None:
+        raise ValueError("an import needs a file")
+    try:
+        with path.open("rb") as file:
+            return store(file, name)
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def may_repeat(batch: ImportBatch) -> str:
+    """What importing the file again would be: ``for_real`` after a dry run, ``again`` after a bad end, or nothing."""
+    if batch.dry_run and batch.job.state == JobState.DONE:
+        return "for_real"
+    return "again" if batch.job.state in (JobState.FAILED, JobState.CANCELLED) else ""
+
+
+def repeat_import(*, actor: User, batch: ImportBatch) -> ImportBatch:
+    """Import the stored file again: for real after a dry run that ended well, else as before.
+
+    Raises Conflict where there is nothing to repeat.
+    """
+    require_administrator(actor=actor, project=batch.project)
+    repeat = may_repeat(batch)
+    if not repeat:
+        raise Conflict("There is nothing to repeat: this import has not ended, or its records are in the project.")
+    return start_import(
+        actor=actor,
+        project=batch.project,
+        path=full_path(batch.file),
+        filename=batch.filename,
+        native_format=batch.native_format,
+        dry_run=batch.dry_run and repeat == "again",
+        revise=batch.revise,
+    )
+
+
+def cancel_import(*, actor: User, batch: ImportBatch) -> None:
+    """Stop an import; what it has written is discarded. Raises Conflict when it has ended."""
+    require_administrator(actor=actor, project=batch.project)
+    cancel_job(actor=actor, job=batch.job)
+
+
+def list_imports(*, actor: User, project: Project) -> QuerySet[ImportBatch]:
+    """The project's imports. Raises Denied for whoever is no administrator."""
+    require_administrator(actor=actor, project=project)
+    return ImportBatch.objects.filter(project=project).select_related("job", "requester")
+
+
+def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch:
+    """One import with its job. Raises Denied or Hidden."""
+    batch = list_imports(actor=actor, project=project).filter(public_id=public_id).first()
+    if batch is None:
+        raise Hidden("There is no such import in this project.")
+    batch.project = project
+    return batch
+
+
+def unfinished_import(*, project: Project, sha256: str, native_format: str, revise: bool) -> ImportBatch | None:
+    """An import of the same file, under the same rules, that has begun and not ended."""
+    return (
+        ImportBatch.objects.filter(
+            project=project,
+            sha256=sha256,
+            native_format=native_format,
+            revise=revise,
+            dry_run=False,
+            job__state__in=[JobState.QUEUED, JobState.RUNNING],
+        )
+        .select_related("job", "project")
+        .order_by("-id")
+        .first()
+    )
+
+
+def notes_of(batch: ImportBatch, *, severity: str = "") -> QuerySet[ImportNote]:
+    """The rows of the report, of one severity where it is named; their keys are in file order."""
+    rows = ImportNote.objects.filter(batch=batch)
+    return rows.filter(severity=severity) if severity in SEVERITIES else rows
+
+
+def shown_filename(name: str) -> str:
+    """The last part of a file's name, fit for a page; never a path."""
+    name = name.replace("\\", "/").rpartition("/")[2]
+    shown = "".join(character if character.isprintable() else "�" for character in name).strip()
+    if not shown:
+        return "file"
+    return shown if len(shown) <= 255 else f"{shown[:120]}…{shown[-120:]}"
+
+
+def follow_up(batch: ImportBatch) -> Job | None:
+    """The job that an import has started at its end, until that has ended."""
+    jobs = Job.objects.filter(project=batch.project, kind="near_duplicates", parameters__import=batch.public_id)
+    return jobs.exclude(state__in=JOB_ENDED).first()
+
+
+def open_upload(batch: ImportBatch) -> BinaryIO:
+    """The stored file. Raises Invalid where it is gone."""
+    try:
+        return full_path(batch.file).open("rb")
+    except OSError as error:
+        raise Invalid(f"The stored file of {batch.filename} is gone ({error.strerror}); upload it again.") from None

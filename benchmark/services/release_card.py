@@ -1,0 +1,120 @@
+"""The data card of a release: README.md with dataset front matter, from what was frozen."""
+
+from collections.abc import Sequence
+
+from benchmark.models import Release
+
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+)
+_BREAKDOWNS = (
+    ("by_policy", "Policy of the task"),
+    ("by_topology", "Topology of multi-tool tasks"),
+    ("by_information", "How a task hides what it needs"),
+    ("by_tasks", "Tasks of the dialogue"),
+    ("by_switches", "Policy switches of the dialogue"),
+)
+_FILES = {
+    "dialogues.jsonl": "Assay's own documents, which hold everything",
+    "items.jsonl": "for each dialogue the hash of the verified revision and the stages it passed",
+    "left_out.jsonl": "what is not in this release, and why",
+    "SHA256SUMS": "checksums for `sha256sum --check`",
+    "manifest.json": "every file's checksum, the protocol, the draws, the counts",
+}
+
+
+def write_card(release: Release, data_files: Sequence[str]) -> str:
+    """The card, in Markdown. ``data_files``: the files of dialogues."""
+    frozen = release.frozen
+    counts, project = frozen["counts"], frozen["project"]
+    size = next((name for limit, name in _SIZES if counts["dialogues"] < limit), "n>1M")
+    languages = [code for code in counts["by_language"] if code != "none"]
+    front = [
+        "---",
+        f"pretty_name: {_quoted(project['name'] + ' ' + release.version)}",
+        *(["language:", *(f"  - {code}" for code in languages)] if languages else []),
+        "tags:",
+        "  - tool-use",
+        "  - function-calling",
+        "  - benchmark",
+        "size_categories:",
+        f"  - {_quoted(size)}",
+        "configs:",
+        *(
+            line
+            for name in data_files
+            for line in (
+                f"  - config_name: {name.removesuffix('.jsonl')}",
+                f"    data_files: {name}",
+            )
+        ),
+        "---",
+    ]
+    body = [
+        f"# {_plain(project['name'])}, release {release.version}",
+        *([_plain(project["description"])] if project["description"].strip() else []),
+        f"{counts['dialogues']:,} verified tool-use dialogues, {counts['entries']:,} entries (a dialogue up to and "
+        f"including one of its tasks), {counts['calls']:,} calls. Frozen {frozen['frozen_at']}; "
+        f"{counts['left_out']:,} dialogues of the project were left out.",
+        "## What is in it",
+        "\n".join(f"- `{name}`: {_described(name, release)}" for name in [*data_files, *list(_FILES)[1:]]),
+        "## How it was verified",
+        _protocol(release),
+        *(
+            f"### {title}\n\n| | number |\n|---|---|\n"
+            + "\n".join(f"| {_cell(value)} | {number:,} |" for value, number in counts[name].items())
+            for name, title in _BREAKDOWNS
+            if counts[name]
+        ),
+        "## Checking it",
+        "Every file's SHA-256 stands in `manifest.json` and `SHA256SUMS`. With Assay, "
+        "`manage.py verify_release ARCHIVE` checks the whole archive offline.",
+        "## Not for training",
+        "Every record carries this canary; a model that can complete it has seen these data in training:",
+        f"    {release.canary}",
+    ]
+    return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
+
+
+def _described(name: str, release: Release) -> str:
+    if name in _FILES:
+        return _FILES[name]
+    return f"the dialogues in the format {release.native_format}, as its published evaluators read them"
+
+
+def _protocol(release: Release) -> str:
+    out = []
+    for protocol in release.frozen["protocols"]:
+        stages = protocol["definition"].get("stages", [])
+        name = f"the protocol {protocol['preset']}" if protocol["preset"] else "a protocol of the project's own"
+        out.append(
+            f"By {name} (version {protocol['number']}, SHA-256 `{protocol['hash']}`):\n\n"
+            + "\n".join(
+                f"{n}. {_plain(str(stage.get('title') or stage.get('key')))}" for n, stage in enumerate(stages, 1)
+            )
+        )
+    for draw in release.frozen["draws"]:
+        out.append(
+            f"Draw {draw['number']} of the stage `{draw['stage']}`: {draw['sample_size']:,} of "
+            f"{draw['population_size']:,}, with the seed `{draw['seed']}`, drawn after the population was closed "
+            f"(SHA-256 `{draw['population_hash']}`)."
+        )
+    return "\n\n".join(out)
+
+
+def _plain(text: str) -> str:
+    """A text on one line that Markdown takes as it is."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in " ".join(text.split()))
+
+
+def _cell(text: str) -> str:
+    return _plain(text) or "–"
+
+
+def _quoted(text: str) -> str:
+    """A YAML string in double quotes."""
+    escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

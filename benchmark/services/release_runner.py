@@ -1,0 +1,122 @@
+"""Running a release: freeze what is in it, build the archive aside, let it appear. Killed anywhere, it goes on."""
+
+from pathlib import Path
+from typing import Any
+
+from annotator.errors import Invalid
+from annotator.models import Job
+from annotator.services.events import append_event
+from annotator.services.jobs import Running, job_kind
+from benchmark.models import Release, ReleaseItem, ReleaseState
+from benchmark.services.release_building import build_archive, passes
+from benchmark.services.release_freezing import freeze, require_worth_releasing
+from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
+
+#: Dialogues between two looks at whether the job is still ours.
+_BEAT = 500
+
+
+def give_up(job: Job) -> None:
+    """What a release that failed or was cancelled leaves behind: only its row, and what was left out and why."""
+    release = Release.objects.filter(job=job).first()
+    if release is None or release.state == ReleaseState.FROZEN:
+        return
+    ReleaseItem.objects.filter(release=release).delete()
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.FAILED)
+    _clear(_folder(release))
+
+
+@job_kind("release", "Release", discard=give_up)
+def run_release(running: Running) -> dict[str, Any]:
+    """Runner of the job kind ``release``."""
+    release = Release.objects.select_related("project", "requester").get(job=running.job)
+    if release.state != ReleaseState.FROZEN:
+        if not running.checkpoint.get("frozen"):
+            freeze(running, release)
+        require_worth_releasing(release)
+        _build(running, release)
+        release.refresh_from_db()
+    return {
+        "items": release.item_count,
+        "left_out": release.left_out_count,
+        "bytes": release.archive_bytes,
+        "sha256": release.sha256,
+    }
+
+
+def _build(running: Running, release: Release) -> None:
+    folder = _folder(release)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Each attempt builds under a name of its own: one that was thought dead may still be writing.
+    aside = folder / f"attempt-{running.attempt}.zip"
+    final = folder / f"release-{release.version}.zip"
+    total = release.item_count * passes(release)
+
+    def progress(done: int) -> None:
+        if done % _BEAT < 2 or done == total:
+            with running.chunk() as chunk:
+                chunk.advance(done=done, total=total, note="Writing the archive")
+
+    try:
+        build_archive(release, aside, progress=progress)
+        sha256, size = sha256_of(aside), aside.stat().st_size
+    except FileNotFoundError:
+        # Whoever took the job over has finished, and removed what we were writing: then this raises Lost.
+        running.beat()
+        raise
+    with running.chunk() as chunk:
+        # Under the job's lock: nobody else can be doing this. A crash right after the renaming leaves a whole archive
+        # that no row names; the next attempt puts the same bytes in its place.
+        aside.replace(final)
+        sync_folder(folder)
+        Release.objects.filter(pk=release.pk).update(
+            state=ReleaseState.FROZEN,
+            archive=f"releases/{release.public_id}/{final.name}",
+            archive_bytes=size,
+            sha256=sha256,
+        )
+        append_event(
+            actor=release.requester,
+            project=release.project,
+            kind="release.frozen",
+            after={"version": release.version, "items": release.item_count, "sha256": sha256},
+        )
+        chunk.advance(done=total, total=total, note="")
+    _clear(folder, keep=final)
+
+
+def hand_out(release: Release, target: Path) -> None:
+    """Put the archive of a frozen release at ``target``, built again from the stored data.
+
+    Raises Invalid where that gives other bytes than were frozen and the archive itself is gone.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = target.with_name(f".{target.name}.built")
+        build_archive(release, aside)
+        if sha256_of(aside) == release.sha256:
+            aside.replace(target)
+            return
+        aside.unlink()
+        stored = full_path(release.archive)
+        if not stored.is_file() or sha256_of(stored) != release.sha256:
+            raise Invalid(
+                f"Release {release.version} cannot be built again with the checksum it was frozen with: the stored "
+                "archive is gone, and this version of the program writes it differently."
+            )
+        copy_whole(stored, target)
+    except OSError as error:
+        raise Invalid(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def _folder(release: Release) -> Path:
+    return full_path(f"releases/{release.public_id}")
+
+
+def _clear(folder: Path, keep: Path | None = None) -> None:
+    """Remove what other attempts have left in a release's folder."""
+    for file in folder.glob("*") if folder.is_dir() else ():
+        if file != keep:
+            file.unlink(missing_ok=True)
+    if keep is None and folder.is_dir():
+        folder.rmdir()

@@ -1,0 +1,114 @@
+"""Releases as people meet them: begin one, look at it, get its archive, build it again."""
+
+import re
+from pathlib import Path
+from uuid import uuid4
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Project, User
+from annotator.services.access import require_administrator
+from annotator.services.jobs import start_job
+from benchmark.models import Release, ReleaseState
+from benchmark.services.stored_files import full_path
+
+#: Formats a release can be written in.
+FORMATS = ("wild", "c3", "mmtb", "neutral")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+def start_release(
+    *,
+    actor: User | None,
+    project: Project,
+    version: str,
+    native_format: str,
+    require_all: bool = False,
+    wake_worker: bool = True,
+) -> Release:
+    """Ask for a release of all verified dialogues. ``actor`` None is the command line.
+
+    Raises Denied for whoever is no administrator, Invalid for a version or format that cannot be, Conflict where the
+    project has that version.
+    """
+    if actor is not None:
+        require_administrator(actor=actor, project=project)
+    if native_format not in FORMATS:
+        raise Invalid(f"A release cannot be written as “{native_format}”; choose one of: {', '.join(FORMATS)}.")
+    if _VERSION.fullmatch(version) is None:
+        raise Invalid(
+            "A version is made of letters, digits, dots, hyphens and underscores, at most 40, as in 1.0 or 2026-05."
+        )
+    existing = find_release(project=project, version=version)
+    if existing is not None:
+        raise _exists(existing)
+    try:
+        with transaction.atomic():
+            job = start_job(
+                actor=actor,
+                project=project,
+                kind="release",
+                parameters={"version": version, "format": native_format, "require_all": require_all},
+                wake_worker=wake_worker,
+            )
+            return Release.objects.create(
+                project=project,
+                job=job,
+                version=version,
+                native_format=native_format,
+                require_all=require_all,
+                canary=f"Benchmark data, not for training. Canary {uuid4()}",
+                requester=actor,
+            )
+    except IntegrityError:
+        raise Conflict(f"Release {version} has just been begun by somebody else.") from None
+
+
+def find_release(*, project: Project, version: str) -> Release | None:
+    """The release of that version, frozen or being frozen; failed ones do not count."""
+    return (
+        Release.objects.filter(project=project, version=version)
+        .exclude(state=ReleaseState.FAILED)
+        .select_related("job", "project")
+        .first()
+    )
+
+
+def list_releases(*, actor: User, project: Project) -> QuerySet[Release]:
+    """The project's releases, for its members."""
+    return Release.objects.visible_to(actor).filter(project=project).select_related("job", "requester").distinct()
+
+
+def load_release(*, actor: User, project: Project, public_id: str) -> Release:
+    """One release with its job. Raises Hidden."""
+    release = list_releases(actor=actor, project=project).filter(public_id=public_id).first()
+    if release is None:
+        raise Hidden("There is no such release in this project.")
+    release.project = project
+    return release
+
+
+def archive_name(release: Release) -> str:
+    """What the archive is called when it is downloaded."""
+    return f"{release.project.slug}-release-{release.version}.zip"
+
+
+def archive_path(release: Release) -> Path:
+    """Where the archive of a frozen release lies. Raises Conflict while there is none, Invalid where it is gone."""
+    if release.state != ReleaseState.FROZEN:
+        raise Conflict(f"Release {release.version} has no archive: {release.get_state_display().lower()}.")
+    path = full_path(release.archive)
+    if not path.is_file():
+        raise Invalid(
+            f"The archive of release {release.version} is gone from the server; an operator can build it again "
+            "with manage.py freeze_release, from the same data and with the same checksum."
+        )
+    return path
+
+
+def _exists(release: Release) -> Conflict:
+    if release.state == ReleaseState.FROZEN:
+        return Conflict(f"Release {release.version} exists; releases are never edited. Choose the next version.")
+    return Conflict(f"Release {release.version} is being frozen at this moment.")

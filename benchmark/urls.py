@@ -1,0 +1,19 @@
+"""Pages of imports and releases."""
+
+from django.urls import path
+
+from benchmark.views import imports, jobs, releases
+
+_IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
+_RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
+
+urlpatterns = [
+    path("p/<slug:slug>/imports/", imports.import_list, name="import-list"),
+    path(_IMPORT, imports.import_detail, name="import-detail"),
+    path(_IMPORT + "report.jsonl", imports.import_report, name="import-report"),
+    path(_IMPORT + "cancel/", imports.import_cancel, name="import-cancel"),
+    path("p/<slug:slug>/releases/", releases.release_list, name="release-list"),
+    path(_RELEASE, releases.release_detail, name="release-detail"),
+    path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
+    path("p/<slug:slug>/jobs/", jobs.job_list, name="job-list"),
+]

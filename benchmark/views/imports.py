@@ -1,0 +1,132 @@
+"""Pages of imports: list and upload, progress, report."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.text import get_valid_filename
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from annotator.errors import DomainError
+from annotator.services.access import require_administrator
+from annotator.views.pages import PageRequest, project_page
+from benchmark.models import ImportBatch
+from benchmark.services import imports
+from benchmark.services.import_report import ROWS, read_report
+from benchmark.views.forms import ImportForm
+from benchmark.views.paging import page_of, place_of, watches
+
+PAGE = 50
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def import_list(request: PageRequest) -> HttpResponse:
+    """The project's imports, and the form for the next one."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        upload = form.cleaned_data["file"]
+        try:
+            batch = imports.start_import(
+                actor=request.user,
+                project=project,
+                upload=upload,
+                filename=upload.name,
+                native_format=form.cleaned_data["native_format"],
+                dry_run=form.cleaned_data["dry_run"],
+                revise=form.cleaned_data["revise"],
+            )
+        except DomainError as refusal:
+            form.add_error("file", refusal.sentence)
+        else:
+            return redirect("import-detail", slug=project.slug, public_id=batch.public_id)
+    rows = imports.list_imports(actor=request.user, project=project)
+    page = page_of(rows, place_of(request), size=PAGE)
+    context = {
+        "project": project,
+        "form": form,
+        "page": page,
+        "trail": [(project.name, f"/p/{project.slug}/"), ("Imports", "")],
+    }
+    return render(request, "benchmark/import_list.html", context, status=422 if form.is_bound else 200)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
+    """One import: how far it is, what became of the records, the report."""
+    project = request.project
+    batch = imports.load_import(actor=request.user, project=project, public_id=public_id)
+    if request.method == "POST":
+        again = imports.repeat_import(actor=request.user, batch=batch)
+        return redirect("import-detail", slug=project.slug, public_id=again.public_id)
+    if watches(request, "import-state"):
+        # The last answer to whoever watched is the whole page, with its report.
+        if batch.job.ended:
+            return HttpResponseClientRefresh()
+        return render(request, "benchmark/import_detail.html#state", _state(project, batch))
+    severity = request.GET.get("severity", "")
+    severity = severity if severity in imports.SEVERITIES else ""
+    notes = page_of(imports.notes_of(batch, severity=severity), place_of(request), size=PAGE, ascending=True)
+    counts = batch.job.checkpoint.get("notes", {})
+    context = _state(project, batch) | {
+        "notes": notes,
+        "severity": severity,
+        "severities": [(name, counts.get(name, 0)) for name in imports.SEVERITIES],
+        "total": sum(counts.get(name, 0) for name in imports.SEVERITIES),
+        "more_in_file": counts.get("lines", 0) > counts.get("rows", 0),
+        "rows_kept": ROWS,
+        "filter": f"&{urlencode({'severity': severity})}" if severity else "",
+        "trail": [
+            (project.name, f"/p/{project.slug}/"),
+            ("Imports", f"/p/{project.slug}/imports/"),
+            (batch.filename, ""),
+        ],
+    }
+    return render(request, "benchmark/import_detail.html", context)
+
+
+@project_page
+@require_POST
+def import_cancel(request: PageRequest, public_id: str) -> HttpResponse:
+    """Stop an import; what it has written is taken back."""
+    batch = imports.load_import(actor=request.user, project=request.project, public_id=public_id)
+    imports.cancel_import(actor=request.user, batch=batch)
+    messages.info(request, "The import stops at its next step; nothing of it is kept.")
+    return redirect("import-detail", slug=request.project.slug, public_id=public_id)
+
+
+@project_page
+@require_safe
+def import_report(request: PageRequest, public_id: str) -> HttpResponseBase:
+    """The whole report as JSON lines."""
+    batch = imports.load_import(actor=request.user, project=request.project, public_id=public_id)
+    name = get_valid_filename(f"{batch.filename.partition('.')[0] or 'import'}-report.jsonl")
+    return StreamingHttpResponse(
+        read_report(batch),
+        content_type="application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
+    )
+
+
+def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:
+    return {
+        "project": project,
+        "batch": batch,
+        "job": batch.job,
+        "may_repeat": imports.may_repeat(batch),
+        "figures": [
+            ("Read", batch.read),
+            ("Created", batch.created),
+            ("Revised", batch.revised),
+            ("Unchanged", batch.unchanged),
+            ("Rejected", batch.rejected),
+            ("With errors", batch.with_errors),
+        ],
+    }

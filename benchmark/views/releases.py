@@ -1,0 +1,98 @@
+"""Pages of releases: list and begin, what is in one, download."""
+
+from typing import Any
+
+from django.http import FileResponse, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from annotator.errors import DomainError
+from annotator.models import Role
+from annotator.services.access import require_administrator
+from annotator.views.pages import PageRequest, project_page
+from benchmark.models import LeftOut, Release
+from benchmark.services import releases
+from benchmark.views.forms import ReleaseForm
+from benchmark.views.paging import page_of, place_of, watches
+
+PAGE = 50
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def release_list(request: PageRequest) -> HttpResponse:
+    """The project's releases; for administrators, the form for the next one."""
+    project = request.project
+    is_admin = Role.ADMINISTRATOR in request.roles
+    form = ReleaseForm(request.POST or None)
+    if request.method == "POST":
+        require_administrator(actor=request.user, project=project)
+        if form.is_valid():
+            try:
+                release = releases.start_release(actor=request.user, project=project, **form.cleaned_data)
+            except DomainError as refusal:
+                form.add_error("version", refusal.sentence)
+            else:
+                return redirect("release-detail", slug=project.slug, public_id=release.public_id)
+    page = page_of(releases.list_releases(actor=request.user, project=project), place_of(request), size=PAGE)
+    context = {
+        "project": project,
+        "form": form,
+        "page": page,
+        "is_admin": is_admin,
+        "trail": [(project.name, f"/p/{project.slug}/"), ("Releases", "")],
+    }
+    return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)
+
+
+@project_page
+@require_safe
+def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
+    """One release: progress while it is frozen, then what is in it, what is not, and how to check it."""
+    project = request.project
+    release = releases.load_release(actor=request.user, project=project, public_id=public_id)
+    if watches(request, "release-state"):
+        if release.job.ended:
+            return HttpResponseClientRefresh()
+        return render(request, "benchmark/release_detail.html#state", {"release": release, "project": project})
+    left_out = LeftOut.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
+    context = {
+        "project": project,
+        "release": release,
+        "verify_line": f"manage.py verify_release {releases.archive_name(release)}",
+        "counts": _counts(release),
+        "left_out": page_of(left_out, place_of(request), size=PAGE, ascending=True),
+        "trail": [
+            (project.name, f"/p/{project.slug}/"),
+            ("Releases", f"/p/{project.slug}/releases/"),
+            (release.version, ""),
+        ],
+    }
+    return render(request, "benchmark/release_detail.html", context)
+
+
+@project_page
+@require_safe
+def release_download(request: PageRequest, public_id: str) -> HttpResponseBase:
+    """The archive."""
+    release = releases.load_release(actor=request.user, project=request.project, public_id=public_id)
+    return archive_response(release)
+
+
+def archive_response(release: Release) -> FileResponse:
+    """The archive as a download; its checksum goes with it."""
+    path = releases.archive_path(release)
+    response = FileResponse(
+        path.open("rb"), as_attachment=True, filename=releases.archive_name(release), content_type="application/zip"
+    )
+    response["ETag"] = f'"{release.sha256}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _counts(release: Release) -> list[tuple[str, int]]:
+    counts: dict[str, Any] = release.frozen.get("counts", {})
+    names = (("Dialogues", "dialogues"), ("Entries", "entries"), ("Calls", "calls"), ("Left out", "left_out"))
+    return [(label, counts[name]) for label, name in names if name in counts]
