@@ -1,0 +1,120 @@
+"""``make bench``: how fast Assay is, on this machine, beside what was promised.
+
+Real processes throughout: the import command, gunicorn with its workers, a Celery worker, clients of their own. At
+1,000 and 20,000 dialogues (``--full``: 100,000), on SQLite and on a private PostgreSQL. Prints a table and writes the
+figures to var/bench. Afterwards it looks whether anything was ever held by two people at once.
+"""
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from scripts.bench_data import write_records  # noqa: E402
+from scripts.bench_graphs import as_json, graph_table, measure_graphs  # noqa: E402
+from scripts.bench_report import Measured, machine, machine_line, say, table  # noqa: E402
+from scripts.bench_run import Amounts, measure  # noqa: E402
+from scripts.environment import Stop  # noqa: E402
+from scripts.private_services import find_postgresql, private_postgresql  # noqa: E402
+
+QUICK = Amounts(alone=3, cycles=2, pages=1, gets=2, seconds=60)
+USUAL = Amounts(alone=40, cycles=150, pages=80, gets=40, seconds=60)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be measured."""
+
+    sizes: tuple[int, ...]
+    databases: tuple[str, ...]
+    amounts: Amounts
+    out: Path
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print; 1 where something was held twice or a server is missing."""
+    plan = read_plan(arguments)
+    try:
+        runs = list(run(plan))
+    except Stop as stop:
+        print(stop, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        say("Stopped.")
+        return 130
+    found = machine()
+    lines = [machine_line(found)]
+    for database in plan.databases:
+        lines += ["", *table([one for one in runs if one.database == database])]
+    say("Counting and matching tool graphs …")
+    graphs = measure_graphs()
+    lines += ["", *graph_table(graphs)]
+    print("\n".join(lines))
+    plan.out.mkdir(parents=True, exist_ok=True)
+    file = plan.out / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
+    result = {"machine": found, "runs": [one.as_json() for one in runs], "graphs": as_json(graphs)}
+    file.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    say(f"The figures are in {file}.")
+    return 1 if any(one.notes["doubles"] for one in runs) else 0
+
+
+def read_plan(arguments: Sequence[str]) -> Plan:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="make bench", description="Measure how fast Assay is on this machine.")
+    parser.add_argument("--full", action="store_true", help="at 1,000 and 100,000 dialogues")
+    parser.add_argument("--quick", action="store_true", help="a few dialogues: does it run at all?")
+    parser.add_argument("--sizes", help="numbers of dialogues, with commas between")
+    parser.add_argument("--databases", default="sqlite,postgresql", help="sqlite, postgresql or both")
+    parser.add_argument("--out", type=Path, default=ROOT / "var" / "bench", help="folder of the JSON file")
+    options = parser.parse_args(arguments)
+    sizes = "20,40" if options.quick else "1000,100000" if options.full else "1000,20000"
+    try:
+        numbers = tuple(sorted({int(size) for size in (options.sizes or sizes).split(",")}))
+    except ValueError:
+        parser.error(f"--sizes takes whole numbers with commas between, not {options.sizes}")
+    databases = tuple(options.databases.split(","))
+    if not set(databases) <= {"sqlite", "postgresql"} or min(numbers) < 10:
+        parser.error("databases are sqlite and postgresql; sizes are 10 and more")
+    return Plan(numbers, databases, QUICK if options.quick else USUAL, options.out)
+
+
+def run(plan: Plan) -> Iterator[Measured]:
+    """Measure every size on every database."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
+        folder = Path(name)
+        for size in plan.sizes:
+            say(f"Writing {size:,} records …")
+            write_records(folder / f"{size}.jsonl", size)
+        for database in plan.databases:
+            for size in plan.sizes:
+                say(f"{database}, {size:,} dialogues:")
+                data = folder / f"{database}-{size}"
+                data.mkdir()
+                with database_url(database, data) as url:
+                    yield measure(database, size, folder / f"{size}.jsonl", data, url, plan.amounts)
+
+
+@contextlib.contextmanager
+def database_url(database: str, data: Path) -> Iterator[str]:
+    """The URL of an empty database."""
+    if database == "sqlite":
+        yield f"sqlite:///{data / 'assay.sqlite3'}"
+        return
+    programs = find_postgresql()
+    if programs is None:
+        raise Stop("PostgreSQL is not on this machine (Debian: apt-get install postgresql), or use --databases sqlite.")
+    with private_postgresql(programs) as url:
+        yield url
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

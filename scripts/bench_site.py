@@ -1,0 +1,131 @@
+"""What the measurement does inside the application: people, tokens, verified items, and the look for doubles.
+
+Run as ``python -m scripts.bench_site ACTION``, in the application's environment; prints one line of JSON.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import django
+
+SLUG = "bench"
+ANNOTATORS = 8
+
+
+def prepare() -> dict[str, Any]:
+    """A project under the c3 protocol with eight annotators; their tokens and sessions."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    from annotator.models import Project, Role, User
+    from annotator.services.projects import create_project, grant_role
+    from annotator.services.tokens import create_token
+    from reviews.services.protocols import adopt_preset
+
+    project = Project.objects.filter(slug=SLUG).first() or create_project(actor=None, name="Bench", slug=SLUG)
+    adopt_preset(actor=None, project=project, preset="c3")
+    people = []
+    names = [(f"annotator{n}", Role.ANNOTATOR) for n in range(1, ANNOTATORS + 1)]
+    for name, role in [*names, ("senior", Role.SENIOR_REVIEWER), ("administrator", Role.ADMINISTRATOR)]:
+        user = User.objects.create_user(username=name, display_name=name.capitalize())
+        grant_role(actor=None, project=project, user=user, role=role)
+        _, secret = create_token(actor=user, name="measurement", expires_at=None)
+        session = SessionStore()
+        session[SESSION_KEY] = str(user.pk)
+        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.create()
+        people.append({"name": name, "token": secret, "session": session.session_key})
+    return {"people": people}
+
+
+def analyze() -> dict[str, Any]:
+    """Bring the planner's figures up to date, as autovacuum does within a minute of an import."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return {"database": connection.vendor, "version": _database_version()}
+
+
+def _database_version() -> str:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SHOW server_version")
+            return f"PostgreSQL {cursor.fetchone()[0].split()[0]}"
+        cursor.execute("SELECT sqlite_version()")
+        return f"SQLite {cursor.fetchone()[0]}"
+
+
+def jobs() -> dict[str, Any]:
+    """How long each job took, and whether any is still under way."""
+    from annotator.models import Job
+
+    rows = Job.objects.order_by("pk")
+    return {
+        "jobs": [
+            {
+                "kind": job.kind,
+                "state": job.state,
+                "done": job.progress_done,
+                "error": job.error,
+                "seconds": (job.ended_at - job.started_at).total_seconds() if job.ended_at and job.started_at else None,
+            }
+            for job in rows
+        ]
+    }
+
+
+def look_for_doubles() -> dict[str, Any]:
+    """Whether anything was ever held by two people: claims that overlap, slots with two reviews, one person twice."""
+    from django.db.models import Count, F, Q
+
+    from reviews.models import Claim, Review, Slot
+
+    overlapping = (
+        # One filter, so that both conditions are about the same later claim.
+        Claim.objects.filter(
+            Q(ended_at=None) | Q(ended_at__gt=F("slot__claims__created_at")), slot__claims__pk__gt=F("pk")
+        ).count()
+    )
+    twice = Review.objects.values("stage_run", "person").annotate(n=Count("id")).filter(n__gt=1).count()
+    unclaimed = Review.objects.exclude(slot__claims__person=F("person"), slot__claims__state="submitted").count()
+    own = Slot.objects.exclude(stage_kind="self_check").filter(holder__isnull=False, holder=F("owner")).count()
+    return {
+        "claims": Claim.objects.count(),
+        "reviews": Review.objects.count(),
+        "overlapping": overlapping,
+        "twice_by_one_person": twice,
+        "unclaimed_reviews": unclaimed,
+        "own_work_cross_checked": own,
+    }
+
+
+def verify_all() -> dict[str, Any]:
+    """Let every dialogue of the project be verified as if four people had approved it, so that there is a release."""
+    from scripts.bench_verified import verify_everything
+
+    return {"verified": verify_everything(SLUG)}
+
+
+ACTIONS: dict[str, Callable[[], dict[str, Any]]] = {
+    "prepare": prepare,
+    "analyze": analyze,
+    "jobs": jobs,
+    "look-for-doubles": look_for_doubles,
+    "verify-all": verify_all,
+}
+
+
+def main() -> None:
+    """Do one of the actions."""
+    django.setup()
+    print(json.dumps(ACTIONS[sys.argv[1]]()))
+
+
+if __name__ == "__main__":
+    main()
