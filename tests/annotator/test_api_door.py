@@ -1,0 +1,84 @@
+"""What the API refuses before any field is read, and the fast way out."""
+
+import json
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.utils.functional import lazystr
+from rest_framework.exceptions import ParseError
+
+from annotator.api.parsing import StrictJSONParser, TooLarge
+from annotator.api.rendering import FastJSONRenderer, stored_json, stored_tools
+from annotator.schema import canonical
+
+
+def read(body: bytes) -> Any:
+    return StrictJSONParser().parse(BytesIO(body))
+
+
+def test_ordinary_bodies_pass_unchanged() -> None:
+    value = {"a": [1, -2.5, True, None, "é 天气 \U0001f600"], "b": {"": {}}, "big": 2**63}
+    assert read(json.dumps(value).encode()) == value
+    assert read(json.dumps(value, ensure_ascii=False).encode()) == value
+    assert read(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b" ", b"[]", b"1", b'"text"', b"null", b"{", b'{"a": 1}}', b"{'a': 1}", b'{"a": NaN}', b'{"a": Infinity}',
+        b'{"a": -Infinity}', b'{"a": "\\u0000"}', b'{"a\\u0000": 1}', b'{"a": "\\ud800"}', b'{"\\udfff": 1}',
+        b'{"a": "\x00"}', b'{"a": "\xff"}', b"\xff\xfe{\x00}\x00", b'{"a": 1e999}', b'{"a": ' + b"9" * 30 + b"}",
+        b'{"a": ' + b"9" * 6000 + b"}", b'{"a":' * 100 + b"1" + b"}" * 100, b"[" * 100_000,
+        b'{"a":' + b"[" * 3000 + b"]" * 3000 + b"}", b"a=1&b=2",
+    ],
+)  # fmt: skip
+def test_what_could_not_be_stored_is_refused_with_a_sentence(body: bytes) -> None:
+    with pytest.raises(ParseError) as caught:
+        read(body)
+    assert len(str(caught.value.detail)) > 10
+    str(caught.value.detail).encode()
+
+
+def test_the_place_of_the_fault_is_named() -> None:
+    with pytest.raises(ParseError, match="At /document/tasks/0/user_message: The text holds a NUL"):
+        read(b'{"document": {"tasks": [{"user_message": "a\\u0000"}]}}')
+
+
+def test_a_body_is_read_only_up_to_the_limit(settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1024
+
+    class Endless(BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            assert size is not None
+            assert size >= 0, "all of it at once"
+            self.taken += size
+            return b" " * size
+
+    stream = Endless()
+    with pytest.raises(TooLarge):
+        StrictJSONParser().parse(stream)
+    assert stream.taken <= 1025
+
+
+def test_stored_text_is_put_in_as_it_is() -> None:
+    text = canonical({"b": 1, "a": "天"})
+    out = FastJSONRenderer().render(
+        {"document": stored_json(text), "tools": stored_tools(canonical({"tools": [{"x": 1}]}))}
+    )
+    assert out == b'{"document":{"a":"\xe5\xa4\xa9","b":1},"tools":[{"x":1}]}'
+
+
+def test_what_the_encoder_does_not_know_is_encoded_all_the_same() -> None:
+    value = {"when": datetime(2026, 1, 2, tzinfo=UTC), "lazy": lazystr("word")}
+    assert json.loads(FastJSONRenderer().render(value)) == {
+        "when": "2026-01-02T00:00:00Z", "lazy": "word",
+    }  # fmt: skip
+    assert FastJSONRenderer().render({"findings": {3: {"kind": ["This field is required."]}}}) == (
+        b'{"findings":{"3":{"kind":["This field is required."]}}}'
+    )
+    assert FastJSONRenderer().render(None) == b""

@@ -1,0 +1,122 @@
+"""The broker made of files: messages come whole, once, and in order, whoever looks at what moment."""
+
+import os
+import threading
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import pytest
+from kombu import Connection
+
+from annotator.config.broker import Transport
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("messages", "processed", "control"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def open_channel(folder: Path, request: pytest.FixtureRequest) -> Any:
+    def open_one() -> Any:
+        options = {
+            "data_folder_in": str(folder / "messages"),
+            "data_folder_out": str(folder / "messages"),
+            "processed_folder": str(folder / "processed"),
+            "control_folder": str(folder / "control"),
+        }
+        connection = Connection("filesystem://localhost", transport=Transport, transport_options=options)
+        request.addfinalizer(connection.release)
+        return connection.channel()
+
+    return open_one
+
+
+def take(channel: Any, queue: str = "work") -> Any:
+    try:
+        return channel._get(queue)
+    except Empty:
+        return None
+
+
+def test_messages_come_once_in_order_and_to_their_queue(open_channel, folder):
+    channel = open_channel()
+    channel._put("work", {"n": 1})
+    channel._put("other", {"n": 2})
+    channel._put("work", {"n": 3})
+    assert [take(channel) for _ in range(3)] == [{"n": 1}, {"n": 3}, None]
+    assert take(channel, "other") == {"n": 2}
+    assert list((folder / "messages").iterdir()) == list((folder / "processed").iterdir()) == []
+
+
+def test_a_message_that_is_still_being_written_is_not_there_yet(open_channel, monkeypatch):
+    channel, seen = open_channel(), []
+    replace = Path.replace
+
+    def look_first(self: Path, target: Path) -> Path:
+        seen.append(take(channel))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", look_first)
+    channel._put("work", {"n": 1})
+    assert seen == [None]
+    assert take(channel) == {"n": 1}
+
+
+def test_an_unreadable_message_is_passed_over(open_channel, folder):
+    channel = open_channel()
+    (folder / "messages" / "0.work.msg").write_text("")
+    channel._put("work", {"n": 1})
+    assert take(channel) == {"n": 1}
+    assert os.listdir(folder / "processed") == []
+
+
+def test_of_several_workers_exactly_one_has_each_message(open_channel):
+    writers = [threading.Thread(target=write, args=(open_channel(), start)) for start in range(0, 120, 30)]
+    taken: list[int] = []
+    readers = [threading.Thread(target=read, args=(open_channel(), taken, 120)) for _ in range(3)]
+    for thread in (*writers, *readers):
+        thread.start()
+    for thread in (*writers, *readers):
+        thread.join()
+    assert sorted(taken) == list(range(120))
+
+
+def write(channel: Any, start: int) -> None:
+    for n in range(start, start + 30):
+        channel._put("work", {"n": n})
+
+
+def read(channel: Any, taken: list[int], until: int) -> None:
+    while len(taken) < until:
+        message = take(channel)
+        if message is not None:
+            taken.append(message["n"])
+
+
+def test_bindings_of_many_processes_are_all_kept(open_channel):
+    channels = [open_channel() for _ in range(8)]
+    threads = [
+        threading.Thread(target=channel._queue_bind, args=("news", "", "", f"queue{n}"))
+        for n, channel in enumerate(channels)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {row.queue for row in channels[0].get_table("news")} == {f"queue{n}" for n in range(8)}
+    channels[0]._delete("queue3", "news", "", "")
+    channels[0]._queue_bind("news", "", "", "queue4")
+    assert len(channels[1].get_table("news")) == 7
+
+
+def test_the_application_uses_it(settings):
+    from annotator.config.celery import app
+
+    if not settings.CELERY_BROKER_URL.startswith("filesystem"):
+        assert "redis" in app.connection().transport_cls
+        return
+    assert isinstance(app.connection().transport, Transport)

@@ -1,0 +1,318 @@
+"""Feasibility: what is found in faulty cases, the paper's appendix D first, and what is not found in right ones."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from annotator.checks.findings import Finding
+from annotator.constraints import Constraint, read_constraint
+from annotator.constraints.anchoring import find_spans, sentences
+from annotator.constraints.case import Case
+from annotator.constraints.claims import read_claim
+from annotator.constraints.demands import read_demands
+from annotator.constraints.feasibility import feasibility_findings, needed_calls
+from annotator.constraints.probes import probe_validator
+
+
+def rule(category: str, text: str | None = None, **parameters: Any) -> Constraint:
+    return Constraint(category=category, text=text, parameters=parameters or None)
+
+
+def found(*constraints: Constraint, **known: Any) -> list[tuple[str, str]]:
+    return [(each.check, each.anchor) for each in feasibility_findings(Case(constraints, **known))]
+
+
+def messages(*constraints: Constraint, **known: Any) -> str:
+    return "\n".join(each.message for each in feasibility_findings(Case(constraints, **known)))
+
+
+JSON_ONLY = rule("format", "The answer must be formatted as a valid JSON object with the keys “countries” and “date”.")
+JSON_INSIDE = rule("format", "The answer must include a valid JSON object with the keys “countries” and “date”.")
+PERIOD = rule("content", "Contain a comma between the two names and end with a period.")
+ORDER = rule("sequential dependencies", order_constraints=[["a", "b"]])
+
+
+class TestAppendixD2:
+    def test_json_alone_and_a_period_at_the_end(self) -> None:
+        assert found(JSON_ONLY, PERIOD) == [("constraint.contradiction", "/constraints/1")]
+        assert "JSON as a whole cannot end with “.”" in messages(JSON_ONLY, PERIOD)
+        assert found(JSON_INSIDE, PERIOD) == []
+
+    def test_three_rounds_at_least_in_a_single_hop(self) -> None:
+        faulty = rule("interaction rounds", min_round=3, max_round="inf")
+        assert found(faulty, scenario="single_hop") == [("constraint.scenario", "/constraints/0")]
+        assert found(rule("interaction rounds", min_round=0, max_round=3), scenario="single_hop") == []
+        assert found(faulty, scenario="multi_hop") == []
+
+    def test_one_call_where_the_solution_needs_two(self) -> None:
+        unsolved = {"specification_retriever": ["9,700 W", "5,000 W"]}
+        faulty = rule("tool call count", max_callTimes=1)
+        assert found(faulty, unsolved_set=unsolved) == [("constraint.solution", "/constraints/0")]
+        assert "needs 2 (2 of specification_retriever)" in messages(faulty, unsolved_set=unsolved)
+        assert found(rule("tool call count", max_callTimes=2), unsolved_set=unsolved) == []
+
+
+class TestAppendixD3:
+    MARKDOWN = rule(
+        "format", "The entire response must be formatted using Markdown, with elements such as headings or lists."
+    )
+    JSON = rule("format", "The response must be structured as a valid JSON object.")
+
+    @staticmethod
+    def probe(constraint: Constraint, accepts: Any, reference: str) -> list[Finding]:
+        return probe_validator(Case([constraint, rule("length", max_responseLength=30)]), 0, accepts, reference)
+
+    def test_every_element_wanted_at_once(self) -> None:
+        def wants_all(response: str) -> bool:
+            return "#" in response and "- " in response and "**" in response
+
+        def wants_one(response: str) -> bool:
+            return "#" in response or "- " in response or "**" in response
+
+        reference = "# A\n\n- **b**"
+        (finding,) = self.probe(self.MARKDOWN, wants_all, reference)
+        assert (finding.check, finding.severity) == ("validator.too_strict", "error")
+        assert self.probe(self.MARKDOWN, wants_one, reference) == []
+
+    def test_words_counted_by_a_format(self) -> None:
+        def is_object(response: str) -> bool:
+            try:
+                return isinstance(json.loads(response), dict)
+            except ValueError:
+                return False
+
+        def counts_too(response: str) -> bool:
+            return is_object(response) and 10 <= len(response.split()) <= 30
+
+        reference = json.dumps({"answer": "one two three four five six seven eight nine ten eleven"})
+        (finding,) = self.probe(self.JSON, counts_too, reference)
+        assert finding.check == "validator.redundant"
+        assert "longer or shorter" in finding.message
+        assert "constraint 2 (length)" in finding.message
+        assert self.probe(self.JSON, is_object, reference) == []
+
+
+class TestContradictions:
+    @pytest.mark.parametrize(
+        "constraints",
+        [
+            [rule("length", min_responseLength=9, max_responseLength=3)],
+            [rule("length", min_responseLength=9), rule("length", max_responseLength=3)],
+            [rule("length", min_responseLength=50, unit="words"), rule("length", max_responseLength=90)],
+            [rule("tool call count", max_callTimes=2), rule("interaction rounds", min_round=4)],
+            [rule("tool call count", min_callTimes=1), rule("interaction rounds", max_round=1)],
+            [rule("tool call count", max_callTimes=1), rule("parallel calls count", min_parallelCallTypes=2)],
+            [rule("tool call count", min_callTimes=5), rule("interaction rounds", max_round=3),
+             rule("parallel calls count", max_parallelCallTypes=2, unit="num")],
+            [rule("sequential dependencies", order_constraints=[["a", "b"], ["b", "c"], ["c", "a"]])],
+            [ORDER, rule("sequential dependencies", order_constraints=[["b", "a"]])],
+            [ORDER, rule("parallel dependencies", parallel_groups=[["a", "b"]])],
+            [rule("parallel dependencies", parallel_groups=[["a", "a"]]),
+             rule("specific tool call count", max_calls_per_tool={"a": 1})],
+            [rule("parallel dependencies", parallel_groups=[["a", "b", "c"]]),
+             rule("tool call count", max_callTimes=2)],
+            [rule("parallel dependencies", parallel_groups=[["a", "b"]]),
+             rule("parallel calls count", max_parallelCallTypes=1)],
+            [JSON_ONLY, rule("content", "Must begin with \"ANSWER:\".")],
+            [JSON_ONLY, rule("format", "The response must be presented as a table.")],
+            [PERIOD, rule("content", "The answer must end with the identifier \"END\".")],
+            [rule("content", "Start with \"A:\"."), rule("content", "It must begin with \"B:\".")],
+        ],
+    )  # fmt: skip
+    def test_are_found_once(self, constraints: list[Constraint]) -> None:
+        for order in (constraints, constraints[::-1]):
+            assert found(*order) == [("constraint.contradiction", f"/constraints/{len(constraints) - 1}")]
+
+    @pytest.mark.parametrize(
+        "constraints",
+        [
+            [rule("length", min_responseLength=3, max_responseLength=3)],
+            [rule("length", min_responseLength=40, unit="words"), rule("length", max_responseLength=90)],
+            [rule("tool call count", max_callTimes=3), rule("interaction rounds", min_round=4)],
+            [ORDER, rule("sequential dependencies", order_constraints=[["b", "c"], ["a", "c"]])],
+            [ORDER, rule("parallel dependencies", parallel_groups=[["b", "c"]])],
+            [ORDER, rule("parallel dependencies", parallel_groups=[["a", "b"], ["a", "c"], ["b", "c"]])],
+            [PERIOD, rule("content", "Conclude with the identifier \"End of Answer.\"")],
+            [JSON_ONLY, rule("content", "The response must end with \"}\".")],
+        ],
+    )  # fmt: skip
+    def test_are_not_made_up(self, constraints: list[Constraint]) -> None:
+        assert found(*constraints) == []
+
+
+class TestScenario:
+    @pytest.mark.parametrize(
+        ("constraint", "faulty"),
+        [
+            (ORDER, {"single_hop", "parallel_single_hop"}),
+            (rule("parallel dependencies", parallel_groups=[["a", "b"]]), {"single_hop", "multi_hop"}),
+            (rule("parallel calls count", min_parallelCallTypes=2), {"single_hop", "multi_hop"}),
+            (rule("interaction rounds", max_round=1),
+             {"single_hop", "parallel_single_hop", "multi_hop", "parallel_multi_hop"}),
+            (rule("interaction rounds", max_round=2), {"multi_hop", "parallel_multi_hop"}),
+        ],
+    )  # fmt: skip
+    def test_the_papers_rules(self, constraint: Constraint, faulty: set[str]) -> None:
+        scenarios = ("single_hop", "parallel_single_hop", "multi_hop", "parallel_multi_hop")
+        assert {each for each in scenarios if found(constraint, scenario=each)} == faulty
+
+
+class TestSolution:
+    def test_what_must_come_before_counts(self) -> None:
+        case = Case([ORDER], unsolved_set={"b": ["x"]})
+        assert needed_calls(case) == {"a": 1, "b": 1}
+        assert found(ORDER, rule("tool call count", max_callTimes=1), unsolved_set={"b": ["x"]}) == [
+            ("constraint.solution", "/constraints/1")
+        ]
+
+    def test_a_group_counts_whole(self) -> None:
+        group = rule("parallel dependencies", parallel_groups=[["a", "a", "c"]])
+        assert needed_calls(Case([group], unsolved_set={"a": ["x"]})) == {"a": 2, "c": 1}
+
+    def test_one_tool_too_seldom(self) -> None:
+        limit = rule("specific tool call count", max_calls_per_tool={"a": 1, "b": 1})
+        assert found(limit, unsolved_set={"a": ["x", "y"], "b": ["z"]}) == [("constraint.solution", "/constraints/0")]
+
+    @pytest.mark.parametrize(("most", "expected"), [(3, 0), (2, 1)])
+    def test_rounds_for_an_order(self, most: int, expected: int) -> None:
+        rounds = rule("interaction rounds", max_round=most)
+        assert len(found(ORDER, rounds, unsolved_set={"b": ["x"]})) == expected
+
+    def test_rounds_for_calls_at_once(self) -> None:
+        constraints = [
+            rule("parallel calls count", max_parallelCallTypes=2, unit="num"),
+            rule("interaction rounds", max_round=2),
+        ]
+        assert found(*constraints, unsolved_set={"a": ["x", "y", "z"]}) == [("constraint.solution", "/constraints/1")]
+
+
+class TestUnknownTools:
+    def test_are_named_with_what_was_meant(self) -> None:
+        limit = rule("specific tool call count", max_calls_per_tool={"city_findr": 1, "weather": 1})
+        told = messages(limit, tools=["city_finder", "weather"])
+        assert "names city_findr, but the case has no such tool; probably city_finder is meant." in told
+        assert found(limit, tools=["city_findr", "weather"]) == []
+
+
+class TestWording:
+    @pytest.mark.parametrize(
+        ("text", "lows", "highs"),
+        [
+            ("At most 5 (an upper bound)", set(), {5}),
+            ("at most once", set(), {1}),
+            ("no more than two times", set(), {2}),
+            ("must not exceed 1,500 characters", set(), {1500}),
+            ("between 15 and 20 words", {15}, {20}),
+            ("within the range of 6 to 10", {6}, {10}),
+            ("at least three, in at least one round", {3}, set()),
+            ("exactly twice", {2}, {2}),
+            ("no fewer than 2", {2}, set()),
+            ("fewer than 4", set(), {3}),
+            ("more than 4", {5}, set()),
+            ("a maximum of 7 calls", set(), {7}),
+            ("in 2023 and 2024", set(), set()),
+        ],
+    )
+    def test_bounds_are_read(self, text: str, lows: set[int], highs: set[int]) -> None:
+        claim = read_claim(text)
+        assert (claim.lows, claim.highs) == (lows, highs)
+
+    @pytest.mark.parametrize(
+        ("constraint", "faults"),
+        [
+            (rule("tool call count", "At most 5 calls", max_callTimes=4), 1),
+            (rule("tool call count", "At most 5 calls", max_callTimes=5), 0),
+            (rule("tool call count", "At most 5 calls", max_callTimes="inf"), 1),
+            (rule("length", "At most 50 words", max_responseLength=50, unit="characters"), 1),
+            (rule("length", "Between 10 and 50 words", min_responseLength=10, max_responseLength=50, unit="words"), 0),
+            (rule("length", "Be brief.", max_responseLength=50), 0),
+            (rule("specific tool call count", "my_tool: at most 2", max_calls_per_tool={"other_tool": 2}), 1),
+            (rule("sequential dependencies", "my_a before my_b", order_constraints=[["my_a", "my_b"]]), 0),
+            (rule("parallel calls count", "2 to 4 at once: between 2 and 4", min_parallelCallTypes=2,
+                  max_parallelCallTypes=4), 0),
+        ],
+    )  # fmt: skip
+    def test_disagreements(self, constraint: Constraint, faults: int) -> None:
+        findings = feasibility_findings(Case([constraint]))
+        assert [(each.check, each.severity) for each in findings] == [("constraint.wording", "warning")] * faults
+
+    @pytest.mark.parametrize(
+        ("text", "form", "starts", "ends"),
+        [
+            ("Ending punctuation (Must end the response with a period to ensure closure.)", "", (), (".",)),
+            ("Begin with \"Answer:\" and conclude with the identifier \"End.\"", "", ("Answer:",), ("End.",)),
+            ("JSON (the entire response must be a JSON object)", "json", (), ()),
+            ("It must contain a JSON object.", "", (), ()),
+            ("Present the answer in a table.", "", (), ()),
+            ("The text in the JSON value must end with a period.", "", (), ()),
+            ("The final JSON answer follows \"###\".", "", (), ()),
+            ("End with \"Final Answer: [name]\".", "", (), ()),
+            ("End with \"[END]\".", "", (), ("[END]",)),
+            ("End with '[END]' followed by a mark.", "", (), ()),
+            ("The answer must be presented in a tabular format.", "table", (), ()),
+        ],
+    )  # fmt: skip
+    def test_demands_are_read(self, text: str, form: str, starts: Sequence[str], ends: Sequence[str]) -> None:
+        demands = read_demands(text)
+        assert (demands.form, demands.starts, demands.ends) == (form, starts, ends)
+
+
+class TestAnchors:
+    PROMPT = "You help with maps.\n- Make **at most** 5 tool calls.\n- End with a period. Be kind."
+
+    @pytest.mark.parametrize(
+        ("known", "sentence"),
+        [
+            ({"text": "make at  most 5 tool calls."}, ""),
+            ({"text": "No more calls than five", "anchor": "at most 5 tool calls"}, ""),
+            ({"text": "Make at most 6 tool calls."}, "nearest is “Make **at most** 5 tool calls.”"),
+            ({"text": "Speak Chinese throughout"}, "is not stated in the system prompt"),
+            ({"text": None}, "is not stated in the system prompt"),
+            ({"text": "At most 6 calls", "anchor": "at most 5 tool calls"}, "make them agree"),
+        ],
+    )
+    def test_exactly_one_span(self, known: Mapping[str, Any], sentence: str) -> None:
+        findings = feasibility_findings(Case([Constraint(category="format", **known)], system_prompt=self.PROMPT))
+        assert [each.check for each in findings] == (["constraint.anchor"] if sentence else [])
+        assert sentence in "".join(each.message for each in findings)
+
+    def test_a_doubled_sentence(self) -> None:
+        told = messages(rule("content", "End with a period."), system_prompt=self.PROMPT + " End with a period.")
+        assert "stands 2 times in the system prompt" in told
+
+    def test_spans_are_places_in_the_prompt(self) -> None:
+        (span,) = find_spans(self.PROMPT, "Make at most 5")
+        assert self.PROMPT[span.start : span.end] == "Make **at most** 5"
+        assert [self.PROMPT[each.start : each.end] for each in sentences(self.PROMPT)] == [
+            "You help with maps.", "Make **at most** 5 tool calls.", "End with a period.", "Be kind.",
+        ]  # fmt: skip
+
+
+class TestUnreadable:
+    def test_faults_and_lost_labels_are_told(self) -> None:
+        told = messages(Constraint(text="?"), rule("length", unit="pages"))
+        assert "Constraint 1: The constraint has no category" in told
+        assert "Constraint 2 (/parameters/unit):" in told
+
+
+class TestPublished:
+    def test_what_the_published_cases_hold(self, shared_data: Path) -> None:
+        """Read by hand: each of these disagrees as the finding says."""
+        told: dict[str, set[tuple[int, int]]] = {}
+        for line in (shared_data / "cctu" / "constraints.jsonl").read_bytes().splitlines():
+            record = orjson.loads(line)
+            case = Case([read_constraint(each)[0] for each in record["constraints"]])
+            for finding in feasibility_findings(case):
+                place = (record["case_id"], int(finding.anchor.rpartition("/")[2]))
+                told.setdefault(finding.check, set()).add(place)
+        assert told == {
+            "constraint.unreadable": {(147, 1), (162, 2), (162, 3), (167, 2)},
+            "constraint.wording": {
+                (10, 2), (47, 0), (85, 0), (105, 1), (121, 1), (139, 3), (192, 2), (192, 4), (198, 6),
+            },
+            "constraint.contradiction": {(165, 3), (186, 2)},
+        }  # fmt: skip

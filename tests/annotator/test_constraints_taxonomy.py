@@ -1,0 +1,218 @@
+"""The taxonomy: twelve categories, their sentences, and the native form of every published constraint."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.constraints import (
+    Category,
+    Constraint,
+    Dimension,
+    Round,
+    Variant,
+    categories,
+    find_category,
+    read_case_constraint,
+    read_constraint,
+    read_parameters,
+    register,
+    write_case_constraint,
+    write_constraint,
+)
+from annotator.constraints.model import Parameters
+from annotator.constraints.rounds import Judgement, Past
+from annotator.constraints.taxonomy import constraint_problems, forget
+from annotator.schema.errors import SchemaProblem
+
+
+def sentence(category: str, parameters: dict[str, Any]) -> str:
+    found = find_category(category)
+    assert found is not None
+    return found.sentence(read_parameters(Constraint(category=category, parameters=parameters)))
+
+
+def published(shared_data: Path) -> list[tuple[int, dict[str, Any]]]:
+    lines = (shared_data / "cctu" / "constraints.jsonl").read_bytes().splitlines()
+    cases = [orjson.loads(line) for line in lines]
+    return [(case["case_id"], constraint) for case in cases for constraint in case["constraints"]]
+
+
+class TestTaxonomy:
+    def test_four_dimensions_of_three(self) -> None:
+        counts = Counter(category.dimension for category in categories())
+        assert counts == dict.fromkeys(Dimension, 3)
+
+    def test_in_the_papers_order(self) -> None:
+        assert [category.id for category in categories()] == [
+            "interaction rounds", "tool call count", "specific tool call count",
+            "sequential dependencies", "parallel dependencies", "parallel calls count",
+            "available tools and parameters", "required parameters", "parameter types",
+            "length", "format", "content",
+        ]  # fmt: skip
+
+    def test_is_open(self) -> None:
+        class Patience(Category[Parameters]):
+            id = "patience"
+            dimension = Dimension.BEHAVIOR
+            model = Parameters
+
+            def sentence(self, parameters: Parameters) -> str:
+                return "Wait."
+
+            def judge(self, parameters: Parameters, past: Past, round_: Round) -> Judgement:
+                return Judgement()
+
+        register(Patience)
+        try:
+            assert sentence("patience", {}) == "Wait."
+            with pytest.raises(ValueError, match="already"):
+                register(Patience)
+        finally:
+            forget(Patience)
+        assert find_category("patience") is None
+
+
+class TestSentences:
+    @pytest.mark.parametrize(
+        ("category", "parameters", "expected"),
+        [
+            ("interaction rounds", {"min_round": 2, "max_round": 5},
+             "Take between 2 and 5 interaction rounds, the final response included."),
+            ("tool call count", {"min_callTimes": 0, "max_callTimes": 1}, "Make at most 1 tool call in all."),
+            ("tool call count", {"min_callTimes": 3, "max_callTimes": "inf"}, "Make at least 3 tool calls in all."),
+            ("tool call count", {"min_callTimes": 3, "max_callTimes": 3}, "Make exactly 3 tool calls in all."),
+            ("specific tool call count", {"max_calls_per_tool": {"x": 2}}, "Make at most 2 calls of x."),
+            ("specific tool call count", {"max_calls_per_tool": {"x": 1, "y": 1, "z": 2}},
+             "Make at most 1 call of each of x and y; at most 2 calls of z."),
+            ("sequential dependencies", {"order_constraints": [["a", "b", "c"]]},
+             "Call in this order, each in a later round: a, then b, then c."),
+            ("parallel dependencies", {"parallel_groups": [["a", "a"]]}, "Call in one round: a (2 times)."),
+            ("parallel calls count",
+             {"min_parallelCallTypes": 2, "max_parallelCallTypes": 4, "unit": "type"},
+             "Call at least 2 different tools in at least one round and at most 4 different tools in any round."),
+            ("length", {"max_responseLength": 50, "unit": "words"}, "Answer in at most 50 words."),
+        ],
+    )  # fmt: skip
+    def test_say_the_rule(self, category: str, parameters: dict[str, Any], expected: str) -> None:
+        assert sentence(category, parameters) == expected
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("parameters", "pointer"),
+        [
+            ({"max_callTimes": -1}, "/parameters/max_callTimes"),
+            ({"max_callTimes": "many"}, "/parameters/max_callTimes"),
+            ({"min_callTimes": True}, "/parameters/min_callTimes"),
+            ({"min_callTimes": "inf"}, "/parameters/min_callTimes"),
+        ],
+    )
+    def test_faults_have_a_place(self, parameters: dict[str, Any], pointer: str) -> None:
+        with pytest.raises(SchemaProblem) as caught:
+            read_parameters(Constraint(category="tool call count", parameters=parameters))
+        assert {problem.pointer for problem in caught.value.problems} == {pointer}
+
+    def test_no_category_is_said(self) -> None:
+        (problem,) = constraint_problems(Constraint(category="mood"))
+        assert problem.pointer == "/category"
+        assert "“mood” is no category" in problem.message
+
+    def test_a_variant_is_chosen_by_what_was_called_first(self) -> None:
+        constraint = Constraint(
+            category="tool call count",
+            parameters={"max_callTimes": 2},
+            variants=[Variant(first=["a"], parameters={"max_callTimes": 5})],
+        )
+        assert read_parameters(constraint).native() == {"max_callTimes": 2}
+        assert read_parameters(constraint, ("b", "a")).native() == {"max_callTimes": 5}
+        assert read_parameters(constraint, ("b",)).native() == {"max_callTimes": 2}
+
+    def test_a_faulty_variant_is_found(self) -> None:
+        constraint = Constraint(category="length", variants=[Variant(first=["a"], parameters={"unit": "pages"})])
+        (problem,) = constraint_problems(constraint)
+        assert problem.pointer == "/variants/0/parameters/unit"
+
+    @given(
+        low=st.integers(0, 10**6),
+        high=st.one_of(st.integers(0, 10**6), st.just("inf")),
+        strange=st.dictionaries(st.from_regex(r"\Ax_[a-z]{1,5}\Z"), st.one_of(st.booleans(), st.text(max_size=5))),
+    )
+    def test_come_back_as_given(self, low: int, high: int | str, strange: dict[str, Any]) -> None:
+        given_ = {"min_round": low, "max_round": high, **strange}
+        read = read_parameters(Constraint(category="interaction rounds", parameters=given_))
+        assert read.native() == given_
+
+
+class TestNative:
+    def test_a_record_comes_back(self) -> None:
+        record = {
+            "index": 3,
+            "text": "At most 2",
+            "parameters": {"max_callTimes": 2, "parse_error": True},
+            "source_label": ["Interact", "Call Times"],
+            "dimension": "resource",
+            "category": "tool call count",
+        }
+        constraint, problems = read_constraint(record)
+        assert problems == []
+        assert write_constraint(constraint) == record
+
+    def test_one_made_here_is_written(self) -> None:
+        constraint = Constraint(dimension="response", category="format", text="JSON")
+        assert write_constraint(constraint) == {"dimension": "response", "category": "format", "text": "JSON"}
+
+    @pytest.mark.parametrize("record", [None, [], {"text": 3}, {"parameters": []}])
+    def test_what_is_no_constraint_is_refused(self, record: object) -> None:
+        with pytest.raises(SchemaProblem):
+            read_constraint(record)
+
+    def test_all_published_constraints_come_back(self, shared_data: Path) -> None:
+        records = published(shared_data)
+        assert len(records) == 914
+        for _, record in records:
+            constraint, _ = read_constraint(record)
+            assert write_constraint(constraint) == record
+            if constraint.category and constraint.parameters is not None:
+                assert read_parameters(constraint).native() == record["parameters"]
+
+    def test_those_without_label_are_named(self, shared_data: Path) -> None:
+        lost = {}
+        for case, record in published(shared_data):
+            _, problems = read_constraint(record)
+            for problem in problems:
+                if problem.pointer == "/category":
+                    lost[case, record["index"]] = problem.message
+        assert set(lost) == {(147, 1), (162, 2), (162, 3), (167, 2)}
+        assert lost[167, 2].endswith("Its parameters are those of “parallel dependencies”.")
+
+
+class TestCaseEntry:
+    def test_older_words_are_kept(self) -> None:
+        entry, parameters = ["Interact", "Round", "At most 20"], {"min_round": 0, "max_round": 20}
+        constraint, problems = read_case_constraint(entry, parameters)
+        assert (problems, constraint.dimension, constraint.category) == ([], "resource", "interaction rounds")
+        assert write_case_constraint(constraint) == (entry, parameters)
+
+    def test_the_papers_words(self) -> None:
+        constraint, problems = read_case_constraint(["Response", "Length", "Short."], {"max_responseLength": 9})
+        assert (problems, constraint.category) == ([], "length")
+
+    def test_a_changed_category_is_written(self) -> None:
+        constraint, _ = read_case_constraint(["Response", "Punctuation", "End with a period."])
+        changed = constraint.model_copy(update={"category": "format"})
+        assert write_case_constraint(changed)[0] == ["response", "format", "End with a period."]
+
+    def test_a_lost_label_is_named_and_kept(self) -> None:
+        constraint, problems = read_case_constraint([None, None, None], {"parallel_groups": [["a", "b"]]})
+        assert {problem.pointer for problem in problems} == {"/category", "/text"}
+        assert write_case_constraint(constraint) == ([None, None, None], {"parallel_groups": [["a", "b"]]})
+
+    def test_an_unknown_label_is_named(self) -> None:
+        constraint, problems = read_case_constraint(["Response", "Mood", "Be merry."])
+        assert [problem.pointer for problem in problems] == ["/1"]
+        assert write_case_constraint(constraint)[0] == ["Response", "Mood", "Be merry."]

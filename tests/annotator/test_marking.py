@@ -1,0 +1,104 @@
+"""Texts and observations with parts of them marked, and rows of where values come from."""
+
+import json
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.parts.json_text import coloured_json, pretty_json
+from annotator.parts.marking import Mark, excerpt, marked_json, marked_text, value_at
+from annotator.parts.sources import marked_places, value_rows
+from annotator.provenance import trace
+from annotator.schema.toolsets import CompiledToolset
+from tests.annotator.document_cases import call, document, task
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def marks(html):
+    return re.findall(r'<mark class="source">(.*?)</mark>', html)
+
+
+def test_a_text_is_escaped_and_overlapping_marks_are_one():
+    html = marked_text("<b> & Oslo", [Mark((0, 3)), Mark((2, 5)), Mark((6, 10))])
+    assert html == (
+        '<mark class="source">&lt;b&gt; &amp;</mark> <mark class="source">Oslo</mark>'
+    )  # fmt: skip
+    assert marked_text("Oslo", [Mark((9, 12))]) == "Oslo"
+    assert marks(marked_text("Oslo", [Mark(None)])) == ["Oslo"]
+
+
+def test_an_observation_is_marked_at_its_paths():
+    value = {"rows": [{"id": "ZX-9, ZX-10", "n": 12.5, "ok": True}], "a/b": "<x>"}
+    html = marked_json(value, [Mark((0, 4), "/rows/0/id"), Mark((0, 4), "/rows/0/n"), Mark(None, "/a~1b")])
+    assert marks(html) == ["ZX-9", "12.5", "&lt;x&gt;"]
+    assert re.sub(r"</?mark[^>]*>", "", html) == (coloured_json(pretty_json(value)))
+
+
+def test_marks_move_no_line():
+    # Just short enough for one line, with or without the signs of the mark.
+    value = {"a": "x" * 12, "b": "y" * 10}
+    assert "\n" not in pretty_json(value)
+    assert "\n" not in marked_json(value, [Mark((0, 1), "/a"), Mark((3, 4), "/b")])
+
+
+def test_signs_of_our_own_in_a_text_are_left_alone():
+    assert marked_json({"a": "\ue000x"}, [Mark((0, 1), "/a")]) == coloured_json(pretty_json({"a": "\ue000x"}))
+
+
+@given(VALUES)
+def test_nothing_marked_is_nothing_changed(value):
+    assert marked_json(value, []) == coloured_json(pretty_json(value))
+
+
+@given(VALUES)
+def test_what_is_marked_is_still_the_same_text(value):
+    html = marked_json({"a": value}, [Mark(None, "/a")])
+    plain = coloured_json(pretty_json({"a": value}))
+    assert re.sub(r"<[^>]*>", "", html) == re.sub(r"<[^>]*>", "", plain)
+
+
+def test_an_excerpt_is_one_line_around_the_mark():
+    assert excerpt("one\ntwo three", (4, 7)) == 'one <mark class="source">two</mark> three'
+    long = excerpt("a" * 100 + "Oslo" + "b" * 100, (100, 104))
+    assert long.startswith("…" + "a" * 36 + "<mark")
+    assert long.endswith("b" * 36 + "…")
+    assert marks(excerpt("x" * 500, None)) == ["x" * 120 + "…"]
+
+
+def test_a_place_that_is_gone_is_nothing():
+    assert value_at({"a": [1]}, "/a/0") == 1
+    assert value_at({"a": [1]}, "/a/7") is None
+    assert value_at("text", "/a") is None
+    assert value_at("text", "") == "text"
+
+
+def test_the_values_of_a_call():
+    data = document(
+        task(
+            "t1",
+            call("s1", arguments={"city": "Oslo"}, observation={"rows": [{"id": "ZX-9"}]}),
+            call("s2", arguments={"filters": {"ids": ["ZX-9"], "n": 77}}, inferable={"/filters/n": "a rule"}),
+            user_message="Take me to Oslo.",
+        ),
+        env_info="2026-05-01",
+    )
+    found = trace(data, CompiledToolset.of('{"tools":[]}'))
+    (row,) = value_rows(found.call("t1", "s1"), data)
+    assert (row.name, row.path, row.standing) == ("city", "/city", "message")
+    assert row.places[0].excerpt == 'Take me to <mark class="source">Oslo</mark>.'
+    first, second = value_rows(found.call("t1", "s2"), data)
+    assert (first.name, first.path, first.places[0].step, first.places[0].path) == (
+        "filters › ids › 1", "/filters/ids/0", "s1", "/rows/0/id"
+    )  # fmt: skip
+    assert (second.standing, second.reason, second.value) == ("inferable", "a rule", "77")
+    ((place, html),) = marked_places(found, data, "/tasks/t1/steps/s2/arguments/filters")
+    assert place == "/tasks/t1/steps/s1/observation"
+    assert marks(html) == ["ZX-9"]
+    assert marked_places(found, data, "/tasks/t1/steps/s2/arguments/other") == []
+    assert json.dumps(data)

@@ -1,0 +1,473 @@
+"""Signing in and up, passwords, invitations on their way through both, tokens, and the demo's buttons."""
+
+from datetime import timedelta
+from urllib.parse import quote
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotator.models import ApiToken, Invitation, Role, User
+from annotator.services import accounts, projects, tokens
+from annotator.services.access import roles_in
+from tests.factories import make_team, make_user
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "a-long-enough-passphrase"
+LOGIN, SIGNUP = "/accounts/login/", "/accounts/signup/"
+
+
+@pytest.fixture
+def team():
+    return make_team()
+
+
+@pytest.fixture
+def person():
+    user = make_user("nadia", email="nadia@example.org")
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+@pytest.fixture
+def link(team):
+    """The path of an open invitation for an annotator."""
+    return f"/invitation/{invite(team)}/"
+
+
+def invite(team, *roles):
+    return projects.create_invitation(
+        actor=team.administrator, project=team.project, roles=[str(role.value) for role in roles or [Role.ANNOTATOR]]
+    )[1]
+
+
+def words(response):
+    return response.content.decode()
+
+
+def sign_in(client, login="nadia", password=PASSWORD, **more):
+    return client.post(LOGIN, {"login": login, "password": password, **more})
+
+
+def signed_in_as(client):
+    key = client.session.get("_auth_user_id")
+    return User.objects.get(pk=key) if key else None
+
+
+def fill_in(client, username="newcomer", **fields):
+    return client.post(
+        SIGNUP, {"username": username, "email": "", "password1": PASSWORD, "password2": PASSWORD, **fields}
+    )
+
+
+# --- signing in -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("login", ["nadia", "nadia@example.org", "NADIA@example.org"])
+def test_signing_in_by_name_or_address(client, person, login):
+    response = sign_in(client, login)
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert signed_in_as(client) == person
+    cookie = response.cookies["sessionid"]
+    assert (bool(cookie["httponly"]), cookie["samesite"]) == (True, "Lax")
+
+
+@pytest.mark.parametrize(
+    ("login", "password"),
+    [("nadia", "wrong"), ("nobody", PASSWORD), ("", ""), ("nadia", ""), ("x" * 10_000, "y" * 10_000)],
+)
+def test_a_failed_sign_in_says_one_thing_whoever_it_was(client, person, login, password):
+    response = sign_in(client, login, password)
+    assert response.status_code == 200
+    assert "field-error" in words(response) or "error-summary" in words(response)
+    assert signed_in_as(client) is None
+
+
+def test_failed_sign_ins_do_not_tell_who_has_an_account(client, person):
+    def refusal(login):
+        page = words(sign_in(client, login, "wrong"))
+        return page.partition("error-summary")[2].partition("</div>")[0]
+
+    assert refusal("nadia") == refusal("nobody") != ""
+
+
+def test_too_many_failed_sign_ins_are_refused_with_a_sentence_also_from_another_process(person):
+    for _ in range(10):
+        sign_in(Client(), password="wrong")
+    response = sign_in(Client())
+    assert "Too many failed login attempts. Try again later." in words(response)
+    assert "sessionid" not in response.cookies
+
+
+def test_failed_sign_ins_are_counted_where_every_process_sees_them(settings):
+    assert "locmem" not in settings.CACHES["default"]["BACKEND"].lower()
+
+
+def test_failed_sign_ins_are_counted_by_the_readers_address_behind_a_proxy(settings, person):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    for n in range(30):
+        sign_in(Client(headers={"x-forwarded-for": "203.0.113.9"}), login=f"somebody{n}", password="wrong")
+    refused = sign_in(Client(headers={"x-forwarded-for": "203.0.113.9"}))
+    assert refused.status_code == 429
+    assert "Wait for five minutes, then try again." in words(refused)
+    assert sign_in(Client(headers={"x-forwarded-for": "203.0.113.8"})).status_code == 302
+
+
+def test_signing_in_goes_on_to_the_page_that_was_asked_for(client, person):
+    response = client.get("/tokens/")
+    assert response["Location"] == f"{LOGIN}?next=/tokens/"
+    assert sign_in(client, next="/tokens/?a=1")["Location"] == "/tokens/?a=1"
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]
+)
+def test_signing_in_sends_nobody_elsewhere(client, person, elsewhere):
+    assert sign_in(client, next=elsewhere)["Location"] == "/"
+
+
+def test_a_closed_account_stays_outside(client, person):
+    client.force_login(person)
+    User.objects.filter(pk=person.pk).update(is_active=False)
+    assert client.get("/tokens/")["Location"].startswith(LOGIN)
+    client = Client()
+    response = sign_in(client)
+    assert response["Location"] == "/accounts/inactive/"
+    assert "This account is closed" in words(client.get("/accounts/inactive/"))
+    assert signed_in_as(client) is None
+
+
+def test_signing_out(client, person):
+    client.force_login(person)
+    assert client.get("/accounts/logout/").status_code == 200
+    assert signed_in_as(client) == person
+    assert client.post("/accounts/logout/").status_code == 302
+    assert signed_in_as(client) is None
+
+
+# --- passwords --------------------------------------------------------------------------------------------------------
+
+
+def change_password(client, old=PASSWORD, new="quite-another-passphrase"):
+    return client.post("/accounts/password/change/", {"oldpassword": old, "password1": new, "password2": new})
+
+
+def test_changing_the_password_keeps_this_session_and_ends_the_others(client, person):
+    sign_in(client)
+    other = Client()
+    sign_in(other)
+    assert change_password(client).status_code == 302
+    assert client.get("/tokens/").status_code == 200
+    assert other.get("/tokens/").status_code == 302
+    assert sign_in(Client()).status_code == 200
+    assert sign_in(Client(), password="quite-another-passphrase").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("wrong", "quite-another-passphrase"),
+        (PASSWORD, "short"),
+        (PASSWORD, "password12"),
+        (PASSWORD, "nadia@example.org"),
+    ],
+)
+def test_passwords_that_are_not_changed(client, person, old, new):
+    sign_in(client)
+    response = change_password(client, old, new)
+    assert response.status_code == 200
+    assert "field-error" in words(response)
+    person.refresh_from_db()
+    assert person.check_password(PASSWORD)
+
+
+def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(client, person):
+    response = client.post("/accounts/password/reset/", {"email": "nadia@example.org"})
+    assert response["Location"] == "/accounts/password/reset/done/"
+    assert client.get("/accounts/password/reset/done/").status_code == 200
+    link = next(word for word in mail.outbox[0].body.split() if "/password/reset/key/" in word)
+    path = "/" + link.partition("://")[2].partition("/")[2]
+    form = client.get(path, follow=True)
+    assert "Choose a new password" in words(form)
+    action = form.redirect_chain[-1][0]
+    new = {"password1": "quite-another-passphrase", "password2": "quite-another-passphrase"}
+    assert client.post(action, new).status_code == 302
+    assert sign_in(Client(), password="quite-another-passphrase").status_code == 302
+    again = Client().get(path, follow=True)
+    assert "This link does not work any more" in words(again)
+
+
+def test_nobody_learns_whose_address_has_an_account(client, person):
+    response = client.post("/accounts/password/reset/", {"email": "stranger@example.org"})
+    assert response["Location"] == "/accounts/password/reset/done/"
+    assert mail.outbox == []
+
+
+# --- invitations ------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_signs_up_without_an_invitation(client):
+    response = client.get(SIGNUP)
+    assert "Accounts are made by invitation" in words(response)
+    assert '<form method="post" action="/accounts/signup/"' not in words(response)
+    fill_in(client)
+    assert not User.objects.filter(username="newcomer").exists()
+
+
+def test_from_the_link_to_an_account_and_into_the_project(client, team, link):
+    page = words(client.get(link))
+    assert f"Join {team.project.name}" in page
+    assert "invites you as annotator" in page
+    assert client.post(link, {"sign_up": ""})["Location"] == SIGNUP
+    assert "Make an account" in words(client.get(SIGNUP))
+    response = fill_in(client, display_name="Nóra Ünal")
+    assert response["Location"] == f"/p/{team.project.slug}/"
+    user = signed_in_as(client)
+    assert (user.username, str(user)) == ("newcomer", "Nóra Ünal")
+    assert roles_in(team.project, user) == {Role.ANNOTATOR}
+    assert client.get(link).status_code == 404
+    assert "invitation" not in client.session
+
+
+def test_from_the_link_to_signing_in_and_a_question_before_joining(client, team, person, link):
+    to = client.post(link, {"sign_in": ""})["Location"]
+    assert to == f"{LOGIN}?next={quote(link, safe='')}"
+    page = words(client.get(to))
+    assert f'name="next" value="{link}"' in page
+    assert sign_in(client, next=link)["Location"] == link
+    assert roles_in(team.project, person) == frozenset()
+    assert "Join as Nadia" in words(client.get(link))
+    assert client.post(link)["Location"] == f"/p/{team.project.slug}/"
+    assert roles_in(team.project, person) == {Role.ANNOTATOR}
+
+
+def test_the_page_of_signing_up_leads_to_signing_in_with_the_same_invitation(client, link):
+    client.post(link, {"sign_up": ""})
+    assert f'href="{LOGIN}?next={link}"' in words(client.get(SIGNUP))
+
+
+def test_somebody_else_is_signed_in(client, team, link):
+    client.force_login(team.outsider)
+    page = words(client.get(link))
+    assert "Join as Oskar" in page
+    assert "Not Oskar?" in page
+    response = client.post("/accounts/logout/", {"next": link})
+    assert response["Location"] == link
+    assert "Make an account" in words(client.get(link))
+
+
+def test_a_member_with_the_roles_is_told_so_and_the_link_stays_for_another(client, team, link):
+    client.force_login(team.annotator)
+    assert "You are in this project already" in words(client.get(link))
+    assert client.post(link).status_code == 409
+    client.force_login(team.outsider)
+    assert client.post(link).status_code == 302
+
+
+@pytest.mark.parametrize("fault", ["used", "expired", "revoked", "made up"])
+def test_links_that_do_not_work_are_one_page(client, team, fault):
+    secret = invite(team)
+    invitation = Invitation.objects.get()
+    if fault == "used":
+        projects.accept_invitation(actor=team.outsider, secret=secret)
+    elif fault == "expired":
+        Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    elif fault == "revoked":
+        projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=invitation.public_id)
+    else:
+        secret = "made-up"
+    for response in (client.get(f"/invitation/{secret}/"), client.post(f"/invitation/{secret}/", {"sign_up": ""})):
+        assert response.status_code == 404
+        assert "Ask whoever sent it for a new one." in words(response)
+        assert team.project.name not in words(response)
+
+
+def test_an_invitation_that_ends_while_one_fills_in_the_form_makes_no_account(client, team, link):
+    client.post(link, {"sign_up": ""})
+    assert client.get(SIGNUP).status_code == 200
+    Invitation.objects.update(revoked_at=timezone.now())
+    assert "Accounts are made by invitation" in words(fill_in(client))
+    assert not User.objects.filter(username="newcomer").exists()
+
+
+def test_an_invitation_that_another_uses_at_this_moment_makes_no_account(client, team, link, monkeypatch):
+    client.post(link, {"sign_up": ""})
+    monkeypatch.setattr(accounts.InvitationAdapter, "is_open_for_signup", lambda self, request: True)
+    Invitation.objects.update(accepted_at=timezone.now())
+    response = fill_in(client)
+    assert response.status_code == 404
+    assert "Ask whoever sent it for a new one." in words(response)
+    assert not User.objects.filter(username="newcomer").exists()
+    assert signed_in_as(client) is None
+
+
+def test_a_username_that_another_takes_at_this_moment(client, person, link, monkeypatch):
+    client.post(link, {"sign_up": ""})
+    monkeypatch.setattr(accounts.InvitationAdapter, "clean_username", lambda self, username, shallow=False: username)
+    response = fill_in(client, username="nadia")
+    assert response.status_code == 409
+    assert "Somebody has taken this username" in words(response)
+    assert Invitation.objects.get().accepted_at is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"username": "nadia"}, "already exists"),
+        ({"username": "NADIA"}, "already exists"),
+        ({"username": ""}, "required"),
+        ({"username": "a b"}, "valid username"),
+        ({"username": "x" * 10_000}, "at most 150 characters"),
+        ({"username": "na\u202edia"}, "valid username"),
+        ({"email": "nadia@example.org"}, "already registered"),
+        ({"email": "no address"}, "valid email"),
+        ({"password1": "short", "password2": "short"}, "too short"),
+        ({"password2": "different-passphrase"}, "same password"),
+        ({"display_name": "x" * 81}, "at most 80 characters"),
+        ({"display_name": "Na\u202edia"}, "cannot be seen"),
+    ],
+    ids=str,
+)
+def test_what_a_new_account_may_not_be(client, person, link, fields, sentence):
+    client.post(link, {"sign_up": ""})
+    response = fill_in(client, **fields)
+    assert response.status_code == 200
+    assert sentence in words(response)
+    assert User.objects.filter(memberships=None, pk=person.pk).exists()
+    assert Invitation.objects.get().accepted_at is None
+
+
+def test_who_is_signed_in_does_not_sign_up(client, team, link):
+    client.post(link, {"sign_up": ""})
+    client.force_login(team.outsider)
+    assert client.get(SIGNUP).status_code == 302
+    assert roles_in(team.project, team.outsider) == frozenset()
+
+
+def test_the_pages_of_a_link_are_not_kept_by_the_browser(client, link):
+    assert "no-store" in client.get(link)["Cache-Control"]
+    client.post(link, {"sign_up": ""})
+    assert "no-store" in client.get(SIGNUP)["Cache-Control"]
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+
+def secret_on(response):
+    return words(response).partition('id="token-secret"')[2].partition('value="')[2].partition('"')[0]
+
+
+def test_a_tokens_secret_is_shown_once_and_opens_the_door(client, team):
+    client.force_login(team.annotator)
+    response = client.post("/tokens/", {"name": "nightly", "expires": ""})
+    secret = secret_on(response)
+    assert secret.startswith("assay_")
+    assert len(secret) == 49
+    assert "no-store" in response["Cache-Control"]
+    assert secret not in words(client.get("/tokens/"))
+    assert secret not in str(list(ApiToken.objects.values()))
+    assert "sessionid" not in str(response.context["form"].data)
+    api = Client(headers={"Authorization": f"Bearer {secret}"})
+    assert api.get("/api/projects/").status_code == 200
+
+
+def test_a_revoked_or_expired_token_opens_nothing(client, team):
+    client.force_login(team.annotator)
+    secret = secret_on(client.post("/tokens/", {"name": "nightly"}))
+    token = ApiToken.objects.get()
+    assert client.post(f"/tokens/{token.public_id}/revoke/").status_code == 302
+    api = Client(headers={"Authorization": f"Bearer {secret}"})
+    assert api.get("/api/projects/").status_code == 401
+    assert client.post(f"/tokens/{token.public_id}/revoke/").status_code == 409
+    assert ">revoked<" in words(client.get("/tokens/")).replace("</svg>", ">")
+
+
+def test_ones_tokens_are_ones_own(client, team):
+    token, _ = tokens.create_token(actor=team.annotator, name="mine", expires_at=None)
+    client.force_login(team.administrator)
+    assert client.post(f"/tokens/{token.public_id}/revoke/").status_code == 404
+    assert "mine" not in words(client.get("/tokens/"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"name": ""}, "required"),
+        ({"name": "   "}, "required"),
+        ({"name": "x" * 10_000}, "at most 80"),
+        ({"name": "fine", "expires": "2020-01-01"}, "choose a later day"),
+        ({"name": "fine", "expires": "0001-01-01"}, "choose a later day"),
+        ({"name": "fine", "expires": "soon"}, "valid date"),
+        ({"name": "fine", "expires": "99999-01-01"}, "valid date"),
+    ],
+    ids=str,
+)
+def test_tokens_that_are_not_made(client, team, fields, sentence):
+    client.force_login(team.annotator)
+    response = client.post("/tokens/", fields)
+    assert response.status_code == 422
+    assert sentence in words(response)
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"name": "💥\u202e<script>alert(1)</script>"}, {"name": "fine", "expires": "9999-12-31"}]
+)
+def test_odd_tokens_that_are_fine(client, team, fields):
+    client.force_login(team.annotator)
+    assert client.post("/tokens/", fields).status_code == 200
+    page = words(client.get("/tokens/"))
+    assert "<script>alert" not in page
+
+
+def test_the_list_of_tokens_costs_the_same_however_many_there_are(client, team):
+    client.force_login(team.annotator)
+
+    def cost():
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            client.get("/tokens/")
+        return len(queries)
+
+    few = cost()
+    for n in range(20):
+        tokens.create_token(actor=team.annotator, name=f"t{n}", expires_at=None)
+    assert cost() == few
+
+
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_button_signs_in_as_one_of_the_demos_people(client, demo):
+    page = words(client.get(LOGIN))
+    assert all(str(person.public_id) in page for person in demo)
+    response = client.post("/demo/sign-in/", {"person": demo[0].public_id})
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert signed_in_as(client) == demo[0]
+
+
+@pytest.mark.parametrize(("wanted", "there"), [("/tokens/", "/tokens/"), ("//evil.example", "/"), ("", "/")])
+def test_the_demo_goes_on_to_the_page_that_was_asked_for(client, demo, wanted, there):
+    response = client.post("/demo/sign-in/", {"person": demo[0].public_id, "next": wanted})
+    assert response["Location"] == there
+
+
+def test_the_demo_signs_in_as_nobody_else(client, demo, team):
+    closed = make_user("closed", demo_note="Gone.", is_active=False)
+    for person in (team.administrator, closed):
+        assert client.post("/demo/sign-in/", {"person": person.public_id}).status_code == 404
+    assert client.post("/demo/sign-in/", {}).status_code == 404
+    assert signed_in_as(client) is None
+
+
+def test_there_is_no_such_button_outside_the_demo(client):
+    person = make_user("ada", demo_note="Administers the demo.")
+    assert client.post("/demo/sign-in/", {"person": person.public_id}).status_code == 404
+    assert str(person.public_id) not in words(client.get(LOGIN))
+    assert accounts.demo_people() == []

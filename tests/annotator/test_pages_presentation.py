@@ -1,0 +1,103 @@
+"""A document as pages show it: every finding stands at one place, and nothing is left out."""
+
+from annotator.checks import Finding
+from annotator.presentation import FindingView, present, pretty, worst
+from tests.factories import make_document
+
+
+def finding(anchor, severity="error", check="test.check", value_hash="h"):
+    return Finding(check=check, severity=severity, anchor=anchor, message=f"at {anchor}", value_hash=value_hash)
+
+
+def test_findings_stand_where_they_mean():
+    document = make_document(tasks=12)
+    anchors = [
+        "",
+        "/env_info",
+        "/tasks/t1",
+        "/tasks/t1/policy",
+        "/tasks/t1/steps/s0/arguments/city",
+        "/tasks/t1/steps/s1",
+        "/tasks/t11/user_message",
+        "/tasks/gone/steps/s0",
+    ]
+    view = present(document, [finding(anchor) for anchor in anchors])
+    first = view.tasks[0]
+    assert [f.anchor for f in first.findings] == ["/tasks/t1", "/tasks/t1/policy"]
+    assert [[f.anchor for f in step.findings] for step in first.steps] == [
+        ["/tasks/t1/steps/s0/arguments/city"],
+        ["/tasks/t1/steps/s1"],
+    ]
+    assert [f.anchor for f in view.tasks[10].findings] == ["/tasks/t11/user_message"]
+    assert [f.anchor for f in view.general] == ["", "/env_info", "/tasks/gone/steps/s0"]
+    assert len(view.findings) == len(anchors)
+
+
+def test_steps_of_one_id_are_told_apart_by_their_tasks():
+    view = present(make_document(tasks=3), [finding("/tasks/t2/steps/s0/text")])
+    assert [len(task.steps[0].findings) for task in view.tasks] == [0, 1, 0]
+
+
+def test_a_waiver_holds_for_the_value_it_was_about():
+    findings = [finding("/tasks/t1", "warning", value_hash=value) for value in ("old", "new")]
+    view = present(make_document(), findings, {("test.check", "/tasks/t1", "old"): "It is meant so."})
+    assert [(f.value_hash, f.waiver, f.blocks) for f in view.findings] == [
+        ("old", "It is meant so.", False),
+        ("new", "", True),
+    ]
+    assert [f.value_hash for f in view.open_warnings] == ["new"]
+
+
+def test_severities():
+    findings = [finding("", severity) for severity in ("info", "warning", "error")]
+    view = present(make_document(), findings)
+    assert (len(view.errors), len(view.warnings), len(view.infos)) == (1, 1, 1)
+    assert [f.blocks for f in view.findings] == [False, True, True]
+
+
+def test_the_gravest_that_still_asks_for_something():
+    def view(severity, waiver=""):
+        return FindingView("c", severity, "", "m", "h", waiver)
+
+    assert worst([]) == worst([view("info")]) == worst([view("warning", "fine")]) == ""
+    assert worst([view("info"), view("warning")]) == "warning"
+    assert worst([view("warning"), view("error", "no waiver helps")]) == "error"
+
+
+def test_what_is_not_annotated_has_no_label():
+    document = make_document()
+    document["tasks"][0] |= {"policy": None, "information": None, "steps": []}
+    task = present(document, []).tasks[0]
+    assert (task.policy_label, task.information_label, task.topology_label, task.worst) == ("", "", "", "")
+
+
+def test_labels_and_numbers():
+    task, follow_up = present(make_document(tasks=2), []).tasks
+    assert (task.number, task.policy_label, task.information_label, task.topology_label) == (
+        1,
+        "Single tool",
+        "Explicit",
+        "single",
+    )
+    assert (follow_up.number, follow_up.policy_label, follow_up.information_label) == (
+        2,
+        "Chat",
+        "Coreferential reference",
+    )
+    assert [(step.number, step.id, step.type) for step in task.steps] == [(1, "s0", "call"), (2, "s1", "answer")]
+
+
+def test_a_call_that_failed_says_so():
+    check = finding("/tasks/t1/steps/s0/observation", "info", "trajectory.tool_error")
+    task = present(make_document(), [check]).tasks[0]
+    assert [step.failed for step in task.steps] == [True, False]
+
+
+def test_values_as_people_read_them():
+    assert pretty("just text") == "just text"
+    assert pretty({"city": "根特", "n": 1.5}) == '{\n  "city": "根特",\n  "n": 1.5\n}'
+    step = present(make_document(), []).tasks[0].steps[0]
+    assert step.arguments_text == '{\n  "city": "Ghent"\n}'
+    document = make_document()
+    document["tasks"][0]["steps"][0]["observation"] = None
+    assert present(document, []).tasks[0].steps[0].observation_text == ""

@@ -1,0 +1,142 @@
+"""The parts pages are made of: words for values, ids for places, differences, fields."""
+
+import html
+import json
+import re
+
+import pytest
+from django import forms
+from django.template import Context, Template
+from django.test import RequestFactory
+from django.utils.safestring import mark_safe
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.models import JobState, Role
+from annotator.models.content import DialogueStatus
+from annotator.parts.icons import ICONS
+from annotator.parts.json_text import coloured_json, pretty_json
+from annotator.parts.labels import LABELS, label_of
+from annotator.parts.places import place_id
+from annotator.schema.documents import Information, Policy
+from benchmark.models import ReleaseState
+from reviews.models import ClaimState, SlotState, Verdict
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def render(source: str, **context: object) -> str:
+    request = RequestFactory().get("/?status=open&cursor=abc")
+    return Template("{% load parts %}" + source).render(Context({"request": request, **context}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("policy", Policy),
+        ("information", Information),
+        ("status", DialogueStatus),
+        ("job", JobState),
+        ("role", Role),
+        ("slot", SlotState),
+        ("claim", ClaimState),
+        ("verdict", Verdict),
+        ("release", ReleaseState),
+    ],
+)
+def test_every_value_has_a_label(kind, values):
+    assert {str(value.value) for value in values} <= set(LABELS[kind])
+
+
+def test_every_label_names_a_tone_and_an_icon_that_exist():
+    labels = [label for kind in LABELS.values() for label in kind.values()]
+    assert {label.tone for label in labels} <= {"good", "warn", "bad", "info", "special", "neutral"}
+    assert {label.icon for label in labels if label.icon} <= set(ICONS)
+
+
+def test_a_value_nobody_described_is_shown_in_its_own_words():
+    assert label_of("outcome", "back_to_author").text == "Back to author"
+
+
+def test_null_is_said_not_left_blank():
+    assert label_of("information", None).text == "Information not annotated"
+
+
+def test_a_tag_escapes_what_it_is_given_even_after_the_same_text_marked_safe():
+    assert "<i>" not in render("{% badge text %}", text=mark_safe("<i>x</i>"))
+    assert "&lt;i&gt;x" in render("{% badge text %}", text="<i>x</i>")
+
+
+@given(st.text(), st.text())
+def test_places_differ_when_anchors_do(one, other):
+    assert (place_id(one) == place_id(other)) == (one == other)
+
+
+@given(st.text())
+def test_a_place_needs_no_escaping_in_a_selector(anchor):
+    assert re.fullmatch(r"at[A-Za-z0-9_-]*", place_id(anchor))
+
+
+def test_a_difference_shows_what_was_taken_away_and_what_came():
+    html_text = Template('{% load parts %}{% text_diff "book <it> now" "book them now" %}').render(Context())
+    assert "book <del>&lt;it&gt;</del> now" in html_text
+    assert "book <ins>them</ins> now" in html_text
+
+
+@given(JSON)
+def test_shown_json_is_the_value(value):
+    assert json.loads(pretty_json(value)) == value
+
+
+@given(JSON)
+def test_coloured_json_is_the_escaped_text(value):
+    text = pretty_json(value)
+    assert html.unescape(re.sub(r'</?span(?: class="[ksnw]")?>', "", coloured_json(text))) == text
+
+
+def test_short_values_stay_on_one_line():
+    assert pretty_json({"city": "Lisbon", "days": [1, 2]}) == '{"city": "Lisbon", "days": [1, 2]}'
+
+
+def test_only_a_long_value_takes_the_focus():
+    assert "tabindex" not in render("{% json_block value 'x' %}", value={"a": 1})
+    assert 'tabindex="0"' in render("{% json_block value 'x' %}", value=list(range(1000)))
+
+
+class _Form(forms.Form):
+    name = forms.CharField(label="Name", help_text="What it is for.")
+    note = forms.CharField(label="Note", required=False)
+
+
+def test_a_field_points_at_its_hint_and_its_error():
+    text = render("{% form_fields form %}", form=_Form({}))
+    described = re.search(r'aria-describedby="([^"]+)"', text)
+    assert described is not None
+    assert described[1].split() == ["id_name_helptext", "id_name_error"]
+    assert all(f'id="{one}"' in text for one in described[1].split())
+    assert 'href="#id_name"' in text  # the summary leads to the field
+
+
+def test_a_field_that_may_stay_empty_says_so():
+    assert render("{% field form.note %}", form=_Form()).count("optional") == 1
+
+
+def test_sorting_keeps_the_filter_and_drops_the_cursor():
+    assert 'href="?status=open&amp;order=-id"' in render('{% sort_header "Dialogue" "id" "id" %}')
+
+
+def test_shares_fill_the_bar():
+    text = render("{% proportions rows 'Dialogues' %}", rows=[("a", 1, "good"), ("b", 3, "bad"), ("c", 0, "info")])
+    assert re.findall(r'width="([\d.]+)"', text) == ["25.000", "75.000", "0.000"]
+
+
+def test_nothing_is_shared_out_without_a_division_by_zero():
+    assert 'width="0.000"' in render("{% proportions rows 'Dialogues' %}", rows=[("a", 0, "good")])
+
+
+def test_markdown_cannot_bring_a_script():
+    assert "<script" not in render("{{ text|markdown }}", text="<script>alert(1)</script> **bold**")

@@ -1,0 +1,138 @@
+"""Provenance of what nobody would write: it ends, soon, and says nothing wrong."""
+
+from typing import Any
+
+import pytest
+
+from annotator.checks import run_checks
+from annotator.provenance import Standing, trace
+from annotator.provenance.bodies import MAX_CHARACTERS, Observation, Text
+from annotator.provenance.figures import dates_in, numbers_in, times_in
+from annotator.provenance.finding import MAX_WORK
+from annotator.provenance.forms import forms_of
+from tests.annotator.check_cases import TOOLSET, call, document, task
+
+PIECES = {
+    "digits": "1",
+    "commas": "1,",
+    "thousands": "1,000",
+    "points": "1.",
+    "dates": "1-1-",
+    "slashes": "12/",
+    "months": "may ",
+    "days": "5 may to ",
+    "ranges": "1 to 2 to ",
+    "han": "十",
+    "han dates": "一月",
+    "times": "1:0",
+    "spaces": " ",
+    "dashes": "-_",
+    "letters": "a",
+    "words": "twenty-",
+    "percent": "1 %",
+    "lines": "\n",
+    "capitals": "İ",
+}
+VALUES: list[Any] = [
+    "aaaa",
+    "a b",
+    "twenty",
+    1.5,
+    11,
+    "2024-07-05",
+    "08:00",
+    "十一月",
+    "1-1-1",
+    "H-1",
+    "-- __ --",
+    "may to may",
+]
+
+
+def search(text: str) -> None:
+    bodies = (Text(text), Observation({"x": text}))
+    for value in VALUES:
+        for body in bodies:
+            body.has(forms_of(value))
+            body.hits(forms_of(value))
+    numbers_in(text, []), dates_in(text), times_in(text)
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
+def test_a_long_text_is_searched_to_its_end(piece: str) -> None:
+    """At work that grows with the square of the length this would not come to an end."""
+    long = piece * ((MAX_CHARACTERS - 100) // len(piece))
+    search(long)
+    assert Text(f"{long} Graz").has(forms_of("Graz"))
+
+
+def test_what_lies_behind_the_bound_is_not_seen() -> None:
+    text = "x " * (MAX_CHARACTERS // 2)
+    assert not Text(f"{text}Graz").has(forms_of("Graz"))
+    assert Text(f"Graz {text}").has(forms_of("Graz"))
+
+
+def test_too_much_to_look_through_is_not_known() -> None:
+    arguments = {f"x{i}": f"value number {i} {i}" for i in range(1_500)}
+    steps = [call(f"s{i}", "translate", None, "y " * (MAX_CHARACTERS // 2), **arguments) for i in range(4)]
+    big = document(task("t1", "multi_tool", "explicit", *steps, message="z " * 1_000))
+    traced = trace(big, TOOLSET)
+    standings = [argument.standing for one in traced.tasks[0].calls for argument in one.arguments]
+    assert set(standings) == {Standing.NOWHERE, Standing.UNKNOWN}
+    assert standings.count(Standing.NOWHERE) <= MAX_WORK // (4 * (MAX_CHARACTERS - 2))
+    run_checks(big, TOOLSET, stage="submit")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9" * 5_000,
+        "-",
+        "1,",
+        "+",
+        "١٢",
+        "²",
+        "1e5",
+        10**18,
+        1e300,
+        1e-7,
+        "\n",
+        "a" * 100_000,
+        "年月日",
+        "99:99",
+        "0-0-0",
+    ],
+    ids=str,
+)
+def test_odd_values_are_looked_for_like_others(value: Any) -> None:
+    odd = document(
+        task("t1", None, None, call("s0", "translate", None, [value], x=value), message=f"Take {value} now.")
+    )
+    (argument,) = trace(odd, TOOLSET).tasks[0].calls[0].arguments
+    assert argument.standing in (Standing.MESSAGE, Standing.COMMON, Standing.WRITTEN)
+    assert forms_of(value).written or forms_of(value).common or Observation([value]).has(forms_of(value))
+
+
+def test_nested_arguments_have_anchors_of_their_own() -> None:
+    arguments = {"a/b": {"~": ["Graz", {"": "Linz"}]}}
+    odd = document(task("t1", None, None, call("s0", "x", None, **arguments), message="Graz, Linz"))
+    (traced,) = trace(odd, TOOLSET).tasks[0].calls
+    assert [argument.anchor for argument in traced.arguments] == [
+        "/tasks/t1/steps/s0/arguments/a~1b/~0/0",
+        "/tasks/t1/steps/s0/arguments/a~1b/~0/1/",
+    ]
+
+
+def test_arguments_that_are_no_object_have_no_values() -> None:
+    broken = call("s0", "translate", None)
+    broken["arguments"] = '{"text": "Gr'
+    (traced,) = trace(document(task("t1", None, None, broken)), TOOLSET).tasks[0].calls
+    assert traced.arguments == ()
+
+
+def test_graphs_that_run_in_a_circle_are_traced_in_document_order() -> None:
+    first = call("s0", "searchHotels", "s1", {"hotels": [{"hotelId": "H-17"}]}, city="Graz")
+    second = call("s1", "book_room", "s0", hotelId="H-17", nights=1)
+    traced = trace(document(task("t1", None, None, first, second)), TOOLSET).tasks[0]
+    assert traced.missing == ()
+    assert [(one.step, one.needs) for one in traced.suggestions] == [("s1", "s0")]

@@ -1,0 +1,467 @@
+"""Jobs: taken up by one worker at a time, fenced, cancelled, given up, and repeated after whatever has gone wrong."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator import tasks
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Event, Job, JobState
+from annotator.services import jobs
+from tests.factories import make_team, make_user
+from tests.racing import overlap, race
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team():
+    return make_team()
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Register a kind “test” for the length of one test; what it discards is collected in ``register.discarded``."""
+    kept = dict(jobs._KINDS)
+
+    def register(run, discard=None):
+        register.discarded = []
+        jobs.job_kind("test", "Testing", discard=discard or (lambda job: register.discarded.append(job.pk)))(run)
+
+    yield register
+    jobs._KINDS.clear()
+    jobs._KINDS.update(kept)
+
+
+@pytest.fixture
+def start(team, register):
+    """Start a job whose runner is the given function; the job of a transaction that never commits wakes nobody."""
+
+    def start(run=lambda running: {}, discard=None, **parameters):
+        register(run, discard)
+        return jobs.start_job(
+            actor=team.administrator, project=team.project, kind="test", parameters=parameters, wake_worker=False
+        )
+
+    start.register = register
+    return start
+
+
+def fresh(job):
+    return Job.objects.get(pk=job.pk)
+
+
+def kinds_of_events(job):
+    return list(Event.objects.filter(project=job.project).order_by("pk").values_list("kind", flat=True))
+
+
+def go_quiet(job, seconds=31):
+    """As if the worker's last heartbeat had been that long ago."""
+    Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - timedelta(seconds=seconds))
+
+
+# --- from start to end ------------------------------------------------------------------------------------------------
+
+
+def test_a_job_runs_to_its_end_and_keeps_its_outcome(start):
+    def run(running):
+        assert running.job.parameters == {"file": "a"}
+        with running.chunk() as chunk:
+            chunk.advance(done=2, total=2, note="half", checkpoint={"at": 2})
+        assert running.checkpoint == {"at": 2}
+        return {"read": 2}
+
+    job = start(run, file="a")
+    assert (job.state, job.attempt) == (JobState.QUEUED, 0)
+    ended = jobs.run(job.pk)
+    assert (ended.state, ended.attempt, ended.result) == (JobState.DONE, 1, {"read": 2})
+    assert (ended.progress_done, ended.progress_total, ended.progress_note) == (2, 2, "half")
+    assert ended.started_at <= ended.ended_at
+    assert kinds_of_events(job) == ["job.started", "job.done"]
+    assert start.register.discarded == []
+
+
+def test_a_job_that_has_ended_is_not_run_again(start):
+    runs = []
+    job = start(lambda running: runs.append(1) or {})
+    jobs.run(job.pk)
+    assert jobs.run(job.pk).state == JobState.DONE
+    assert len(runs) == 1
+
+
+def test_an_unknown_kind_is_refused_at_the_door(team):
+    with pytest.raises(ValueError, match="no job kind nonsense"):
+        jobs.start_job(actor=None, project=team.project, kind="nonsense", parameters={})
+
+
+def test_a_kind_this_program_does_not_know_is_left_to_another(team):
+    job = Job.objects.create(project=team.project, kind="of the next version")
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(minutes=1))
+    assert jobs.run(job.pk).attempt == 0
+    assert jobs.stale_job_ids() == []
+    assert jobs.kind_title(job.kind) == "of the next version"
+
+
+def test_a_long_note_and_an_odd_sentence_are_kept(start):
+    def run(running):
+        with running.chunk() as chunk:
+            chunk.advance(note="x" * 500)
+        raise Invalid("The file a\x00b cannot be read.")
+
+    ended = jobs.run(start(run).pk)
+    assert ended.progress_note == "x" * 200
+    assert ended.error == "The file a�b cannot be read."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_are_woken_when_the_transaction_commits_and_not_before(team, register, monkeypatch):
+    woken = []
+    monkeypatch.setattr(tasks.run_job, "delay", woken.append)
+    register(lambda running: {})
+    with transaction.atomic():
+        job = jobs.start_job(actor=None, project=team.project, kind="test", parameters={})
+        assert woken == []
+    assert woken == [job.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_broker_that_is_down_loses_nothing(team, register, monkeypatch, caplog):
+    def down(job_id):
+        raise ConnectionError("no broker")
+
+    monkeypatch.setattr(tasks.run_job, "delay", down)
+    register(lambda running: {})
+    job = jobs.start_job(actor=None, project=team.project, kind="test", parameters={})
+    assert fresh(job).state == JobState.QUEUED
+    assert "no broker took the message" in caplog.text
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+def test_a_refusal_fails_the_job_with_its_sentence(start):
+    def run(running):
+        raise Invalid("Line 3 is not JSON; mend the file.")
+
+    job = start(run)
+    ended = jobs.run(job.pk)
+    assert (ended.state, ended.error) == (JobState.FAILED, "Line 3 is not JSON; mend the file.")
+    assert start.register.discarded == [job.pk]
+
+
+def test_a_runner_that_raises_in_the_middle_keeps_no_half_chunk(start):
+    def run(running):
+        with running.chunk() as chunk:
+            make_user("kept")
+            chunk.advance(done=1, checkpoint={"at": 1})
+        with running.chunk() as chunk:
+            make_user("lost")
+            chunk.advance(done=2, checkpoint={"at": 2})
+            raise RuntimeError("boom")
+
+    job = start(run)
+    with pytest.raises(RuntimeError):
+        jobs.run(job.pk)
+    ended = fresh(job)
+    assert (ended.state, ended.progress_done, ended.checkpoint) == (JobState.FAILED, 1, {"at": 1})
+    assert "The program failed at this job, not you" in ended.error
+    assert "boom" not in ended.error
+    assert start.register.discarded == [job.pk]
+    assert kinds_of_events(job)[-1] == "job.failed"
+    users = type(job.requester).objects.values_list("username", flat=True)
+    assert "kept" in users
+    assert "lost" not in users
+
+
+def test_what_cannot_be_taken_back_is_tried_again_and_then_given_up(start, caplog):
+    def discard(job):
+        raise RuntimeError("the disk is full")
+
+    def run(running):
+        raise Invalid("No.")
+
+    job = start(run, discard)
+    for _ in range(jobs.MAX_ATTEMPTS):
+        with pytest.raises(RuntimeError, match="disk is full"):
+            jobs.run(job.pk)
+        assert fresh(job).state == JobState.RUNNING
+        go_quiet(job)
+    ended = jobs.run(job.pk)
+    assert (ended.state, ended.attempt) == (JobState.FAILED, jobs.MAX_ATTEMPTS + 1)
+    assert "could not be taken back" in caplog.text
+
+
+# --- taking up --------------------------------------------------------------------------------------------------------
+
+
+def test_a_running_job_is_left_alone_until_its_heart_is_still(start):
+    job = start()
+    first = jobs.take_up(job.pk)
+    assert first.attempt == 1
+    assert jobs.take_up(job.pk) is None
+    go_quiet(job, 29)
+    assert jobs.take_up(job.pk) is None
+    go_quiet(job, 32)
+    second = jobs.take_up(job.pk)
+    assert second.attempt == 2
+
+
+def test_the_next_attempt_goes_on_where_the_last_chunk_ended(start):
+    job = start()
+    first = jobs.take_up(job.pk)
+    with first.chunk() as chunk:
+        chunk.advance(done=10, checkpoint={"records": 10})
+    started = fresh(job).started_at
+    go_quiet(job)
+    second = jobs.take_up(job.pk)
+    assert second.checkpoint == {"records": 10}
+    assert fresh(job).started_at == started
+
+
+def test_a_worker_of_an_old_attempt_commits_nothing(start):
+    job = start()
+    old = jobs.take_up(job.pk)
+    go_quiet(job)
+    new = jobs.take_up(job.pk)
+    with pytest.raises(jobs.Lost), old.chunk():
+        make_user("ghost")
+    with pytest.raises(jobs.Lost):
+        old.beat()
+    jobs._end(old, JobState.DONE, result={"from": "the old one"})
+    assert fresh(job).state == JobState.RUNNING
+    with new.chunk() as chunk:
+        chunk.advance(done=1)
+    jobs._end(new, JobState.DONE, result={"from": "the new one"})
+    assert fresh(job).result == {"from": "the new one"}
+    assert not type(job.requester).objects.filter(username="ghost").exists()
+
+
+def test_a_runner_that_lost_its_job_ends_without_a_trace(start):
+    def run(running):
+        go_quiet(running.job)
+        assert jobs.take_up(running.job.pk).attempt == 2
+        with running.chunk() as chunk:
+            chunk.advance(done=5)
+        return {"never": "kept"}
+
+    job = start(run)
+    assert jobs.run(job.pk).state == JobState.RUNNING
+    assert (fresh(job).progress_done, fresh(job).result) == (0, {})
+    assert start.register.discarded == []
+
+
+def test_a_job_whose_workers_always_die_is_given_up(start):
+    job = start()
+    for attempt in range(1, jobs.MAX_ATTEMPTS + 1):
+        assert jobs.take_up(job.pk).attempt == attempt
+        go_quiet(job)
+    assert jobs.take_up(job.pk) is None
+    ended = fresh(job)
+    assert ended.state == JobState.FAILED
+    assert ended.error == "Given up after 8 attempts, each ended by a stopped worker."
+    assert start.register.discarded == [job.pk]
+
+
+def test_beat_finds_what_waits_and_what_has_gone_quiet(start, monkeypatch):
+    waits, quiet, runs, ended = (start() for _ in range(4))
+    Job.objects.filter(pk=waits.pk).update(created_at=timezone.now() - timedelta(seconds=10))
+    jobs.take_up(quiet.pk)
+    go_quiet(quiet)
+    jobs.take_up(runs.pk)
+    jobs.run(ended.pk)
+    assert jobs.stale_job_ids() == [waits.pk, quiet.pk]
+    sent = []
+    monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, **options: sent.append((arguments, options)))
+    tasks.take_up_stale_jobs()
+    assert sent == [((waits.pk,), {"expires": 30}), ((quiet.pk,), {"expires": 30})]
+
+
+def test_the_task_runs_the_job(start):
+    job = start(lambda running: {"by": "celery"})
+    tasks.run_job(job.pk)
+    assert fresh(job).result == {"by": "celery"}
+
+
+# --- cancelling -------------------------------------------------------------------------------------------------------
+
+
+def test_a_waiting_job_ends_at_once(start, team):
+    job = start()
+    cancelled = jobs.cancel_job(actor=team.administrator, job=job)
+    assert (cancelled.state, cancelled.error) == (JobState.CANCELLED, "Cancelled before it began.")
+    assert start.register.discarded == [job.pk]
+    assert kinds_of_events(job) == ["job.started", "job.cancel_requested", "job.cancelled"]
+
+
+def test_a_running_job_ends_at_its_next_chunk_and_takes_back_what_it_wrote(start, team):
+    def run(running):
+        with running.chunk() as chunk:
+            chunk.advance(done=1)
+        jobs.cancel_job(actor=team.administrator, job=running.job)
+        with running.chunk() as chunk:
+            make_user("after")
+            chunk.advance(done=2)
+        raise AssertionError("a cancelled job went on")
+
+    job = start(run)
+    ended = jobs.run(job.pk)
+    assert (ended.state, ended.progress_done) == (JobState.CANCELLED, 1)
+    assert start.register.discarded == [job.pk]
+    assert not type(job.requester).objects.filter(username="after").exists()
+
+
+def test_cleaning_up_goes_on_after_a_cancellation(start, team):
+    job = start()
+    running = jobs.take_up(job.pk)
+    jobs.cancel_job(actor=team.administrator, job=job)
+    with running.chunk(even_if_cancelled=True) as chunk:
+        chunk.advance(note="taking back")
+    assert fresh(job).progress_note == "taking back"
+
+
+def test_a_cancelled_job_whose_worker_died_is_ended_by_the_next(start, team):
+    def run(running):
+        running.beat()
+        raise AssertionError("a cancelled job went on")
+
+    job = start(run)
+    jobs.take_up(job.pk)
+    jobs.cancel_job(actor=team.administrator, job=job)
+    assert fresh(job).state == JobState.RUNNING
+    go_quiet(job)
+    assert jobs.run(job.pk).state == JobState.CANCELLED
+
+
+@pytest.mark.parametrize("end", [JobState.DONE, JobState.FAILED, JobState.CANCELLED])
+def test_an_ended_job_is_not_cancelled(start, team, end):
+    job = start()
+    Job.objects.filter(pk=job.pk).update(state=end)
+    with pytest.raises(Conflict, match="has ended already"):
+        jobs.cancel_job(actor=team.administrator, job=job)
+    assert fresh(job).cancel_requested is False
+
+
+def test_only_administrators_and_whoever_asked_may_cancel(team, register):
+    register(lambda running: {})
+
+    def job_of(person):
+        return jobs.start_job(actor=person, project=team.project, kind="test", parameters={}, wake_worker=False)
+
+    job = job_of(team.annotator)
+    for person in (team.annotators[1], team.senior, team.outsider):
+        with pytest.raises(Hidden):
+            jobs.cancel_job(actor=person, job=job)
+    assert jobs.cancel_job(actor=team.annotator, job=job).state == JobState.CANCELLED
+    assert jobs.cancel_job(actor=team.administrator, job=job_of(team.annotator)).state == JobState.CANCELLED
+    assert jobs.cancel_job(actor=None, job=job_of(team.annotator)).state == JobState.CANCELLED
+
+
+def test_who_sees_a_job(team, register):
+    register(lambda running: {})
+    job = jobs.start_job(actor=team.annotator, project=team.project, kind="test", parameters={}, wake_worker=False)
+
+    def sees(person):
+        return Job.objects.visible_to(person).filter(pk=job.pk).exists()
+
+    assert [sees(person) for person in (team.administrator, team.annotator)] == [True, True]
+    assert [sees(person) for person in (team.annotators[1], team.senior, team.outsider)] == [False] * 3
+    team.annotator.memberships.update(ended_at=timezone.now())
+    team.administrator.is_active = False
+    assert [sees(person) for person in (team.administrator, team.annotator)] == [False, False]
+
+
+# --- two connections --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_one_of_many_workers_gets_the_job(start):
+    job = start()
+    taken = race(*[lambda: jobs.take_up(job.pk)] * 6)
+    assert [running.attempt for running in taken if running is not None] == [1]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_job_is_not_taken_from_a_worker_in_the_middle_of_a_chunk(start):
+    """The chunk holds the row; once it has committed, its heartbeat is fresh."""
+    job = start()
+    running = jobs.take_up(job.pk)
+    go_quiet(job)
+
+    def chunk():
+        # ``overlap`` commits: the chunk's own block is a savepoint in it.
+        with running.chunk() as part:
+            part.advance(done=1)
+
+    _, rival = overlap(chunk, lambda: jobs.take_up(job.pk))
+    assert rival is None
+    assert (fresh(job).attempt, fresh(job).progress_done) == (1, 1)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_loses_its_job_at_this_moment_commits_nothing(start):
+    job = start()
+    running = jobs.take_up(job.pk)
+    go_quiet(job)
+
+    def chunk():
+        with running.chunk() as part:
+            make_user("ghost")
+            part.advance(done=1)
+
+    new, old = overlap(lambda: jobs.take_up(job.pk), chunk)
+    assert new.attempt == 2
+    assert isinstance(old, jobs.Lost)
+    assert fresh(job).progress_done == 0
+    assert not type(job.requester).objects.filter(username="ghost").exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_cancelling_a_job_that_a_worker_takes_up_at_this_moment(start, team):
+    def run(running):
+        running.beat()
+        raise AssertionError("a cancelled job went on")
+
+    job = start(run)
+    running, cancelled = overlap(
+        lambda: jobs.take_up(job.pk), lambda: jobs.cancel_job(actor=team.administrator, job=job)
+    )
+    assert running.attempt == 1
+    assert (cancelled.state, cancelled.cancel_requested) == (JobState.RUNNING, True)
+    with pytest.raises(jobs.Cancelled):
+        running.beat()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_ends_at_this_moment_is_not_cancelled(start, team):
+    job = start()
+    running = jobs.take_up(job.pk)
+    _, late = overlap(
+        lambda: jobs._end(running, JobState.DONE, result={"all": "well"}),
+        lambda: jobs.cancel_job(actor=team.administrator, job=job),
+    )
+    assert isinstance(late, Conflict)
+    assert (fresh(job).state, fresh(job).result) == (JobState.DONE, {"all": "well"})
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_rows_that_name_a_job_can_be_written_during_a_chunk(start):
+    """The chunk locks the row but not its key: an import's own rows refer to it from other connections too."""
+    job = start()
+    running = jobs.take_up(job.pk)
+    with running.chunk():
+        assert race(lambda: _lock_key_of(job)) == [job.pk]
+
+
+def _lock_key_of(job):
+    """What PostgreSQL does for a foreign key; it fails at once where it would have to wait."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM annotator_job WHERE id = %s FOR KEY SHARE NOWAIT", [job.pk])
+        return cursor.fetchone()[0]

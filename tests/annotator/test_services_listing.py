@@ -1,0 +1,234 @@
+"""Lists of dialogues: every filter, and pages forward and back without a gap or a double while others are added."""
+
+import pytest
+from django.db import connection
+from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotator.models import Dialogue, Finding
+from annotator.services.listing import PAGE_SIZE, Filters, filter_dialogues, list_dialogues
+from tests.factories import broken, make_dialogue, make_dialogues, make_document, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team():
+    return make_team()
+
+
+def ids(page):
+    return [dialogue.pk for dialogue in page.rows]
+
+
+def page_of(team, size=3, filters=None, **keys):
+    return list_dialogues(actor=team.annotator, project=team.project, filters=filters or Filters(), size=size, **keys)
+
+
+def every_page(team, size=3, filters=None):
+    """All pages forward, then all pages back from the last."""
+    forward = [page_of(team, size, filters)]
+    while forward[-1].after is not None:
+        forward.append(page_of(team, size, filters, after=forward[-1].after))
+    back = [forward[-1]]
+    while back[-1].before is not None:
+        back.append(page_of(team, size, filters, before=back[-1].before))
+    return forward, back
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(0, [0]), (1, [1]), (3, [3]), (4, [3, 1]), (7, [3, 3, 1]), (9, [3, 3, 3])]
+)
+def test_pages_hold_everything_once_in_order(team, count, sizes):
+    rows = [row.pk for row in make_dialogues(team.project, count)] if count else []
+    forward, back = every_page(team)
+    assert [len(page.rows) for page in forward] == sizes
+    assert [pk for page in forward for pk in ids(page)] == rows
+    assert [pk for page in reversed(back) for pk in ids(page)] == rows
+    assert forward[0].before is None
+    assert forward[-1].after is None
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(count=st.integers(0, 12), size=st.integers(1, 5), more=st.lists(st.integers(0, 3), max_size=6))
+def test_what_was_there_is_read_once_while_others_are_added(team, count, size, more):
+    Dialogue.objects.filter(project=team.project).update(published=False)
+    there = [row.pk for row in make_dialogues(team.project, count)] if count else []
+    page = page_of(team, size)
+    read = ids(page)
+    for added in more:
+        if page.after is None:
+            break
+        if added:
+            make_dialogues(team.project, added)
+        page = page_of(team, size, after=page.after)
+        read += ids(page)
+    while page.after is not None:
+        page = page_of(team, size, after=page.after)
+        read += ids(page)
+    assert len(read) == len(set(read))
+    assert read == sorted(read)
+    assert set(there) <= set(read)
+    seen = ids(page)
+    while page.before is not None:
+        page = page_of(team, size, before=page.before)
+        seen = ids(page) + seen
+    assert seen == read
+
+
+def test_the_usual_page_has_fifty(team):
+    make_dialogues(team.project, 51)
+    page = list_dialogues(actor=team.annotator, project=team.project, filters=Filters())
+    assert (PAGE_SIZE, len(page.rows), page.after) == (50, 50, page.rows[-1].pk)
+
+
+def test_a_page_that_has_become_empty_leads_on_to_others(team):
+    """Its dialogues were archived, or changed so that the filter lets them go."""
+    rows = make_dialogues(team.project, 9)
+    last = rows[-1].pk
+    page = page_of(team, after=last)
+    assert page.rows == []
+    assert ids(page_of(team, before=page.before)) == [row.pk for row in rows[-3:]]
+    page = page_of(team, before=rows[0].pk)
+    assert page.before is None
+    assert ids(page) == [row.pk for row in rows[:3]]
+
+
+@pytest.mark.parametrize("key", [0, -1, 10**30, -(10**30)])
+def test_keys_that_no_row_has(team, key):
+    rows = make_dialogues(team.project, 4)
+    for keys in ({"after": key}, {"before": key}):
+        assert set(ids(page_of(team, **keys))) <= {row.pk for row in rows}
+
+
+def test_only_the_projects_own_published_dialogues_that_are_not_archived(team):
+    shown = make_dialogue(team.project)
+    make_dialogue(team.project, published=False)
+    make_dialogue(team.project, archived_at=shown.created_at)
+    make_dialogue(make_team().project)
+    assert ids(page_of(team)) == [shown.pk]
+
+
+def test_a_page_is_one_query_and_leaves_the_text_where_it_is(team):
+    for row in make_dialogues(team.project, 20):
+        Dialogue.objects.filter(pk=row.pk).update(owner=team.annotators[row.pk % 3])
+    with CaptureQueriesContext(connection) as queries:
+        page = page_of(team, 20, Filters(text="", policy="single_tool", problems="clean"))
+        assert {str(row.owner) for row in page.rows} == {"Ann1", "Ann2", "Ann3"}
+        assert all(row.policy_list == ["single_tool"] for row in page.rows)
+    assert len(queries) == 1
+    assert "search_text" not in queries[0]["sql"]
+    assert '"content"' not in queries[0]["sql"]
+
+
+# --- filters ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed(team):
+    """Dialogues that differ in everything that can be filtered by; what a query string's filters find of them."""
+    chinese = make_document(tasks=2)
+    chinese["language"] = "zh"
+    chinese["tasks"][0]["user_message"] = "根特的天气怎么样？"
+    rows = {
+        "plain": make_dialogue(team.project, make_document(), external_id="plain"),
+        "broken": make_dialogue(team.project, broken(make_document()), external_id="broken", status="in_review"),
+        "chinese": make_dialogue(
+            team.project, chinese, external_id="chinese", status="verified", stage="", owner=team.annotator
+        ),
+        "staged": make_dialogue(
+            team.project, make_document("Bruges"), external_id="staged", status="in_review", stage="cross_check"
+        ),
+    }
+    for name, count in (("plain", 0), ("broken", 0), ("chinese", 0), ("staged", 2)):
+        Dialogue.objects.filter(pk=rows[name].pk).update(warning_count=count)
+
+    def found(query):
+        filters = Filters.of(QueryDict(query))
+        kept = filter_dialogues(Dialogue.objects.filter(project=team.project), filters)
+        return set(kept.values_list("external_id", flat=True))
+
+    found.owner = team.annotator.public_id
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("status=in_review", {"broken", "staged"}),
+        ("status=verified", {"chinese"}),
+        ("status=rejected", set()),
+        ("stage=cross_check", {"staged"}),
+        ("stage=no_such_stage", set()),
+        ("policy=chat", {"chinese"}),
+        ("policy=single_tool", {"plain", "broken", "chinese", "staged"}),
+        ("policy=multi_tool", set()),
+        ("topology=single", {"plain", "broken", "chinese", "staged"}),
+        ("topology=parallel", set()),
+        ("information=coreferential_reference", {"chinese"}),
+        ("language=zh", {"chinese"}),
+        ("problems=errors", {"broken"}),
+        ("problems=warnings", {"staged"}),
+        ("q=bruges", {"staged"}),
+        ("q=天气", {"chinese"}),
+        ("q=天气&status=in_review", set()),
+        ("q=weather&status=in_review", {"broken", "staged"}),
+    ],
+)
+def test_filters(mixed, query, expected):
+    assert mixed(query) == expected
+
+
+def test_filters_of_owner_and_check(mixed):
+    assert mixed(f"owner={mixed.owner}") == {"chinese"}
+    assert mixed("owner=nobody") == set()
+    check = Finding.objects.filter(dialogue__external_id="broken", severity="error").first().check_id
+    assert mixed(f"check={check}") == {"broken"}
+    assert mixed("check=no.such") == set()
+
+
+def test_what_is_clean_has_no_finding_that_counts(mixed):
+    assert "broken" not in mixed("problems=clean")
+    assert "staged" not in mixed("problems=clean")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=nonsense", "policy=x", "topology=x", "information=x", "language=xx", "problems=x", "unknown=1", "",
+        "status=", "status=%00", "policy=,", "policy=%25",
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_dropped_so_that_old_links_open(mixed, query):
+    assert Filters.of(QueryDict(query)) == Filters()
+    assert len(mixed(query)) == 4
+
+
+@pytest.mark.parametrize("name", ["q", "stage", "owner", "check", "status"])
+@pytest.mark.parametrize("value", ["x" * 10_000, "%", "_", "'", "\x00", "💥", "‮", "天" * 500, "\\"])
+def test_odd_values_are_harmless(mixed, name, value):
+    query = QueryDict(mutable=True)
+    query[name] = value
+    assert mixed(query.urlencode()) <= {"plain", "broken", "chinese", "staged"}
+
+
+def test_filters_go_into_links_as_they_came():
+    query = "q=rain&status=in_review&stage=s&policy=chat&owner=abc&problems=errors&check=graph.cycle&language=en"
+    filters = Filters.of(QueryDict(query))
+    assert Filters.of(filters.active) == filters
+    assert filters.active == dict(QueryDict(query).items())
+    assert Filters().active == {}
+
+
+def test_pages_of_a_search_hold_everything_once(team):
+    rows = make_dialogues(team.project, 10)
+    Dialogue.objects.filter(pk__in=[row.pk for row in rows[::2]]).update(search_text="odd ones")
+    forward, back = every_page(team, 2, Filters(text="odd"))
+    wanted = [row.pk for row in rows[::2]]
+    assert [pk for page in forward for pk in ids(page)] == wanted
+    assert [pk for page in reversed(back) for pk in ids(page)] == wanted

@@ -1,0 +1,120 @@
+"""API tokens: made once, kept as a hash, alive until they expire, are revoked, or their owner's account closes."""
+
+import hashlib
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import ApiToken
+from annotator.services import tokens
+from tests.factories import make_user
+from tests.racing import overlap
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def person():
+    return make_user("nadia")
+
+
+def make(person, name="nightly", **delta):
+    expires = timezone.now() + timedelta(**delta) if delta else None
+    return tokens.create_token(actor=person, name=name, expires_at=expires)
+
+
+def test_only_the_hash_of_a_secret_is_kept(person):
+    token, secret = make(person)
+    row = ApiToken.objects.get()
+    assert secret.startswith("assay_")
+    assert row.secret_hash == hashlib.sha256(secret.encode()).hexdigest()
+    assert row.hint == secret[:10]
+    assert secret not in str(vars(row))
+    assert token.state(timezone.now()) == "live"
+
+
+def test_secrets_are_never_the_same(person):
+    assert len({make(person)[1] for _ in range(50)}) == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "delta", "words"),
+    [
+        ("", {}, "Give the token a name"),
+        ("  \t", {}, "Give the token a name"),
+        ("x" * 81, {}, "longer than 80"),
+        ("fine", {"seconds": -1}, "choose a later day"),
+    ],
+)
+def test_tokens_that_are_not_made(person, name, delta, words):
+    with pytest.raises(Invalid, match=words):
+        make(person, name, **delta)
+
+
+def test_a_token_lives_until_it_expires(person):
+    token, secret = make(person, hours=1)
+    assert tokens.find_live_token(secret) == token
+    ApiToken.objects.update(expires_at=timezone.now())
+    assert tokens.find_live_token(secret) is None
+    token.refresh_from_db()
+    assert token.state(timezone.now()) == "expired"
+
+
+def test_a_revoked_token_is_dead_for_good(person):
+    token, secret = make(person)
+    tokens.revoke_token(actor=person, public_id=token.public_id)
+    assert tokens.find_live_token(secret) is None
+    with pytest.raises(Conflict, match="revoked already"):
+        tokens.revoke_token(actor=person, public_id=token.public_id)
+
+
+def test_nobody_revokes_anothers(person):
+    token, secret = make(person)
+    with pytest.raises(Hidden):
+        tokens.revoke_token(actor=make_user("oskar"), public_id=token.public_id)
+    assert tokens.find_live_token(secret) == token
+
+
+def test_the_tokens_of_a_closed_account_open_nothing(person):
+    _, secret = make(person)
+    person.is_active = False
+    person.save()
+    assert tokens.find_live_token(secret) is None
+
+
+@pytest.mark.parametrize("secret", ["", "assay_", "nonsense", "x" * 100_000, "assay_\x00", "ключ"])
+def test_secrets_somebody_made_up_open_nothing(person, secret):
+    make(person)
+    assert tokens.find_live_token(secret) is None
+
+
+def test_the_last_use_is_written_down_every_five_minutes(person):
+    token, secret = make(person)
+    tokens.find_live_token(secret)
+    token.refresh_from_db()
+    first = token.last_used_at
+    assert first is not None
+    tokens.find_live_token(secret)
+    token.refresh_from_db()
+    assert token.last_used_at == first
+    ApiToken.objects.update(last_used_at=timezone.now() - timedelta(minutes=6))
+    tokens.find_live_token(secret)
+    token.refresh_from_db()
+    assert token.last_used_at > first
+
+
+def test_a_used_token_costs_one_query(person, django_assert_num_queries):
+    _, secret = make(person)
+    tokens.find_live_token(secret)
+    with django_assert_num_queries(1):
+        tokens.find_live_token(secret).user.username  # noqa: B018
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_token_revoked_twice_at_once_is_revoked_once(person):
+    token, _ = make(person)
+    _, late = overlap(*[lambda: tokens.revoke_token(actor=person, public_id=token.public_id)] * 2)
+    assert isinstance(late, Conflict)

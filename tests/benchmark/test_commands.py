@@ -1,0 +1,331 @@
+"""The commands for pipelines, as a shell runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from annotator.models import Dialogue, Job, Membership, Project
+from benchmark.formats.verifying import verify_archive
+from benchmark.models import ImportBatch, Release
+from reviews.services.protocols import current_version
+from tests.benchmark.conftest import (
+    as_lines,
+    as_zip,
+    begin_import,
+    candidate,
+    candidates,
+    counters,
+    make_verified,
+    run_release,
+)
+from tests.conftest import ROOT
+from tests.factories import Team, adopt_c3, broken, changed, make_document, make_item, make_project, make_team
+
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
+
+Done = subprocess.CompletedProcess[str]
+Manage = Callable[..., Done]
+Write = Callable[..., Path]
+
+SUMMARY = {"read": 0, "created": 0, "revised": 0, "unchanged": 0, "rejected": 0, "with_errors": 0}
+
+
+def last_line(done: Done) -> dict[str, Any]:
+    """The machine-readable line."""
+    assert "Traceback" not in done.stderr, done.stderr
+    summary: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return summary
+
+
+def assert_refused(done: Done, said: str) -> None:
+    """Wrong use: a sentence on standard error, nothing else."""
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert said in done.stderr
+
+
+class TestImport:
+    def test_a_new_project_from_a_file(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+        records = [*candidates(2), candidate("bad", document=broken(make_document()))]
+        report = tmp_path / "report.jsonl"
+        done = manage(
+            "import_dialogues", candidate_file(records), "--project", "new", "--format", "neutral",
+            "--create-project", "--report", report,
+        )  # fmt: skip
+
+        assert done.returncode == 0, done.stderr
+        assert last_line(done) == SUMMARY | {"read": 3, "created": 3, "with_errors": 1}
+        assert len(done.stdout.splitlines()) == 1
+        project = Project.objects.get(slug="new")
+        assert not Membership.objects.filter(project=project).exists()
+        version = current_version(project)
+        assert version is not None
+        assert version.preset == "c3"
+        assert set(Dialogue.objects.filter(project=project).values_list("published", "stage")) == {
+            (True, "self_check_single")
+        }
+        entries = [json.loads(line) for line in report.read_text().splitlines()]
+        assert {entry["id"] for entry in entries if entry["severity"] == "error"} == {"bad"}
+        assert set(entries[0]) == {"line", "id", "pointer", "check", "severity", "message"}
+        assert not Job.objects.exclude(state="done").exists(), "nothing is left for a worker"
+
+    def test_refused_records_are_listed(self, manage: Manage, candidate_file: Write) -> None:
+        make_project("p")
+        options = ("--project", "p", "--format", "neutral")
+        done = manage("import_dialogues", candidate_file([candidate("a"), "{", candidate("b")]), *options)
+        assert done.returncode == 1
+        assert last_line(done) == SUMMARY | {"read": 3, "created": 2, "rejected": 1}
+        assert "line 2" in done.stderr
+
+        other = candidate_file([candidate("a", document=changed(make_document("a")))])
+        assert manage("import_dialogues", other, *options).returncode == 1
+        revised = manage("import_dialogues", other, *options, "--revise")
+        assert (revised.returncode, last_line(revised)) == (0, SUMMARY | {"read": 1, "revised": 1})
+        again = manage("import_dialogues", other, *options)
+        assert (again.returncode, last_line(again)) == (0, SUMMARY | {"read": 1, "unchanged": 1})
+
+    def test_a_dry_run(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+        make_project("p")
+        report = tmp_path / "r.jsonl"
+        done = manage(
+            "import_dialogues", candidate_file([candidate("a"), "{"]), "--project", "p", "--format", "neutral",
+            "--dry-run", "--report", report,
+        )  # fmt: skip
+        assert (done.returncode, last_line(done)) == (1, SUMMARY | {"read": 2, "created": 1, "rejected": 1})
+        assert not Dialogue.objects.exists()
+        assert json.loads(report.read_text())["line"] == 2
+
+    @pytest.mark.parametrize(
+        ("content", "name", "said"),
+        [
+            (as_lines(candidates(3))[:-50], "a.jsonl", "cut off"),
+            (as_zip({"a.jsonl": b"\n" * (64 << 20)}), "a.zip", "zip bomb"),
+            (b'{"id": "x", "messages": [{"role": "user", "content": "hi"}]}\n', "a.jsonl", "openai"),
+        ],
+    )
+    def test_a_file_that_cannot_be_imported(
+        self, manage: Manage, candidate_file: Write, content: bytes, name: str, said: str
+    ) -> None:
+        make_project("p")
+        file = candidate_file(name=name, content=content)
+        done = manage("import_dialogues", file, "--project", "p", "--format", "neutral")
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert last_line(done)["created"] == 0
+        assert not Dialogue.objects.exists()
+
+    def test_wrong_use(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+        make_project("p")
+        file = candidate_file(candidates(1))
+        options = ("--project", "p", "--format", "neutral")
+        assert_refused(manage("import_dialogues", tmp_path / "none.jsonl", *options), "is no file")
+        assert_refused(manage("import_dialogues", tmp_path, *options), "is no file")
+        assert_refused(manage("import_dialogues", file, *options, "--reverse"), "--reverse")
+        assert_refused(manage("import_dialogues", file, "--project", "p"), "--format")
+        assert_refused(manage("import_dialogues", file, "--project", "p", "--format", "csv"), "csv")
+        assert_refused(manage("import_dialogues", file, "--project", "no", "--format", "neutral"), "--create-project")
+        assert_refused(
+            manage("import_dialogues", file, "--project", "No Way", "--format", "neutral", "--create-project"),
+            "small letters",
+        )
+        assert_refused(manage("import_dialogues", file, *options, "--report", tmp_path / "no" / "r.jsonl"), "no folder")
+        assert_refused(manage("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
+        assert Project.objects.count() == 1
+        assert not ImportBatch.objects.exists()
+
+    def test_a_database_that_cannot_be_used(
+        self, manage: Manage, process_environment: dict[str, str], tmp_path: Path
+    ) -> None:
+        process_environment["DATABASE_URL"] = f"sqlite:///{tmp_path / 'empty.sqlite3'}"
+        file = tmp_path / "a.jsonl"
+        file.write_bytes(as_lines(candidates(1)))
+        done = manage("import_dialogues", file, "--project", "p", "--format", "neutral")
+        assert_refused(done, "migrate")
+
+    def test_real_candidates(self, manage: Manage, shared_data: Path) -> None:
+        options = ("--project", "real", "--format", "wild", "--create-project")
+        for name, count in (("wild/candidates.jsonl", 27), ("c3/paper_cases.jsonl", 7)):
+            done = manage("import_dialogues", shared_data / name, *options)
+            assert (done.returncode, last_line(done)["created"]) == (0, count)
+        found = Dialogue.objects.get(external_id="c3_globalmap_four_tasks").findings.filter(
+            check_id__startswith="schema."
+        )
+        assert found.filter(severity="error").exists()
+
+
+class TestKilled:
+    """SIGKILL in the middle, and the same command again."""
+
+    def start(self, environment: dict[str, str], *arguments: str | Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", *map(str, arguments)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def wait_for(self, process: subprocess.Popen[bytes], ready: Callable[[], bool]) -> None:
+        while not ready():
+            assert process.poll() is None, "it ended before it could be killed"
+            try:
+                process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                continue
+
+    def test_an_import(self, manage: Manage, process_environment: dict[str, str], candidate_file: Write) -> None:
+        make_project("p")
+        file = candidate_file([*candidates(4000), "{"])
+        arguments = ("import_dialogues", file, "--project", "p", "--format", "neutral")
+        process = self.start(process_environment, *arguments)
+        self.wait_for(process, lambda: Dialogue.objects.filter(published=False).count() >= 500)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert not Dialogue.objects.filter(published=True).exists()
+
+        done = manage(*arguments)
+        assert done.returncode == 1, done.stderr
+        assert "going on with it" in done.stderr
+        assert last_line(done) == SUMMARY | {"read": 4001, "created": 4000, "rejected": 1}
+        assert Dialogue.objects.filter(published=True).count() == Dialogue.objects.count() == 4000
+        assert ImportBatch.objects.count() == 1
+
+    def test_interrupting_an_import_takes_it_back(
+        self, process_environment: dict[str, str], candidate_file: Write
+    ) -> None:
+        make_project("p")
+        file = candidate_file(candidates(20_000))
+        process = self.start(process_environment, "import_dialogues", file, "--project", "p", "--format", "neutral")
+        self.wait_for(process, lambda: Dialogue.objects.filter(published=False).exists())
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 2
+        assert not Dialogue.objects.exists()
+        assert Job.objects.get().state == "cancelled"
+
+
+class TestRelease:
+    @pytest.fixture
+    def team(self, transactional_db: None) -> Team:
+        team = make_team("tested")
+        adopt_c3(team, audit_fraction=0.0)
+        return team
+
+    def freeze(self, manage: Manage, out: Path, *options: str, version: str = "1.0", fmt: str = "wild") -> Done:
+        return manage(
+            "freeze_release", "--project", "tested", "--format", fmt, "--release-version", version, "--out", out,
+            *options,
+        )  # fmt: skip
+
+    def test_freeze_verify_and_import_again(self, team: Team, manage: Manage, tmp_path: Path) -> None:
+        make_verified(team, "a", make_document(tasks=3))
+        make_verified(team, "b")
+        make_item(team, "cross_check", external_id="open")
+        done = self.freeze(manage, tmp_path / "out")
+        assert done.returncode == 0, done.stderr
+        summary = last_line(done)
+        assert (summary["items"], summary["left_out"]) == (2, 1)
+        assert "open: In review" in done.stderr
+        archive = Path(summary["archive"])
+        assert archive.parent == tmp_path / "out"
+
+        verified = manage("verify_release", archive)
+        assert (verified.returncode, last_line(verified)) == (
+            0, {"ok": True, "files": 6, "items": 2, "problems": []},
+        )  # fmt: skip
+
+        again = self.freeze(manage, tmp_path / "again")
+        assert last_line(again)["sha256"] == summary["sha256"]
+        assert (tmp_path / "again" / archive.name).read_bytes() == archive.read_bytes()
+        assert Release.objects.count() == 1
+
+        copied = manage("import_dialogues", archive, "--project", "copy", "--format", "wild", "--create-project")
+        assert last_line(copied) == SUMMARY | {"read": 2, "created": 2}
+
+    def test_what_is_refused(self, team: Team, manage: Manage, tmp_path: Path) -> None:
+        make_item(team, "cross_check", external_id="open")
+        none = self.freeze(manage, tmp_path / "out")
+        assert (none.returncode, last_line(none)) == (
+            1, {"items": 0, "left_out": 1, "archive": None, "sha256": None},
+        )  # fmt: skip
+        assert "open: In review" in none.stderr
+        make_verified(team, "a")
+        some = self.freeze(manage, tmp_path / "out", "--require-all")
+        assert (some.returncode, last_line(some)["left_out"]) == (1, 1)
+        assert not (tmp_path / "out").exists()
+
+        assert self.freeze(manage, tmp_path / "out").returncode == 0
+        assert self.freeze(manage, tmp_path / "out2", "--require-all").returncode == 1
+        assert not (tmp_path / "out2").exists()
+        assert_refused(self.freeze(manage, tmp_path / "out", fmt="c3"), "never edited")
+        assert_refused(self.freeze(manage, tmp_path / "out", version="../1"), "version")
+        assert_refused(self.freeze(manage, tmp_path / "out", fmt="openai"), "openai")
+        assert_refused(
+            manage(
+                "freeze_release", "--project", "no", "--format", "wild", "--release-version", "1", "--out", tmp_path
+            ),
+            "no project",
+        )
+
+    def test_a_killed_release_is_finished_by_the_next(
+        self, team: Team, manage: Manage, process_environment: dict[str, str], tmp_path: Path
+    ) -> None:
+        make_verified(team, "a")
+        # What a killed command leaves: the job in its hands, nobody there any more.
+        first = run_release(team, "0.9")
+        Release.objects.filter(pk=first.pk).update(state="freezing", archive="", sha256="")
+        Job.objects.filter(pk=first.job_id).update(state="running", checkpoint={"frozen": True}, ended_at=None)
+        done = self.freeze(manage, tmp_path / "out", version="0.9", fmt="neutral")
+        assert done.returncode == 0, done.stderr
+        assert last_line(done)["sha256"] == first.sha256
+        assert Release.objects.get().state == "frozen"
+
+
+class TestVerify:
+    def test_it_needs_no_database(
+        self, team: Team, manage: Manage, process_environment: dict[str, str], tmp_path: Path
+    ) -> None:
+        make_verified(team, "a")
+        release = run_release(team)
+        archive = tmp_path / "r.zip"
+        from benchmark.services.releases import archive_path
+
+        archive.write_bytes(archive_path(release).read_bytes())
+        process_environment["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none"
+        process_environment["ASSAY_DATA"] = str(tmp_path / "data")
+        done = manage("verify_release", archive)
+        assert (done.returncode, last_line(done)["ok"]) == (0, True)
+
+        content = bytearray(archive.read_bytes())
+        content[len(content) // 2] ^= 1
+        archive.write_bytes(content)
+        done = manage("verify_release", archive)
+        assert done.returncode == 1
+        assert last_line(done)["ok"] is False
+        assert last_line(done)["problems"]
+        assert not verify_archive(archive).ok
+
+    def test_wrong_use(self, manage: Manage, tmp_path: Path) -> None:
+        assert_refused(manage("verify_release", tmp_path / "none.zip"), "is no file")
+        assert_refused(manage("verify_release"), "ARCHIVE")
+        assert_refused(manage("verify_release", "a", "--strict"), "--strict")
+
+
+def test_the_counters_of_a_batch_are_those_of_the_command(
+    transactional_db: None, manage: Manage, candidate_file: Write
+) -> None:
+    team = make_team("p")
+    begin_import(team, b"{}")
+    done = manage("import_dialogues", candidate_file(candidates(2)), "--project", "p", "--format", "neutral")
+    batch = ImportBatch.objects.latest("pk")
+    assert tuple(last_line(done).values()) == counters(batch)
+    assert batch.requester is None
+    assert connection.vendor in ("sqlite", "postgresql")

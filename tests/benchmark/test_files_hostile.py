@@ -1,0 +1,396 @@
+"""Files from strangers: damaged, mislabelled, or meant to harm. Each gives a sentence, none a traceback."""
+
+import gzip
+import io
+import json
+import struct
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark.formats.files import Limits, RawRecord, RecordFault, read_records
+from benchmark.formats.lines import LineFault, parse_record
+from tests.benchmark.test_files import faults, lines, read, zipped
+
+MIB = 1 << 20
+
+
+def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordFault:
+    """The one item a file gives."""
+    (item,) = read(content, name, **options)
+    assert isinstance(item, RecordFault)
+    assert item.message.endswith((".", ". Get it again."))
+    return item
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"", "a.jsonl", "empty"),
+        (b"", "a.jsonl.gz", "empty"),
+        (b"", "a.zip", "empty"),
+        (b"", "a.json", "empty"),
+        (gzip.compress(b"{}", mtime=0), "a.jsonl", "packed with gzip"),
+        (gzip.compress(b"{}", mtime=0), "a.zip", "packed with gzip"),
+        (zipped({"a.jsonl": b"{}"}), "a.jsonl", "zip archive"),
+        (zipped({"a.jsonl": b"{}"}), "a.jsonl.gz", "zip archive"),
+        (zipped({"[Content_Types].xml": b"", "xl/workbook.xml": b""}), "a.jsonl", "Excel"),
+        (zipped({"[Content_Types].xml": b"", "xl/workbook.xml": b""}), "a.zip", "Excel"),
+        (zipped({"[Content_Types].xml": b"", "word/document.xml": b""}), "a.zip", "Office"),
+        (zipped({"mimetype": b"", "META-INF/manifest.xml": b""}), "a.zip", "OpenDocument"),
+        (b"%PDF-1.7 ...", "a.jsonl", "PDF"),
+        (b"%PDF-1.7 ...", "a.zip", "PDF"),
+        (b"\xd0\xcf\x11\xe0" + b"\0" * 99, "a.jsonl", "Office"),
+        (b"PAR1" + b"\0" * 99, "a.json", "Parquet"),
+        (b"x" * 257 + b"ustar\0", "a.jsonl", "tar"),
+        (b"<!DOCTYPE html><html></html>", "a.jsonl", "web page"),
+        (b"\n <HTML>", "a.jsonl", "web page"),
+        (b"<?xml version='1.0'?>", "a.jsonl", "XML"),
+        (b'{"a": 1}\n', "a.jsonl.gz", "name it .jsonl"),
+        (b'{"a": 1}\n', "a.zip", "no zip archive"),
+        (b'{"a": 1}\n', "a.csv", "a.csv is not of a kind that is read: .jsonl"),
+        (b'{"a": 1}\n', "", "is not of a kind"),
+        ('{"a": 1}\n'.encode("utf-16"), "a.jsonl", "UTF-16 (seen at line 1, byte 1)"),
+        ('{"a": 1}\n'.encode("utf-16-le"), "a.jsonl", "UTF-16"),
+        ('{"a": 1}\n'.encode("utf-16-be"), "a.jsonl", "UTF-16"),
+        ('{"a": 1}\n'.encode("utf-32"), "a.jsonl", "UTF-32"),
+        (b'[\n{"a": 1}\n]', "a.jsonl", "one JSON list"),
+        (b'{\n  "a": 1\n}', "a.jsonl", "several lines"),
+        (b'"text"', "a.json", "must hold a list"),
+        (b'[{"a": 1}, {"a": ]', "a.json", "cannot be read any further"),
+    ],
+)
+def test_content_that_is_not_what_its_name_says(content: bytes, name: str, words: str) -> None:
+    fault = read(content, name)[-1]
+    assert isinstance(fault, RecordFault)
+    assert fault.fatal
+    assert words in fault.message
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"a": "é"}'.encode("latin-1"), "byte 8 is 0xE9, as in Latin-1"),
+        (b'{"a": "\0"}', "NUL byte at byte 8"),
+        (b'{"a": 1, "b": {"c": 1, "d": 2, "c": 3}}', "'c' stands twice"),
+        (b'{"a" : 1, "a" : 2}', "'a' stands twice"),
+        (b'{"a":1,"a":2,"t":"\\"\\u003a"}', "'a' stands twice"),
+        (b'{"a":1,"a":2,"t":"\\u0022:"}', "'a' stands twice"),
+        (b'{"a\\u0062":1,"ab":2}', "'ab' stands twice"),
+        (b'{"a": 18446744073709551616}', "more than 64 bits"),
+        (b'{"a": -9223372036854775809}', "more than 64 bits"),
+        (b'{"a": 1' + b"0" * 5000 + b"}", "too large"),
+        (b'{"a": 1e999}', "too large"),
+        (b'{"a": NaN}', "NaN and Infinity"),
+        (b'{"a": "\\ud800"}', "not JSON"),
+        (b'{"a": 1,}', "trailing comma"),
+        (b"{'a': 1}", "character 2"),
+        (b'{"a": 1} {"b": 2}', "character 10"),
+        (b"7", "this is a number"),
+        (b"null", "this is null"),
+        (b"true", "this is true or false"),
+        (b'"x"', "this is a text"),
+        (b'{"a":' * 300 + b"1" + b"}" * 300, "more than 60 levels"),
+        (b'{"a":' * 90_000 + b"1" + b"}" * 90_000, "more than 60 levels"),
+        (b'{"a":' + b"[" * 100_000, "more than 60 levels"),
+    ],
+    ids=range(23),
+)
+def test_lines_that_are_no_records(line: bytes, words: str) -> None:
+    first, fault, last = read(b'{"a": 1}\n' + line + b'\n{"a": 2}\n')
+    assert isinstance(first, RawRecord)
+    assert isinstance(last, RawRecord)
+    assert isinstance(fault, RecordFault)
+    assert (fault.line, fault.fatal) == (2, False)
+    assert words in fault.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"a": 18446744073709551615, "b": -9223372036854775808}',
+        b'{"a": "11111111111111111111111111111111"}',
+        b'{"a": 0.1234567890123456789012}',
+        b'{"a": "\\"b\\":", "b": "\\\\"}',
+        b'{"a": "\\u00e9\\u0022:"}',
+        b'{"a": {"b": 1}, "b": {"a": 1}}',
+        b'{"Prix : 3": "oui : non", "a":"\\u003a"}',
+        b'{"a":' * 100 + b"1" + b"}" * 100,
+    ],
+)
+def test_what_only_looks_suspicious_is_read(line: bytes) -> None:
+    assert parse_record(line) == json.loads(line)
+
+
+def _has_duplicates(line: bytes) -> bool:
+    found = False
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        found = found or len(dict(pairs)) < len(pairs)
+        return dict(pairs)
+
+    json.loads(line, object_pairs_hook=look)
+    return found
+
+
+_TEXT = st.text(st.sampled_from(["a", "b", '"', ":", "\\", " ", "é", "\n", "\t", "/"]), max_size=4)
+_SPELLED = st.tuples(_TEXT, st.booleans()).map(
+    lambda pair: "".join(f"\\u{ord(c):04x}" for c in pair[0]) if pair[1] else json.dumps(pair[0])[1:-1]
+)
+_BLANK = st.sampled_from(["", "", " ", "\t", "  "])
+
+
+def _object(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    entry = st.tuples(_SPELLED, _BLANK, _BLANK, inner).map(lambda p: f'"{p[0]}"{p[1]}:{p[2]}{p[3]}')
+    return st.lists(entry, max_size=3).map(lambda entries: "{" + ",".join(entries) + "}")
+
+
+@given(_object(st.recursive(_SPELLED.map(lambda text: f'"{text}"'), _object, max_leaves=4)))
+def test_keys_that_stand_twice_are_found_however_they_are_spelled(text: str) -> None:
+    line = text.encode()
+    if _has_duplicates(line):
+        with pytest.raises(LineFault, match="twice"):
+            parse_record(line)
+    else:
+        assert parse_record(line) == json.loads(line)
+
+
+@pytest.mark.parametrize("cut", [1, 3, 10])
+def test_a_file_cut_off_in_a_line_is_fatal(cut: int) -> None:
+    last = read(lines(3).rstrip()[:-cut])[-1]
+    assert isinstance(last, RecordFault)
+    assert (last.line, last.fatal) == (3, True)
+    assert "cut off in line 3" in last.message
+
+
+def test_a_file_cut_off_inside_a_character_is_fatal() -> None:
+    items = read('{"a": 1}\n{"a": "é'.encode()[:-1])
+    assert "cut off in line 2" in items[1].message  # type: ignore[union-attr]
+
+
+def test_an_incomplete_line_with_a_line_break_is_only_that_line() -> None:
+    first, second = read(b'{"a": \n{"a": 1}\n')
+    assert isinstance(first, RecordFault)
+    assert not first.fatal
+    assert isinstance(second, RawRecord)
+
+
+def test_a_list_cut_off_is_fatal() -> None:
+    items = read(b'[{"a": 1},\n{"a"', "a.json")
+    assert isinstance(items[0], RawRecord)
+    assert items[1] == RecordFault(
+        2, "", "The list is not JSON at line 2: it cannot be read any further. Get it again.", True
+    )
+
+
+def test_a_list_that_is_not_utf8() -> None:
+    assert "line 2, byte 3" in only(b'[{"a": 1},\n "\xe9"]', "a.json").message
+
+
+@pytest.mark.parametrize("cut", [1, 9, 200])
+def test_a_gzip_cut_off_is_fatal(cut: int) -> None:
+    packed = gzip.compress(
+        b"".join(json.dumps({"n": zlib.crc32(str(n).encode())}).encode() + b"\n" for n in range(999))
+    )
+    items = read(packed[:-cut], "a.jsonl.gz")
+    assert isinstance(items[0], RawRecord)
+    assert items[-1] == RecordFault(
+        0, "", "The gzip file is cut off: it ends in the middle of its content. Get it again.", True
+    )
+
+
+def test_a_damaged_gzip_is_fatal() -> None:
+    packed = bytearray(gzip.compress(lines(2000)))
+    packed[len(packed) // 2] ^= 0xFF
+    last = read(bytes(packed), "a.jsonl.gz")[-1]
+    assert isinstance(last, RecordFault)
+    assert last.fatal
+    assert "gzip content is damaged" in last.message
+    trailing = read(gzip.compress(lines(2)) + b"garbage", "a.jsonl.gz")
+    assert "damaged" in faults(trailing)[0].message
+
+
+@pytest.mark.parametrize("cut", [1, 30, 120])
+def test_a_zip_cut_off_is_fatal(cut: int) -> None:
+    fault = only(zipped({"a.jsonl": lines(50), "b.jsonl": lines(50)})[:-cut], "a.zip")
+    assert fault.fatal
+    assert "cut off" in fault.message
+
+
+def test_a_member_that_does_not_match_its_sum_is_fatal() -> None:
+    content = bytearray(zipped({"a.jsonl": lines(500)}))
+    content[200] ^= 0xFF
+    last = read(bytes(content), "a.zip")[-1]
+    assert isinstance(last, RecordFault)
+    assert (last.member, last.fatal) == ("a.jsonl", True)
+
+
+def test_members_that_are_not_opened() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("inner.zip", zipped({"a.jsonl": lines(1)}))
+        archive.writestr("strange.jsonl", lines(1), compress_type=zipfile.ZIP_LZMA)
+        archive.writestr("good.jsonl", lines(1))
+        archive.writestr("folder/", b"")
+    items = read(out.getvalue(), "a.zip")
+    messages = {fault.member: fault.message for fault in faults(items)}
+    assert "archive inside an archive" in messages["inner.zip"]
+    assert "method that is not read" in messages["strange.jsonl"]
+    assert set(messages) == {"inner.zip", "strange.jsonl"}
+    assert sum(isinstance(item, RawRecord) for item in items) == 1
+
+
+def test_an_encrypted_member_is_not_opened() -> None:
+    content = bytearray(zipped({"a.jsonl": lines(1)}))
+    content[content.rfind(b"PK\x01\x02") + 8] |= 1
+    items = read(bytes(content), "a.zip")
+    assert "encrypted" in faults(items)[0].message
+    assert "no .jsonl" in faults(items)[1].message
+
+
+def test_an_archive_without_records() -> None:
+    items = read(zipped({"a.txt": b"x"}), "a.zip")
+    assert [fault.fatal for fault in faults(items)] == [False, True]
+
+
+def test_too_many_members() -> None:
+    content = zipped({f"{number}.jsonl": b"" for number in range(30)})
+    assert "30 files; at most 20" in only(content, "a.zip", limits=Limits(members=20)).message
+
+
+def test_a_directory_that_claims_too_much_is_not_read() -> None:
+    content = bytearray(zipped({"a.jsonl": lines(1)}))
+    end = content.rfind(b"PK\x05\x06")
+    struct.pack_into("<2H", content, end + 8, 60_000, 60_000)
+    assert "60000 files" in only(bytes(content), "a.zip").message
+    struct.pack_into("<2HL", content, end + 8, 1, 1, 0x7FFFFFFF)
+    assert "too large to be an honest one" in only(bytes(content), "a.zip").message
+
+
+def test_names_are_shown_and_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["../../evil.jsonl", "/etc/evil.jsonl", "C:\\evil.jsonl", "a\x1b[31m.jsonl", "x" * 400 + ".jsonl"]
+    items = read(zipped(dict.fromkeys(names, lines(1))), "a.zip")
+    shown = [item.member for item in items if isinstance(item, RawRecord)]
+    assert shown[:3] == names[:3]
+    assert shown[3] == "a\ufffd[31m.jsonl"
+    assert len(shown[4]) == 200
+    assert list(tmp_path.iterdir()) == []
+
+
+def bomb(size: int) -> bytes:
+    """Lines that compress a thousandfold."""
+    line = b'{"a": "' + b"0" * 60_000 + b'"}\n'
+    return line * (size // len(line) + 1)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.zip", "inside.zip"])
+def test_bombs_are_stopped_by_their_ratio(name: str) -> None:
+    content = bomb(13 * MIB)
+    packed = {
+        "a.jsonl.gz": gzip.compress(content),
+        "a.zip": zipped({"a.jsonl": content}),
+        "inside.zip": zipped({"a.jsonl.gz": gzip.compress(content)}),
+    }[name]
+    items = read(packed, name)
+    last = items[-1]
+    assert isinstance(last, RecordFault)
+    assert last.fatal
+    assert "zip bomb" in last.message
+    assert 100 < len(items) < 200
+
+
+def test_the_total_is_counted_across_members() -> None:
+    content = zipped({f"{number}.jsonl": bomb(MIB) for number in range(8)})
+    last = read(content, "a.zip", limits=Limits(total=4 * MIB))[-1]
+    assert isinstance(last, RecordFault)
+    assert "larger than 4 MiB unpacked" in last.message
+    assert "larger than 1 MiB" in read(bomb(2 * MIB), limits=Limits(total=MIB))[-1].message  # type: ignore[union-attr]
+
+
+def test_sizes_in_headers_are_not_believed() -> None:
+    """The member says it unpacks to 10 bytes; what comes out is counted instead."""
+    content = bytearray(zipped({"a.jsonl": bomb(12 * MIB)}))
+    struct.pack_into("<L", content, content.rfind(b"PK\x01\x02") + 24, 10)
+    last = read(bytes(content), "a.zip")[-1]
+    assert isinstance(last, RecordFault)
+    assert last.fatal
+
+
+def test_a_json_list_must_be_small() -> None:
+    fault = only(b"[" + b" " * 3000 + b"]", "a.json", limits=Limits(whole=1000))
+    assert "1000 bytes; write JSON lines" in fault.message
+
+
+class Endless:
+    """A source of ``count`` pieces that nobody ever holds at once."""
+
+    def __init__(self, before: bytes, piece: bytes, count: int, after: bytes) -> None:
+        self.pieces: Iterator[bytes] = iter([before, *[piece] * count, after])
+
+    def read(self, size: int = -1, /) -> bytes:
+        return next(self.pieces, b"")
+
+
+def test_a_line_of_100_mb_is_skipped_without_being_held() -> None:
+    source: Any = Endless(b'{"a": 1}\n{"a": "', b"x" * MIB, 100, b'"}\n{"a": 2}\n')
+    stream: BinaryIO = source
+    tracemalloc.start()
+    try:
+        items = list(read_records(stream, "a.jsonl"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [type(item) for item in items] == [RawRecord, RecordFault, RawRecord]
+    assert "100 MiB" in faults(items)[0].message
+    # The limit of one line, its pieces, and little else.
+    assert peak < 24 * MIB
+
+
+_MEASURED = """
+import resource, sys
+from benchmark.formats.files import read_records
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+count = sum(1 for _ in read_records(sys.argv[1], sys.argv[1]))
+print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """60 MB of records, then one line of 100 MB, in a process of their own: its resident memory is what counts."""
+    path = tmp_path / "large.jsonl"
+    with path.open("wb") as out:
+        line = json.dumps({"text": "x" * 8000}).encode() + b"\n"
+        for _ in range(75):
+            out.write(line * 100)
+        out.write(b'{"a": "' + b"x" * (100 * MIB) + b'"}\n')
+    root = Path(__file__).resolve().parents[2]
+    result = subprocess.run(
+        [sys.executable, "-c", _MEASURED, str(path)], capture_output=True, text=True, check=True, cwd=root
+    )
+    count, kilobytes = map(int, result.stdout.split())
+    assert count == 7501
+    assert kilobytes < 64 * 1024
+
+
+@given(st.binary(max_size=200), st.sampled_from(["a.jsonl", "a.jsonl.gz", "a.zip", "a.json"]))
+def test_any_bytes_give_items_not_errors(content: bytes, name: str) -> None:
+    read(content, name)
+
+
+@given(st.integers(0, 400), st.binary(min_size=1, max_size=6), st.sampled_from(["a.zip", "a.jsonl.gz"]))
+def test_any_damage_gives_items_not_errors(at: int, damage: bytes, name: str) -> None:
+    content = bytearray(zipped({"a.jsonl": lines(3), "b.json": b"[]"}) if name == "a.zip" else gzip.compress(lines(3)))
+    at %= len(content)
+    content[at : at + len(damage)] = damage
+    read(bytes(content), name)

@@ -1,0 +1,204 @@
+"""Traces of the OpenAI chat API."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from benchmark.formats import READERS, WRITERS
+from tests.benchmark.format_records import faults_of, openai_record, read, rewrite, same, wild_record
+
+
+def trace(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"id": "t", "messages": list(messages), "tools": [], **more}
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str | None, *calls: tuple[str, str]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {"id": call_id, "type": "function", "function": {"name": "getWeather", "arguments": arguments}}
+            for call_id, arguments in calls
+        ]
+    return message
+
+
+def tool(call_id: str | None, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def test_a_trace_becomes_a_document() -> None:
+    (dialogue,) = read("openai", openai_record())
+    document = dialogue.document
+    assert (dialogue.external_id, dialogue.language, document["env_info"]) == ("trace-1", "en", "Today is 2024-07-12.")
+    first, second = document["tasks"]
+    assert [step["type"] for step in first["steps"]] == ["call", "call", "call", "answer"]
+    assert [step["arguments"] for step in first["steps"][:3]] == [
+        {"city": "Oslo"},
+        {"city": "Bergen"},
+        {"city": "Narvik"},
+    ]
+    assert [step["observation"] for step in first["steps"][:3]] == [{"sky": "rain"}, "rain", ["snow"]]
+    assert all(step["depends_on"] is None for step in first["steps"])
+    assert (first["steps"][3]["text"], first["steps"][3]["answer_type"]) == ("Rain, rain and snow.", "tool")
+    assert second["user_message"] == "Thanks!"
+    assert (second["steps"][0]["text"], second["steps"][0]["answer_type"]) == ("You are welcome.", "chat")
+    assert [(task["policy"], task["information"]) for task in document["tasks"]] == [(None, None)] * 2
+
+
+def test_observations_go_to_the_calls_they_name() -> None:
+    record = trace(
+        user("x"), assistant(None, ("a", "{}"), ("b", "{}")), tool("b", "second"), tool("a", "first"), assistant("done")
+    )
+    (dialogue,) = read("openai", record)
+    assert [step["observation"] for step in dialogue.document["tasks"][0]["steps"][:2]] == ["first", "second"]
+    assert same(rewrite("openai", record), record)
+
+
+def test_observations_without_an_id_go_in_order() -> None:
+    record = trace(user("x"), assistant(None, ("a", "{}"), ("b", "{}")), tool(None, "1"), tool(None, "2"))
+    (dialogue,) = read("openai", record)
+    assert [step["observation"] for step in dialogue.document["tasks"][0]["steps"]] == ["1", "2"]
+    assert same(rewrite("openai", record), record)
+
+
+def test_arguments_that_are_no_object_stay_a_text() -> None:
+    record = trace(user("x"), assistant(None, ("a", "city=Oslo"), ("b", "[1]"), ("c", '{"city": ')))
+    (dialogue,) = read("openai", record)
+    assert [step["arguments"] for step in dialogue.document["tasks"][0]["steps"]] == ["city=Oslo", "[1]", '{"city": ']
+    assert same(rewrite("openai", record), record)
+
+
+def test_texts_around_calls_are_kept_with_a_warning() -> None:
+    record = trace(
+        user("x"),
+        assistant("Let me see.", ("a", '{"city": "Oslo"}')),
+        tool("a", '{"sky":  "rain"}'),
+        assistant("Hm."),
+        assistant(None, ("b", "{}")),
+        tool("b", "clear"),
+        assistant("Clear."),
+    )
+    (dialogue,) = read("openai", record)
+    steps = dialogue.document["tasks"][0]["steps"]
+    assert [step["type"] for step in steps] == ["call", "call", "answer"]
+    assert "'Hm.'" in dialogue.warnings[0].message
+    assert same(rewrite("openai", record), record)
+
+
+def test_what_stands_before_the_first_request_is_the_dialogue_so_far() -> None:
+    record = trace(
+        {"role": "developer", "content": "Be brief."}, assistant("Hello, how can I help?"), user("x"), assistant("y")
+    )
+    (dialogue,) = read("openai", record)
+    assert dialogue.document["env_info"] == "Be brief."
+    assert dialogue.document["context"] == [{"role": "assistant", "content": "Hello, how can I help?"}]
+    assert same(rewrite("openai", record), record)
+
+
+def test_content_may_be_parts_of_text() -> None:
+    record = trace({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})
+    (dialogue,) = read("openai", record)
+    assert dialogue.document["tasks"][0]["user_message"] == "ab"
+    assert same(rewrite("openai", record), record)
+
+
+def test_a_trace_without_an_id_has_one_by_its_content() -> None:
+    record = openai_record()
+    del record["id"]
+    (dialogue,) = read("openai", record)
+    assert dialogue.external_id.startswith("openai-")
+    assert same(rewrite("openai", record), record)
+    assert read("openai", {**record, "canary": "x"})[0].external_id == dialogue.external_id
+    record["messages"][1]["content"] += "!"
+    assert read("openai", record)[0].external_id != dialogue.external_id
+
+
+def test_unknown_fields_are_kept() -> None:
+    record = {**openai_record(), "model": "m", "usage": {"total": 3}}
+    (dialogue,) = read("openai", record)
+    assert dialogue.document["extra"] == {"model": "m", "usage": {"total": 3}}
+    assert same(rewrite("openai", record), record)
+
+
+def test_the_language_is_read_off_the_characters() -> None:
+    assert read("openai", trace(user("奥斯陆 (Oslo) 天气怎么样？")))[0].language == "zh"
+    assert read("openai", trace(user("Weather in Oslo?")))[0].language == "en"
+    (dialogue,) = read("openai", trace(user("Ποιος είναι ο καιρός;")))
+    assert (dialogue.language, dialogue.document["language"]) == ("", None)
+
+
+def test_edits_are_written() -> None:
+    (dialogue,) = read("openai", openai_record())
+    steps = dialogue.document["tasks"][0]["steps"]
+    steps[0]["arguments"] = {"city": "Tromsø"}
+    for step, needs in zip(steps, [[], ["s0"], ["s1"], ["s2"]], strict=True):
+        step["depends_on"] = [{"id": step_id, "kind": "parameter"} for step_id in needs]
+    messages = WRITERS["openai"].write([dialogue])["messages"]
+    calls = [[call["id"] for call in message["tool_calls"]] for message in messages if message.get("tool_calls")]
+    assert calls == [["call_a"], ["call_b"], ["call_c"]]
+    assert json.loads(messages[2]["tool_calls"][0]["function"]["arguments"]) == {"city": "Tromsø"}
+
+
+def test_dialogues_of_other_formats_become_traces() -> None:
+    dialogues = read("wild", wild_record())
+    written = WRITERS["openai"].write(dialogues)
+    parallel = [message for message in written["messages"] if len(message.get("tool_calls", ())) == 2]
+    assert len(parallel) == 1
+    (again,) = READERS["openai"].read(written)
+    # The question and its reply look like two requests: the format cannot say otherwise.
+    assert len(again.document["tasks"]) == 5
+    assert [p.pointer for p in WRITERS["openai"].problems(dialogues)] == ["/tasks/t3/steps/s0"]
+
+
+def test_a_record_holds_one_dialogue() -> None:
+    dialogues = read("openai", openai_record())
+    with pytest.raises(ValueError, match="one by one"):
+        WRITERS["openai"].write(dialogues * 2)
+
+
+CALLING = assistant(None, ("a", "{}"))
+FAULTS = [
+    ({"id": "t", "messages": "x"}, "/messages", "not a text"),
+    ({"id": "t"}, "/messages", "not null"),
+    (trace(), "/messages", "no user message"),
+    ({"id": "t", "messages": [3]}, "/messages/0", "not a number"),
+    (trace({"role": "bot", "content": "x"}), "/messages/0/role", "'bot' is not one of"),
+    (trace({"role": "user", "content": 3}), "/messages/0/content", "Only text"),
+    (trace({"role": "user", "content": [{"type": "image_url"}]}), "/messages/0/content", "Only text"),
+    (trace(CALLING, user("x")), "/messages/0/tool_calls", "before the first user message"),
+    (trace(user("x"), CALLING, tool("z", "1")), "/messages/2/tool_call_id", "'z'"),
+    (trace(user("x"), CALLING, tool("a", "1"), tool("a", "2")), "/messages/3/tool_call_id", "waits"),
+    (trace(user("x"), CALLING, user("y"), tool("a", "1")), "/messages/3/tool_call_id", "waits"),
+    (trace(user("x"), {"role": "assistant", "tool_calls": {}}), "/messages/1/tool_calls", "not an object"),
+    (trace(user("x"), {"role": "assistant", "tool_calls": [{}]}), "/messages/1/tool_calls/0/function", "name"),
+    (
+        trace(user("x"), {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": 3}}]}),
+        "/messages/1/tool_calls/0/function/arguments",
+        "not a number",
+    ),
+    (
+        trace(user("x"), {"role": "assistant", "tool_calls": [{"id": 3, "function": {"name": "f"}}]}),
+        "/messages/1/tool_calls/0/id",
+        "not a number",
+    ),
+    (
+        trace(user("x"), {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": ""}}),
+        "/messages/1/function_call",
+        "convert it",
+    ),
+    (trace(*[user("x")] * 65), "/messages/64", "more than 64"),
+    (trace(user("x"), assistant(None, *[("a", "{}")] * 501)), "/messages/1/tool_calls", "more than 500 calls"),
+    (trace(user("x"), tools="[]"), "/tools", "list of functions"),
+    (trace(user("a\0")), "/messages/0/content", "NUL"),
+]
+
+
+@pytest.mark.parametrize(("record", "pointer", "words"), FAULTS, ids=[f"{p}-{w}" for _, p, w in FAULTS])
+def test_faults_have_a_place_and_a_sentence(record: dict[str, Any], pointer: str, words: str) -> None:
+    assert words in faults_of("openai", copy.deepcopy(record))[pointer]

@@ -1,0 +1,276 @@
+"""Imports that are stopped, lost, taken over or given up: nothing twice, nothing half."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotator.errors import Conflict, Denied
+from annotator.models import Dialogue, Event, Finding, Job, Revision, ToolsetRevision
+from annotator.services import jobs
+from annotator.services.jobs import run
+from benchmark.models import ImportBatch
+from benchmark.services import import_discarding, import_runner
+from benchmark.services.import_runner import ImportRun
+from benchmark.services.imports import cancel_import, may_repeat, repeat_import
+from reviews.models import Cycle, Slot, StageRun
+from reviews.services.counters import recount, stored_counters
+from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, fresh, report_of
+from tests.factories import Team, broken, changed, make_document
+
+RunImport = Callable[..., ImportBatch]
+
+
+class Killed(BaseException):
+    """The process is gone: nothing of it runs any more."""
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", 2)
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, chunks: int, what: Callable[[], Any]) -> None:
+    """Let ``what`` happen once that many chunks are committed."""
+    write = ImportRun._write
+    done = 0
+
+    def counting(self: ImportRun, *arguments: Any) -> None:
+        nonlocal done
+        write(self, *arguments)
+        done += 1
+        if done == chunks:
+            what()
+
+    monkeypatch.setattr(ImportRun, "_write", counting)
+
+
+def kill() -> None:
+    raise Killed
+
+
+def grow_stale(batch: ImportBatch) -> None:
+    """Nothing has been heard of the import's worker for a while."""
+    Job.objects.filter(pk=batch.job_id).update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+
+
+def rows_of(batch: ImportBatch) -> list[int]:
+    """How many rows of each table the project has."""
+    project = batch.project
+    return [
+        table.objects.filter(**{path: project}).count()
+        for table, path in (
+            (Dialogue, "project"),
+            (Revision, "dialogue__project"),
+            (Finding, "dialogue__project"),
+            (Cycle, "project"),
+            (StageRun, "project"),
+            (Slot, "project"),
+            (ToolsetRevision, "project"),
+        )
+    ]
+
+
+def test_a_killed_import_goes_on_where_its_last_chunk_ended(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [*candidates(3), "{", candidate("bad", document=broken(make_document())), *candidates(4, start=5), "["]
+    undisturbed = begin_import(make_other(team), as_lines(records))
+    run(undisturbed.job_id)
+
+    batch = begin_import(team, as_lines(records))
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, kill)
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    assert fresh(batch).job.state == "running"
+    assert not Dialogue.objects.visible_to(team.administrator).exists()
+    assert run(batch.job_id).state == "running", "nobody may take it up while its heartbeat is fresh"
+    grow_stale(batch)
+    job = run(batch.job_id)
+
+    batch, undisturbed = fresh(batch), fresh(undisturbed)
+    assert (job.state, job.attempt) == ("done", 2)
+    assert counters(batch) == counters(undisturbed) == (10, 8, 0, 0, 2, 1)
+    assert report_of(batch) == report_of(undisturbed)
+    assert batch.notes.count() == undisturbed.notes.count()
+    assert rows_of(batch) == rows_of(undisturbed)
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def make_other(team: Team) -> Team:
+    """Another team's project, with the same protocol."""
+    from tests.factories import adopt_c3, make_team
+
+    other = make_team()
+    adopt_c3(other, audit_fraction=0.0)
+    return other
+
+
+def test_a_kill_between_the_last_chunk_and_publishing(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(4)))
+    with monkeypatch.context() as patch:
+        patch.setattr(ImportRun, "_publish", lambda self: kill())
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    grow_stale(batch)
+    assert run(batch.job_id).state == "done"
+    assert counters(fresh(batch)) == (4, 4, 0, 0, 0, 0)
+    assert Dialogue.objects.filter(published=True).count() == 4
+
+
+def test_a_kill_after_publishing_changes_nothing_any_more(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(4)))
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "_end", lambda *arguments, **options: kill())
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    events = Event.objects.filter(kind="import.published").count()
+    grow_stale(batch)
+    assert run(batch.job_id).result["created"] == 4
+    assert Event.objects.filter(kind="import.published").count() == events == 1
+
+
+def test_a_worker_that_lost_its_job_writes_nothing_more(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(6)))
+
+    def overtake() -> None:
+        grow_stale(batch)
+        monkeypatch.undo()
+        monkeypatch.setattr(import_runner, "CHUNK_RECORDS", 2)
+        assert run(batch.job_id).state == "done"
+
+    stop_after(monkeypatch, 1, overtake)
+    job = run(batch.job_id)
+    assert (job.state, job.attempt) == ("done", 2)
+    assert counters(fresh(batch)) == (6, 6, 0, 0, 0, 0)
+    assert rows_of(batch)[:2] == [6, 6]
+
+
+@pytest.mark.parametrize("slice_size", [1, 1000])
+def test_a_cancelled_import_takes_everything_back(
+    team: Team, monkeypatch: pytest.MonkeyPatch, run_import: RunImport, slice_size: int
+) -> None:
+    monkeypatch.setattr(import_discarding, "SLICE", slice_size)
+    kept = run_import([candidate("kept"), candidate("old")])
+    before = rows_of(kept)
+    records = [
+        candidate("old", document=changed(make_document("old"))),
+        candidate("other tools", tools=[]),
+        *candidates(6),
+        "{",
+    ]
+    batch = begin_import(team, as_lines(records), revise=True)
+    stop_after(monkeypatch, 3, lambda: cancel_import(actor=team.administrator, batch=fresh(batch)))
+    job = run(batch.job_id)
+
+    assert (job.state, job.error) == ("cancelled", "Cancelled; nothing of it was kept.")
+    assert rows_of(batch) == before
+    assert (fresh(batch).created, fresh(batch).revised) == (0, 0)
+    assert stored_counters(team.project) == recount(team.project)
+    with pytest.raises(Conflict, match="ended"):
+        cancel_import(actor=team.administrator, batch=fresh(batch))
+
+
+def test_an_import_cancelled_while_it_waits(team: Team) -> None:
+    batch = begin_import(team, as_lines(candidates(2)))
+    cancel_import(actor=team.administrator, batch=batch)
+    assert fresh(batch).job.state == "cancelled"
+    assert run(batch.job_id).state == "cancelled"
+
+
+def test_an_import_cancelled_after_its_worker_was_killed(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(6)))
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, kill)
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    cancel_import(actor=team.administrator, batch=fresh(batch))
+    grow_stale(batch)
+    assert run(batch.job_id).state == "cancelled"
+    assert rows_of(batch) == [0] * 7
+
+
+def test_an_error_of_the_program_takes_everything_back(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(6)))
+
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    stop_after(monkeypatch, 2, fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        run(batch.job_id)
+    job = fresh(batch).job
+    assert (job.state, "not you" in job.error) == ("failed", True)
+    assert rows_of(batch) == [0] * 7
+
+
+def test_an_import_given_up_after_too_many_attempts_leaves_nothing(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
+    batch = begin_import(team, as_lines(candidates(6)))
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, kill)
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    grow_stale(batch)
+    assert run(batch.job_id).state == "failed"
+    assert rows_of(batch) == [0] * 7
+
+
+def test_a_killed_dry_run_begins_anew(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines([*candidates(3), "{", *candidates(5)]), dry_run=True)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, kill)
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    grow_stale(batch)
+    assert run(batch.job_id).state == "done"
+    assert counters(fresh(batch)) == (9, 5, 0, 3, 1, 0)
+    assert [entry["line"] for entry in report_of(batch)] == [4, 5, 6, 7]
+
+
+def test_discarding_leaves_toolsets_that_others_use(
+    team: Team, monkeypatch: pytest.MonkeyPatch, run_import: RunImport
+) -> None:
+    batch = begin_import(team, as_lines([candidate("a"), candidate("b"), candidate("c"), candidate("d")]))
+    stop_after(monkeypatch, 1, lambda: cancel_import(actor=team.administrator, batch=fresh(batch)))
+    run(batch.job_id)
+    assert ToolsetRevision.objects.count() == 0
+    run_import([candidate("a")])
+    assert ToolsetRevision.objects.count() == 1
+
+
+def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(team: Team, run_import: RunImport) -> None:
+    dry = run_import(candidates(2), dry_run=True)
+    assert may_repeat(dry) == "for_real"
+    real = repeat_import(actor=team.administrator, batch=dry)
+    assert (real.dry_run, real.sha256, real.filename) == (False, dry.sha256, dry.filename)
+    run(real.job_id)
+    assert counters(fresh(real)) == counters(dry)
+
+    failed = run_import(content=b"", filename="a.jsonl", dry_run=True)
+    assert may_repeat(failed) == "again"
+    assert repeat_import(actor=team.administrator, batch=failed).dry_run is True
+
+    with pytest.raises(Conflict, match="nothing to repeat"):
+        repeat_import(actor=team.administrator, batch=fresh(real))
+    with pytest.raises(Denied):
+        repeat_import(actor=team.annotator, batch=dry)
+    with pytest.raises(Denied):
+        cancel_import(actor=team.senior, batch=fresh(real))
+
+
+def test_progress_is_told_in_records(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(8)))
+    seen: list[tuple[int, int | None]] = []
+
+    def look() -> None:
+        job = fresh(batch).job
+        seen.append((job.progress_done, job.progress_total))
+
+    stop_after(monkeypatch, 2, look)
+    run(batch.job_id)
+    assert seen[0][0] == 4
+    assert seen[0][1] is not None
+    job = fresh(batch).job
+    assert (job.progress_done, job.progress_total, job.progress_note) == (8, 8, "")

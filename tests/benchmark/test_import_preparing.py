@@ -1,0 +1,72 @@
+"""Preparing records on several cores: the same answers in the same order, and no one left behind."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchmark.formats.files import RawLine
+from benchmark.preparing import Preparer, Preparers, Setup
+from tests.benchmark.conftest import as_lines, candidate, candidates
+from tests.factories import broken, make_document
+
+SETUP = Setup("neutral", {})
+
+
+def raw(content: bytes) -> list[RawLine]:
+    return [RawLine(n, "", line, len(line), True) for n, line in enumerate(content.splitlines(), 1)]
+
+
+def chunks(count: int) -> list[list[RawLine]]:
+    lines = [*candidates(8), "{", candidate("bad", document=broken(make_document())), {"id": 7, "document": {}}]
+    return [raw(as_lines(lines[n % 4 :])) for n in range(count)]
+
+
+@pytest.mark.servers
+def test_processes_answer_as_one_would_and_in_order() -> None:
+    parts = chunks(9)
+    alone = [Preparer(SETUP).prepare(part)["records"] for part in parts]
+    with Preparers(SETUP, count=3) as preparers:
+        answers = list(preparers.prepare(iter(parts)))
+        children = list(preparers._children)
+    assert [answer["records"] for answer in answers] == alone
+    assert len(children) == 3
+    assert all(child.poll() is not None for child in children)
+    told: set[str] = set()
+    for answer in answers:
+        told |= answer["toolsets"].keys()
+        wanted = {dialogue["toolset"] for record in answer["records"] for dialogue in record.get("dialogues", [])}
+        assert wanted <= told, "a toolset is told no later than it is used"
+
+
+def test_few_chunks_start_no_process() -> None:
+    with Preparers(SETUP, count=3) as preparers:
+        assert len(list(preparers.prepare(iter(chunks(Preparers.ALONE))))) == Preparers.ALONE
+        assert preparers._children == []
+
+
+@pytest.mark.servers
+def test_a_process_that_dies_is_an_error_not_a_hang() -> None:
+    def dying(parts: Sequence[list[RawLine]]) -> object:
+        for number, part in enumerate(parts):
+            if number == Preparers.ALONE + 2:
+                for child in preparers._children:
+                    child.kill()
+            yield part
+
+    with (
+        Preparers(SETUP, count=2) as preparers,
+        pytest.raises((RuntimeError, BrokenPipeError)),
+    ):
+        list(preparers.prepare(dying(chunks(12))))  # type: ignore[arg-type]
+    assert all(child.poll() is not None for child in preparers._children)
+
+
+def test_what_is_told_of_a_record() -> None:
+    (good, bad, broken_line) = Preparer(SETUP).prepare(raw(as_lines([candidate("a"), {"id": "b", "tasks": []}, "{"])))[
+        "records"
+    ]
+    assert (good["id"], good["problems"], len(good["dialogues"])) == ("a", [], 1)
+    assert good["dialogues"][0]["policies"] == ",single_tool,"
+    assert (bad["id"], bad["dialogues"]) == ("b", [])
+    assert bad["problems"][0][0] == "/document"
+    assert (broken_line["line"], broken_line["fatal"]) == (3, False)

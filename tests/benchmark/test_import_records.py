@@ -1,0 +1,298 @@
+"""What becomes of the records of a file: created, unchanged, revised, rejected, and what the report says of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from annotator.models import Dialogue, Event, Finding, Revision, ToolsetRevision
+from annotator.services.events import broken_links
+from benchmark.models import ImportBatch
+from benchmark.services import import_publishing, import_report, import_runner
+from reviews.models import Cycle, CycleState, Slot, SlotState
+from reviews.services.claims import claim_slot
+from tests.benchmark.conftest import begin_import, candidate, candidates, counters, make_verified, report_of
+from tests.factories import Team, broken, changed, hand_in, make_document, make_team, open_slot
+
+RunImport = Callable[..., ImportBatch]
+
+
+def test_records_become_dialogues_that_wait_for_review(team: Team, run_import: RunImport) -> None:
+    batch = run_import(candidates(3))
+
+    assert (batch.job.state, counters(batch)) == ("done", (3, 3, 0, 0, 0, 0))
+    dialogue = Dialogue.objects.get(project=team.project, external_id="c00001")
+    assert (dialogue.published, dialogue.status, dialogue.stage) == (True, "in_review", "self_check_single")
+    assert (dialogue.title, dialogue.policies, dialogue.topologies, dialogue.information, dialogue.language) == (
+        "What is the weather like in Ghent c00001?",
+        ",single_tool,",
+        ",single,",
+        ",explicit,",
+        "en",
+    )
+    assert (dialogue.task_count, dialogue.call_count, dialogue.switches, dialogue.native_format) == (1, 1, 0, "neutral")
+    assert dialogue.head is not None
+    assert (dialogue.head.number, dialogue.head.author, dialogue.head.batch_id) == (1, None, batch.job_id)
+    assert dialogue.head.document() == make_document("c00001")
+    assert broken_links(dialogue) == []
+    assert [event.kind for event in Event.objects.filter(dialogue=dialogue).order_by("number")] == [
+        "dialogue.imported",
+        "cycle.begun",
+    ]
+    assert open_slot(dialogue).state == SlotState.OPEN
+    hand_in(team.annotator, dialogue)
+
+
+def test_equal_toolsets_are_stored_once(team: Team, run_import: RunImport) -> None:
+    other = [{"type": "function", "function": {"name": "nothing", "parameters": {"type": "object", "properties": {}}}}]
+    run_import([*candidates(3), candidate("x", tools=other)])
+    run_import(candidates(2, start=10))
+
+    names = (
+        ToolsetRevision.objects.filter(project=team.project).order_by("pk").values_list("toolset__name", "tool_count")
+    )
+    assert [(name.partition(" (")[0], count) for name, count in names] == [
+        ("get_weather, find_trains", 2),
+        ("nothing", 1),
+    ]
+
+
+def test_content_with_errors_comes_in_and_is_reported(team: Team, run_import: RunImport) -> None:
+    batch = run_import([candidate("good"), candidate("bad", document=broken(make_document()))])
+
+    assert counters(batch) == (2, 2, 0, 0, 0, 1)
+    dialogue = Dialogue.objects.get(external_id="bad")
+    assert dialogue.error_count == Finding.objects.filter(revision=dialogue.head, severity="error").count() > 0
+    errors = [entry for entry in report_of(batch) if entry["severity"] == "error"]
+    assert {(entry["id"], entry["line"]) for entry in errors} == {("bad", 2)}
+    assert {"schema.missing_argument", "schema.unknown_argument"} <= {entry["check"] for entry in errors}
+    assert all(entry["pointer"].startswith("/tasks/t1/steps/s0/arguments/") for entry in errors)
+    assert set(errors[0]) == {"line", "id", "pointer", "check", "severity", "message"}
+
+
+def test_an_unreadable_record_is_listed_and_the_others_come_in(team: Team, run_import: RunImport) -> None:
+    lines = [candidate("a"), '{"id": "cut', {"id": "b", "document": {"kind": "multi_turn"}}, "[1]", candidate("c")]
+    batch = run_import(lines)
+
+    assert (batch.job.state, counters(batch)) == ("done", (5, 2, 0, 0, 3, 0))
+    rejected = [(entry["line"], entry["id"], entry["pointer"], entry["check"]) for entry in report_of(batch)]
+    assert rejected == [
+        (2, "", "", "import.line"),
+        (3, "b", "/document/tasks", "import.unreadable"),
+        (4, "", "", "import.line"),
+    ]
+    assert sorted(team.project.dialogues.values_list("external_id", flat=True)) == ["a", "c"]
+
+
+def test_the_same_records_again_are_unchanged(team: Team, run_import: RunImport) -> None:
+    run_import(candidates(3))
+    before = Revision.objects.count(), Event.objects.filter(dialogue__isnull=False).count()
+    batch = run_import(candidates(4))
+
+    assert counters(batch) == (4, 1, 0, 3, 0, 0)
+    assert (Revision.objects.count(), Event.objects.filter(dialogue__isnull=False).count()) == (
+        before[0] + 1,
+        before[1] + 2,
+    )
+
+
+def test_a_record_stays_known_after_people_have_changed_the_dialogue(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("a")])
+    dialogue = Dialogue.objects.get(external_id="a")
+    hand_in(team.annotator, dialogue, "fix", document=changed(make_document("a")))
+
+    assert counters(run_import([candidate("a")])) == (1, 0, 0, 1, 0, 0)
+    assert counters(run_import([candidate("a")], revise=True)) == (1, 0, 0, 1, 0, 0)
+
+
+def test_a_known_id_with_other_content_is_rejected(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("a")])
+    batch = run_import([candidate("a", document=changed(make_document("a"))), candidate("b")])
+
+    assert counters(batch) == (2, 1, 0, 0, 1, 0)
+    (entry,) = report_of(batch)
+    assert (entry["check"], entry["id"], entry["line"]) == ("import.conflict", "a", 1)
+    assert "revise" in entry["message"]
+    assert Revision.objects.filter(dialogue__external_id="a").count() == 1
+
+
+def test_other_tools_are_other_content(team: Team, run_import: RunImport) -> None:
+    record = candidate("a")
+    run_import([record])
+    assert counters(run_import([record | {"tools": record["tools"][:1]}])) == (1, 0, 0, 0, 1, 0)
+
+
+def test_revising_makes_the_next_revision_and_a_new_cycle(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("a")])
+    batch = run_import([candidate("a", document=broken(make_document("a")))], revise=True)
+
+    assert counters(batch) == (1, 0, 1, 0, 0, 1)
+    dialogue = Dialogue.objects.get(external_id="a")
+    assert dialogue.head is not None
+    assert (dialogue.head.number, dialogue.head.sealed, dialogue.head.parent.number) == (2, False, 1)  # type: ignore[union-attr]
+    assert dialogue.error_count == dialogue.findings.filter(severity="error").count() > 0
+    assert broken_links(dialogue) == []
+    cycles = list(Cycle.objects.filter(dialogue=dialogue).order_by("number").values_list("state", flat=True))
+    assert cycles == [CycleState.SUPERSEDED, CycleState.ACTIVE]
+    assert open_slot(dialogue).revision_id == dialogue.head_id
+
+
+def test_a_verified_dialogue_is_revised_into_a_new_cycle(team: Team, run_import: RunImport) -> None:
+    dialogue = make_verified(team, "v", make_document("v"))
+    assert counters(run_import([candidate("v", document=changed(make_document("v")))], revise=True))[2] == 1
+    dialogue.refresh_from_db()
+    assert dialogue.status == "in_review"
+    assert list(Cycle.objects.filter(dialogue=dialogue).order_by("number").values_list("state", flat=True)) == [
+        "verified",
+        "active",
+    ]
+
+
+def test_what_somebody_works_on_is_not_revised(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("claimed"), candidate("reviewed")])
+    claim_slot(actor=team.annotator, slot=open_slot(Dialogue.objects.get(external_id="claimed")))
+    hand_in(team.annotators[1], Dialogue.objects.get(external_id="reviewed"))
+    batch = run_import(
+        [candidate(name, document=changed(make_document(name))) for name in ("claimed", "reviewed")], revise=True
+    )
+
+    assert counters(batch) == (2, 0, 0, 0, 2, 0)
+    said = {entry["id"]: entry["message"] for entry in report_of(batch)}
+    assert "at work on claimed" in said["claimed"]
+    assert "has been reviewed" in said["reviewed"]
+    assert not Revision.objects.filter(batch=batch.job).exists()
+
+
+def test_a_revision_nobody_sees_before_the_end_gives_way_to_whoever_claims_meanwhile(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_import([candidate("a"), candidate("b")])
+    publish = import_publishing.publish
+
+    def claim_first(**options: Any) -> Any:
+        dialogue = Dialogue.objects.get(external_id="a")
+        held = Revision.objects.get(dialogue=dialogue, batch=options["job"])
+        assert not Revision.objects.visible_to(team.administrator).filter(pk=held.pk).exists()
+        claim_slot(actor=team.annotator, slot=open_slot(dialogue))
+        return publish(**options)
+
+    monkeypatch.setattr(import_runner, "publish", claim_first)
+    batch = run_import([candidate(name, document=changed(make_document(name))) for name in "ab"], revise=True)
+
+    assert (batch.job.state, counters(batch)) == ("done", (2, 0, 1, 0, 1, 0))
+    assert [entry["id"] for entry in report_of(batch)] == ["a"]
+    assert Revision.objects.filter(dialogue__external_id="a").count() == 1
+    assert Dialogue.objects.get(external_id="b").head.number == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_an_id_that_stands_twice_in_a_file(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch, chunk: int, dry_run: bool
+) -> None:
+    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", chunk)
+    records = [candidate("a"), candidate("a"), candidate("a", document=changed(make_document("a"))), candidate("b")]
+    batch = run_import(records, dry_run=dry_run)
+
+    assert counters(batch) == (4, 2, 0, 1, 1, 0)
+    assert [(entry["line"], entry["severity"]) for entry in report_of(batch)] == [(2, "warning"), (3, "error")]
+    assert all("twice" in entry["message"] for entry in report_of(batch))
+
+
+def test_a_dry_run_reports_and_writes_nothing(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("known")])
+    rows = Dialogue.objects.count(), Revision.objects.count(), ToolsetRevision.objects.count(), Slot.objects.count()
+    records = [
+        candidate("known"),
+        candidate("new", document=broken(make_document())),
+        candidate("x", tools=[]),
+        "{",
+        candidate("known", document=changed(make_document("known"))),
+    ]
+    batch = run_import(records, dry_run=True)
+
+    assert (batch.job.state, counters(batch)) == ("done", (5, 2, 0, 1, 2, 2))
+    assert rows == (
+        Dialogue.objects.count(),
+        Revision.objects.count(),
+        ToolsetRevision.objects.count(),
+        Slot.objects.count(),
+    )
+    assert {entry["line"] for entry in report_of(batch)} == {2, 3, 4, 5}
+
+
+def test_a_project_without_a_protocol_keeps_candidates(run_import: RunImport) -> None:
+    team = make_team()
+    batch = run_import([candidate("a")], project=team.project, actor=team.administrator)
+    dialogue = Dialogue.objects.get(project=team.project)
+    assert (counters(batch)[1], dialogue.status, dialogue.published) == (1, "candidate", True)
+    assert not Cycle.objects.filter(dialogue=dialogue).exists()
+
+
+def test_every_member_of_a_bilingual_record_is_a_dialogue(team: Team, run_import: RunImport) -> None:
+    record = {
+        "id": "pair",
+        "english_env_info": "2025-05-02",
+        "env_info": "2025-05-02",
+        "english_tools": candidate("x")["tools"],
+        "english_tasks": ["Good morning!"],
+        "tasks": ["早上好！"],
+        "english_task_types": ["Chat"],
+        "task_types": ["Chat"],
+        "english_turn_subtypes": [],
+        "turn_subtypes": [],
+    }
+    batch = run_import([record], native_format="wild")
+    assert counters(batch)[:2] == (1, 2)
+    pairs = Dialogue.objects.order_by("pk").values_list("external_id", "language", "variant_group")
+    assert list(pairs) == [("pair", "en", "pair"), ("pair:zh", "zh", "pair")]
+
+
+def test_the_page_keeps_the_first_rows_and_the_file_all(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_report, "ROWS", 3)
+    monkeypatch.setattr(import_report, "REJECTION_ROWS", 2)
+    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", 2)
+    bad = broken(make_document())
+    records: list[Any] = [candidate(f"w{n}", document=bad) for n in range(6)] + ["{"] * 4
+    batch = run_import(records)
+
+    entries = report_of(batch)
+    assert [entry["line"] for entry in entries if entry["check"] == "import.line"] == [7, 8, 9, 10]
+    assert batch.notes.count() == 5
+    assert list(batch.notes.filter(rejects=True).values_list("line", flat=True)) == [7, 8]
+    assert batch.job.result["notes"]["lines"] == len(entries)
+
+
+def test_a_long_report_drops_findings_before_reasons(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_report, "LINES", 4)
+    monkeypatch.setattr(import_report, "REJECTION_LINES", 6)
+    bad = broken(make_document())
+    batch = run_import([candidate(f"w{n}", document=bad) for n in range(3)] + ["{"] * 4)
+    assert [entry["check"] for entry in report_of(batch)][4:] == ["import.line", "import.line"]
+    assert batch.job.result["notes"]["dropped"] > 0
+
+
+def test_a_record_of_endless_faults_is_cut_short(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmark.services import import_sorting
+
+    monkeypatch.setattr(import_sorting, "NOTES_PER_RECORD", 1)
+    batch = run_import([candidate("bad", document=broken(make_document()))])
+    entries = report_of(batch)
+    assert [entry["check"] for entry in entries][1:] == ["import.more"]
+    assert Dialogue.objects.get().findings.count() > 1
+
+
+def test_another_import_s_unfinished_rows_are_not_this_one_s(team: Team, run_import: RunImport) -> None:
+    other = begin_import(team, b"")
+    Dialogue.objects.create(
+        project=team.project, external_id="a", content_hash="0" * 64, title="", published=False, batch=other.job
+    )
+    batch = run_import([candidate("a"), candidate("b")])
+    assert counters(batch) == (2, 1, 0, 0, 1, 0)
+    assert "another import" in report_of(batch)[0]["message"]

@@ -1,0 +1,411 @@
+"""Releases: what enters, what is left out and why, and archives that are whole or not there at all."""
+
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Dialogue, Job
+from annotator.services import jobs
+from benchmark.formats.verifying import verify_archive
+from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
+from benchmark.services import release_building, release_runner
+from benchmark.services.release_building import build_archive
+from benchmark.services.release_runner import hand_out
+from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
+from benchmark.services.stored_files import full_path, sha256_of
+from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, make_verified, run_release
+from tests.factories import (
+    Team,
+    adopt_c3,
+    broken,
+    changed,
+    current,
+    depends,
+    hand_in,
+    make_dialogue,
+    make_document,
+    make_item,
+    make_team,
+)
+
+RunImport = Callable[..., ImportBatch]
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def members(release: Release) -> dict[str, bytes]:
+    """What the archive holds, by name below its folder."""
+    with zipfile.ZipFile(archive_path(release)) as archive:
+        prefix = f"release-{release.version}/"
+        assert all(name.startswith(prefix) for name in archive.namelist())
+        return {name.removeprefix(prefix): archive.read(name) for name in archive.namelist()}
+
+
+def lines(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def test_verified_dialogues_enter_with_their_trail(team: Team) -> None:
+    plain = make_verified(team, "b")
+    make_item(team, "expert", external_id="a")
+    release = run_release(team)
+
+    assert (release.state, release.item_count, release.left_out_count) == ("frozen", 1, 1)
+    files = members(release)
+    assert set(files) == {
+        "dialogues.jsonl", "items.jsonl", "left_out.jsonl", "manifest.json", "README.md", "SHA256SUMS",
+    }  # fmt: skip
+    (item,) = lines(files["items.jsonl"])
+    assert (item["id"], item["revision_sha256"], item["cycle"]) == ("b", plain.content_hash, 1)
+    assert [stage["stage"] for stage in item["stages"]][:3] == ["self_check_single", "self_check_multi", "cross_check"]
+    crossed = item["stages"][2]
+    assert [review["verdict"] for review in crossed["reviews"]] == ["approve", "approve"]
+    assert {review["reviewer"] for review in crossed["reviews"]} == {
+        person.pseudonym for person in team.annotators[1:3]
+    }
+    everything = b"".join(files.values()).decode()
+    assert not any(person.username in everything or person.display_name in everything for person in team.everybody)
+    (left,) = lines(files["left_out.jsonl"])
+    assert left["left_out"] == "a"
+    assert "Escalated" in left["reason"]
+
+
+def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
+    make_verified(team, "fit")
+    make_dialogue(team.project, external_id="candidate")
+    make_item(team, "self_check_single", external_id="first")
+    make_item(team, "cross_check", external_id="crossed")
+    rejected = make_item(team, "expert", external_id="rejected")
+    hand_in(team.senior, rejected, "reject", reason="Nobody would ask this.")
+    archived = make_verified(team, "archived")
+    Dialogue.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
+    make_dialogue(team.project, external_id="unpublished", published=False)
+
+    release = run_release(team)
+    reasons = {row.dialogue.external_id: row.reason for row in LeftOut.objects.filter(release=release)}
+    assert set(reasons) == {"candidate", "first", "crossed", "rejected"}
+    assert reasons["candidate"] == "Not reviewed yet."
+    assert reasons["first"] == "In review at “Self-check, single round”."
+    assert reasons["crossed"] == "In review at “Cross-check”."
+    assert reasons["rejected"].startswith("Rejected in review")
+    assert release.frozen["left_out"] == {"not verified": 4}
+
+
+def test_what_waits_for_the_audit_is_left_out(team: Team) -> None:
+    adopt_c3(team, audit_fraction=0.5)
+    make_verified(team, "pooled")
+    assert "draw of the audit" in LeftOut.objects.get(release=run_release(team)).reason
+
+
+def test_verified_content_with_errors_is_left_out(team: Team) -> None:
+    make_verified(team, "good")
+    document = make_document()
+    task = document["tasks"][0]
+    call, answer = task["steps"]
+    second = call | {"id": "s2", "arguments": {"city": "Bruges"}, "depends_on": [{"id": "s0", "kind": "logical"}]}
+    task["user_message"] += " And in Bruges?"
+    task |= {"policy": "multi_tool", "steps": [call, second, answer | {"depends_on": depends("s0", "s2")}]}
+    make_verified(team, "bad", document)
+    # The rules got stricter after it was verified.
+    team.project.check_settings = {"graph.redundant_edge": "error"}
+    team.project.save(update_fields=["check_settings"])
+    release = run_release(team)
+    assert (release.state, release.item_count) == ("frozen", 1)
+    reason = LeftOut.objects.get(release=release).reason
+    assert reason.startswith("graph.redundant_edge at /tasks/t1/steps/s1")
+
+
+def test_a_stale_language_variant_is_left_out(team: Team) -> None:
+    chinese = make_document("中文") | {"language": "zh"}
+    make_verified(team, "pair", variant_group="pair")
+    make_verified(team, "pair:zh", chinese, variant_group="pair")
+    make_verified(team, "stale", variant_group="stale")
+    sibling = make_verified(team, "stale:zh", chinese, variant_group="stale")
+    Dialogue.objects.filter(pk=sibling.pk).update(policies=",multi_tool,")
+
+    release = run_release(team, native_format="wild")
+    reasons = {row.dialogue.external_id: row.reason for row in LeftOut.objects.filter(release=release)}
+    assert set(reasons) == {"stale", "stale:zh"}
+    assert all("language variant" in reason for reason in reasons.values())
+    files = members(release)
+    assert [record["id"] for record in lines(files["dialogues.jsonl"])] == ["pair", "pair:zh"]
+    (record,) = lines(files["wild.jsonl"])
+    assert (record["id"], bool(record["tasks"]), bool(record["english_tasks"])) == ("pair", True, True)
+
+
+def test_nothing_verified_is_no_release(team: Team) -> None:
+    make_item(team, "self_check_single", external_id="a")
+    release = run_release(team)
+    assert (release.state, release.left_out_count, release.archive) == ("failed", 1, "")
+    assert "No dialogue of this project is verified" in release.job.error
+    assert not full_path(f"releases/{release.public_id}").exists()
+    assert not ReleaseItem.objects.exists()
+
+
+def test_require_all_refuses_what_leaves_something_out(team: Team) -> None:
+    make_verified(team, "a")
+    make_item(team, "self_check_single", external_id="b")
+    release = run_release(team, require_all=True)
+    assert release.state == "failed"
+    assert "would be left out" in release.job.error
+    assert not ReleaseItem.objects.exists()
+
+    again = run_release(team, require_all=False)
+    assert (again.state, again.version) == ("frozen", release.version), "a version that failed is free again"
+
+
+@pytest.mark.parametrize("native_format", ["wild", "c3", "mmtb", "neutral"])
+def test_an_archive_verifies_and_is_the_same_when_built_again(team: Team, tmp_path: Path, native_format: str) -> None:
+    for n in range(3):
+        make_verified(team, f"d{n}", make_document(str(n), tasks=2 + n))
+    make_item(team, "cross_check", external_id="open")
+    release = run_release(team, native_format=native_format)
+    path = archive_path(release)
+
+    report = verify_archive(path)
+    assert (report.ok, report.items, report.problems) == (True, 3, [])
+    assert sha256_of(path) == release.sha256
+    assert path.stat().st_size == release.archive_bytes
+    for name in ("once.zip", "twice.zip"):
+        build_archive(release, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == path.read_bytes()
+    manifest = json.loads(members(release)["manifest.json"])
+    assert manifest["counts"] == {"items": 3, "dialogues": 3, "entries": 9, "calls": 3, "left_out": 1}
+    assert manifest["protocol"]["preset"] == "c3"
+    assert (native_format == "neutral") == (f"{native_format}.jsonl" not in members(release))
+
+
+def test_a_release_stays_as_it_was_frozen(team: Team, tmp_path: Path) -> None:
+    dialogue = make_verified(team, "a")
+    release = run_release(team)
+    before = archive_path(release).read_bytes()
+    Dialogue.objects.filter(pk=dialogue.pk).update(title="changed", status="in_review", search_text="x")
+    make_verified(team, "b")
+    team.project.name = "Another name"
+    team.project.save()
+    build_archive(Release.objects.get(pk=release.pk), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == before
+
+
+@pytest.mark.parametrize("native_format", ["wild", "c3", "neutral"])
+def test_released_files_import_into_another_project_as_the_same_records(
+    team: Team, run_import: RunImport, native_format: str
+) -> None:
+    for n in range(3):
+        make_verified(team, f"d{n}", make_document(str(n), tasks=3))
+    release = run_release(team, native_format=native_format)
+    other = make_team()
+    adopt_c3(other)
+    options = {"project": other.project, "actor": other.administrator}
+
+    whole = run_import(
+        content=archive_path(release).read_bytes(), filename="r.zip", native_format=native_format, **options
+    )
+    assert (whole.job.state, counters(whole)) == ("done", (3, 3, 0, 0, 0, 0))
+    name = "dialogues.jsonl" if native_format == "neutral" else f"{native_format}.jsonl"
+    again = run_import(content=members(release)[name], filename=name, native_format=native_format, **options)
+    assert counters(again) == (3, 0, 0, 3, 0, 0)
+    if native_format == "neutral":
+        hashes = [
+            dict(project.dialogues.values_list("external_id", "content_hash"))
+            for project in (team.project, other.project)
+        ]
+        assert hashes[0] == hashes[1]
+
+
+def test_a_release_of_the_copy_holds_the_same_native_records(team: Team, run_import: RunImport) -> None:
+    """Released, imported elsewhere, verified and released again: only the canary differs."""
+    fixed = make_item(team, "self_check_single", external_id="fixed")
+    hand_in(team.annotator, fixed, "fix", document=changed(current(fixed)))
+    hand_in(team.annotator, fixed)
+    for person in team.annotators[1:3]:
+        hand_in(person, fixed, "approve")
+    make_verified(team, "plain", make_document(tasks=4))
+    first = run_release(team, native_format="wild")
+
+    other = make_team()
+    adopt_c3(other, audit_fraction=0.0)
+    run_import(
+        content=members(first)["wild.jsonl"], filename="w.jsonl", native_format="wild", project=other.project,
+        actor=other.administrator,
+    )  # fmt: skip
+    for dialogue in Dialogue.objects.filter(project=other.project):
+        hand_in(other.annotator, dialogue)
+        hand_in(other.annotator, dialogue)
+        for person in other.annotators[1:3]:
+            hand_in(person, dialogue, "approve")
+    second = run_release(other, native_format="wild")
+
+    def records(release: Release) -> list[dict[str, Any]]:
+        return [{k: v for k, v in record.items() if k != "canary"} for record in lines(members(release)["wild.jsonl"])]
+
+    assert records(first) == records(second)
+
+
+class TestKilled:
+    """A release whose worker is killed: the next attempt finishes it, and nobody sees anything half done."""
+
+    def kill_at(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+        def die(*arguments: Any, **options: Any) -> None:
+            raise Killed
+
+        monkeypatch.setattr(owner, name, die)
+
+    @pytest.mark.parametrize(
+        "place",
+        ["require_worth_releasing", "build_archive", "sha256_of", "sync_folder", "append_event", "_clear"],
+    )
+    def test_at_every_step(self, team: Team, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+        make_verified(team, "a")
+        release = self.begin(team)
+        with monkeypatch.context() as patch:
+            self.kill_at(patch, release_runner, place)
+            with pytest.raises(Killed):
+                jobs.run(release.job_id)
+        self.finish_and_check(release, visible=place == "_clear")
+
+    @pytest.mark.parametrize("place", ["write_card", "build_manifest"])
+    def test_while_writing(self, team: Team, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+        make_verified(team, "a")
+        release = self.begin(team)
+        with monkeypatch.context() as patch:
+            self.kill_at(patch, release_building, place)
+            # A killed process does not clean up behind itself.
+            patch.setattr(Path, "unlink", lambda self, missing_ok=False: None)
+            with pytest.raises(Killed):
+                jobs.run(release.job_id)
+        assert list(full_path(f"releases/{release.public_id}").iterdir())
+        self.finish_and_check(release, visible=False)
+
+    def begin(self, team: Team) -> Release:
+        return start_release(
+            actor=team.administrator, project=team.project, version="1.0", native_format="wild", wake_worker=False
+        )
+
+    def finish_and_check(self, release: Release, *, visible: bool) -> None:
+        release = Release.objects.select_related("job", "project").get(pk=release.pk)
+        assert (release.state == ReleaseState.FROZEN) == visible
+        if not visible:
+            with pytest.raises(Conflict):
+                archive_path(release)
+        Job.objects.filter(pk=release.job_id).update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+        assert jobs.run(release.job_id).state == "done"
+        release = Release.objects.select_related("job", "project").get(pk=release.pk)
+        assert verify_archive(archive_path(release)).ok
+        assert ReleaseItem.objects.filter(release=release).count() == 1
+        assert [file.name for file in archive_path(release).parent.iterdir()] == ["release-1.0.zip"]
+
+
+def test_a_cancelled_release_leaves_nothing(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_verified(team, "a")
+    release = start_release(
+        actor=team.administrator, project=team.project, version="1.0", native_format="wild", wake_worker=False
+    )
+    build = release_runner.build_archive
+
+    def cancel_first(*arguments: Any, **options: Any) -> None:
+        jobs.cancel_job(actor=team.administrator, job=release.job)
+        build(*arguments, **options)
+
+    monkeypatch.setattr(release_runner, "build_archive", cancel_first)
+    assert jobs.run(release.job_id).state == "cancelled"
+    release.refresh_from_db()
+    assert release.state == "failed"
+    assert not full_path(f"releases/{release.public_id}").exists()
+    assert not ReleaseItem.objects.exists()
+
+
+def test_a_worker_that_lost_its_release_does_not_publish(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_verified(team, "a")
+    release = start_release(
+        actor=team.administrator, project=team.project, version="1.0", native_format="wild", wake_worker=False
+    )
+    hashing = release_runner.sha256_of
+
+    def overtaken(path: Path) -> str:
+        digest = hashing(path)
+        monkeypatch.undo()
+        Job.objects.filter(pk=release.job_id).update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+        assert jobs.run(release.job_id).state == "done"
+        return digest
+
+    monkeypatch.setattr(release_runner, "sha256_of", overtaken)
+    job = jobs.run(release.job_id)
+    assert (job.state, job.attempt) == ("done", 2)
+    frozen = find_release(project=team.project, version="1.0")
+    assert frozen is not None
+    assert verify_archive(archive_path(frozen)).ok
+
+
+def test_handing_out_builds_again_and_falls_back_to_what_was_frozen(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_verified(team, "a")
+    release = run_release(team)
+    archive_path(release).rename(tmp_path / "moved.zip")
+    with pytest.raises(Invalid, match="gone from the server"):
+        archive_path(release)
+    hand_out(release, tmp_path / "sub" / "out.zip")
+    assert sha256_of(tmp_path / "sub" / "out.zip") == release.sha256
+
+    monkeypatch.setattr(release_building, "VERSION", 1, raising=True)
+    monkeypatch.setattr(release_building, "write_card", lambda release, files: f"# {release.canary}\n")
+    with pytest.raises(Invalid, match="cannot be built again"):
+        hand_out(release, tmp_path / "other.zip")
+    (tmp_path / "moved.zip").rename(full_path(release.archive))
+    hand_out(release, tmp_path / "other.zip")
+    assert sha256_of(tmp_path / "other.zip") == release.sha256
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.zip", "sub"]
+
+
+@pytest.mark.parametrize("version", ["", " ", "1 0", "../1", "-1", "x" * 41, "1.0\n"])
+def test_versions_that_cannot_be(team: Team, version: str) -> None:
+    with pytest.raises(Invalid, match="version"):
+        start_release(actor=team.administrator, project=team.project, version=version, native_format="wild")
+
+
+def test_a_version_is_given_once(team: Team) -> None:
+    make_verified(team, "a")
+    run_release(team)
+    with pytest.raises(Conflict, match="never edited"):
+        run_release(team)
+    with pytest.raises(Invalid, match="openai"):
+        run_release(team, "2.0", native_format="openai")
+
+
+def test_members_see_releases_and_only_administrators_make_them(team: Team) -> None:
+    make_verified(team, "a")
+    release = run_release(team)
+    for person in (team.annotator, team.senior):
+        assert load_release(actor=person, project=team.project, public_id=release.public_id) == release
+        with pytest.raises(Denied):
+            run_release(team, "2.0", actor=person)
+    assert not list_releases(actor=team.outsider, project=team.project).exists()
+    with pytest.raises(Hidden):
+        load_release(actor=team.outsider, project=team.project, public_id=release.public_id)
+
+
+def test_a_big_release_is_built_in_few_queries(team: Team, tmp_path: Path, django_assert_max_num_queries: Any) -> None:
+    for n in range(4):
+        make_verified(team, f"d{n}")
+    release = run_release(team, native_format="wild")
+    with django_assert_max_num_queries(8):
+        build_archive(release, tmp_path / "a.zip")
+
+
+def test_broken_candidates_import_but_do_not_verify(team: Team, run_import: RunImport) -> None:
+    """The way round: what came in with errors is in no release until somebody repairs it."""
+    batch = begin_import(team, as_lines([candidate("bad", document=broken(make_document()))]))
+    jobs.run(batch.job_id)
+    make_verified(team, "good")
+    release = run_release(team)
+    assert [item.dialogue.external_id for item in release.items.select_related("dialogue")] == ["good"]

@@ -1,0 +1,148 @@
+"""Fixtures for tests in a real browser: pages that collect their own problems, and an accessibility check."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from scripts.private_services import find_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
+
+CHROMIUM_OPTIONS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+)  # fmt: skip
+
+REPORT_CSP_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) => console.error(
+  `CSP violation: ${event.effectiveDirective} blocked ${event.blockedURI}`,
+  `at ${event.sourceFile}:${event.lineNumber} ${event.sample}`
+));
+"""
+
+
+class Problems:
+    """What went wrong in the pages of one test: console errors, uncaught errors, CSP violations, server errors."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._allowed: list[re.Pattern[str]] = []
+
+    def allow(self, pattern: str) -> None:
+        """Expect problems whose text matches, such as ``status of 422``."""
+        self._allowed.append(re.compile(pattern))
+
+    def note(self, text: str) -> None:
+        """Keep a problem for the end of the test."""
+        self.found.append(text)
+
+    def watch(self, context: "BrowserContext") -> None:
+        """Note what goes wrong in every page of a window."""
+
+        def note_console(message: "ConsoleMessage") -> None:
+            if message.type == "error":
+                self.note(f"console: {message.text}")
+
+        def note_response(response: "Response") -> None:
+            if response.status >= 500:
+                self.note(f"{response.status}: {response.url}")
+
+        context.on("console", note_console)
+        context.on("weberror", lambda error: self.note(f"uncaught: {error.error}"))
+        context.on("response", note_response)
+
+    def unexpected(self) -> list[str]:
+        """Return the problems that no pattern allows."""
+        return [text for text in self.found if not any(pattern.search(text) for pattern in self._allowed)]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["Browser"]:
+    """The installed Chromium, headless, one for the whole run."""
+    from playwright.sync_api import sync_playwright
+
+    executable = find_chromium()
+    assert executable is not None, "a test that opens pages needs the marker “browser”"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=list(CHROMIUM_OPTIONS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page_problems() -> Iterator[Problems]:
+    """The problems of this test's pages; whatever the test did not allow fails it."""
+    problems = Problems()
+    yield problems
+    assert problems.unexpected() == []
+
+
+@pytest.fixture
+def open_page(chromium: "Browser", live_server: Any, page_problems: Problems) -> Iterator[Callable[..., "Page"]]:
+    """Open a window of its own: ``open_page(user, scheme="dark", width=320)``; addresses are relative to the site."""
+    contexts: list[BrowserContext] = []
+
+    def open_as(
+        user: Any = None,
+        *,
+        scheme: Literal["light", "dark"] = "light",
+        width: int = 1280,
+        height: int = 900,
+        javascript: bool = True,
+    ) -> "Page":
+        context = chromium.new_context(
+            base_url=live_server.url,
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            viewport={"width": width, "height": height},
+            java_script_enabled=javascript,
+            accept_downloads=True,
+        )
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        if javascript:
+            context.add_init_script(REPORT_CSP_VIOLATIONS)
+        if user is not None:
+            context.add_cookies([session_cookie(user, live_server.url)])
+        page_problems.watch(context)
+        return context.new_page()
+
+    yield open_as
+    for context in contexts:
+        context.close()
+
+
+def session_cookie(user: Any, url: str) -> Any:
+    """Return the cookie of a session in which `user` is signed in."""
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(user)
+    return {
+        "name": settings.SESSION_COOKIE_NAME,
+        "value": client.cookies[settings.SESSION_COOKIE_NAME].value,
+        "url": url,
+    }
+
+
+@pytest.fixture
+def check_accessibility() -> Callable[..., None]:
+    """Assert that axe finds no violation on a page, in light and in dark."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+
+    def check(page: "Page", *, schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")) -> None:
+        violations = []
+        for scheme in schemes:
+            page.emulate_media(color_scheme=scheme)
+            for violation in axe.run(page).response["violations"]:
+                places = "; ".join(str(node["target"]) for node in violation["nodes"][:5])
+                violations.append(f"{page.url} ({scheme}): {violation['id']}: {violation['help']}: {places}")
+        assert violations == []
+
+    return check

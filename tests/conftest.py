@@ -1,0 +1,166 @@
+"""What every test can ask for. What a test needs and the machine lacks is listed as NOT TESTED, never passed over."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+from scripts.private_services import find_chromium
+
+pytest_plugins = ["tests.browser"]
+
+# No test is timed: how long an example takes says more about the machine than about the code.
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED_DATA = ROOT.parent / "shared" / "data"
+DATABASE_FIXTURES = {
+    "db",
+    "transactional_db",
+    "live_server",
+    "django_db_reset_sequences",
+    "django_db_serialized_rollback",
+}
+
+# The browser's driver keeps an event loop in the main thread; Django's guard takes every query there for a mistake.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+
+def not_tested(reason: str) -> NoReturn:
+    """Leave a test out because the machine lacks something; the end of the run lists it."""
+    pytest.skip(f"NOT TESTED: {reason}")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--database-only", action="store_true", help="run only the tests that use the database")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    lacking = {}
+    if not os.environ.get("TEST_DATABASE_URL", "").startswith("postgres"):
+        lacking["postgres"] = "PostgreSQL: set TEST_DATABASE_URL, or run make test, which starts one"
+    if not os.environ.get("TEST_REDIS_URL"):
+        lacking["redis"] = "Redis: set TEST_REDIS_URL, or run make test, which starts one"
+    if find_chromium() is None:
+        lacking["browser"] = "Chromium: install it (Debian: apt-get install chromium)"
+    for item in items:
+        for marker, reason in lacking.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"NOT TESTED: {reason}"))
+    if config.getoption("--database-only"):
+        chosen = [item for item in items if uses_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+        items[:] = chosen
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """Tell whether a test touches a database or a server and so deserves a run on each."""
+    names = set(getattr(item, "fixturenames", ()))
+    marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres", "redis"))
+    return marked or bool(names & DATABASE_FIXTURES)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.partition("NOT TESTED: ")[2] or reason] += 1
+    if reasons:
+        terminalreporter.section("NOT TESTED", sep="!", red=True, bold=True)
+        for reason, count in sorted(reasons.items()):
+            terminalreporter.line(f"{count} test{'s' if count > 1 else ''}: {reason}", red=True)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data that stands beside the checkout."""
+    if not SHARED_DATA.is_dir():
+        not_tested("real data: the folder ../shared/data is not beside the checkout")
+    return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def _clean_slate(settings: Any) -> Iterator[None]:
+    """Leave no files and no memory behind: the cache holds counts of failed sign-ins and the like."""
+    from django.core.cache import cache
+
+    yield
+    cache.clear()
+    shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
+
+
+@pytest.fixture
+def process_environment(transactional_db: None, settings: Any) -> dict[str, str]:
+    """The environment with which another process works on this test's database, files and broker."""
+    from django.db import connection
+
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TEST_"))}
+    database = connection.settings_dict
+    if connection.vendor == "sqlite":
+        url = f"sqlite:///{database['NAME']}"
+    else:
+        server = os.environ["TEST_DATABASE_URL"].rpartition("/")[0]
+        url = f"{server}/{database['NAME']}"
+    return variables | {
+        "ASSAY_DATA": str(settings.DATA_DIR),
+        "DATABASE_URL": url,
+        "DJANGO_SETTINGS_MODULE": "annotator.config.settings",
+    }
+
+
+@pytest.fixture
+def manage(process_environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a management command in a process of its own: ``manage("import_dialogues", file, "--project", "p")``."""
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "manage.py", *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, env=process_environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.fixture
+def start_worker(
+    process_environment: dict[str, str], settings: Any, tmp_path: Path
+) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start a real Celery worker with beat on this test's database; it leads a process group, killed at the end.
+
+    ``os.killpg(worker.pid, signal.SIGKILL)`` is how a test loses one. Messages of earlier tests are thrown away first.
+    """
+    from annotator.config.celery import app
+
+    if settings.CELERY_BROKER_URL.startswith("filesystem"):
+        for message in (Path(settings.BROKER_DIR) / "messages").iterdir():
+            message.unlink()
+    else:
+        app.control.purge()
+    workers: list[subprocess.Popen[bytes]] = []
+
+    def start(*options: str) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable, "-m", "celery", "--app", "annotator.config.celery:app", "worker", "--beat",
+            "--concurrency", "1", "--schedule", str(tmp_path / f"beat-{len(workers)}"),
+            "--without-gossip", "--without-mingle", *options,
+        ]  # fmt: skip
+        with (tmp_path / f"worker-{len(workers)}.log").open("wb") as log:
+            worker = subprocess.Popen(
+                command, cwd=ROOT, env=process_environment, stdout=log, stderr=log, start_new_session=True
+            )
+        workers.append(worker)
+        return worker
+
+    yield start
+    for worker in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()

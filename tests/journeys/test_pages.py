@@ -1,0 +1,83 @@
+"""Every page of a project at work, found by following links as a person does, and held to the same rules."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.urls import Resolver404, resolve
+from playwright.sync_api import Page
+
+from annotator.models import Project, User
+from benchmark.services.demo import load_demo
+from reviews.services.claims import claim_next
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+#: Pages of one kind that are opened: items are laid out alike, and a filter shows the same list.
+ALIKE = 1
+#: What only hands out a file or speaks to machines; the style guide and the API's page have tests of their own.
+NOT_FOLLOWED = ("/api/", "/accounts/logout/", "/static/", "/styleguide/")
+
+
+@pytest.fixture
+def project(transactional_db: None) -> Project:
+    """The demo: work in every stage."""
+    return load_demo(say=lambda line: None)
+
+
+@pytest.mark.parametrize(
+    ("username", "stage", "pages"),
+    [
+        ("ingrid", None, {"import-list", "import-detail", "release-list", "job-list", "protocol", "project-settings"}),
+        ("yuki", "expert", {"workspace", "workspace-settle", "dialogue-list", "revision-diff"}),
+        ("amina", None, {"workspace", "guideline", "project", "dialogue"}),
+    ],
+)
+def test_every_page_one_can_reach(
+    open_page: Any, check_accessibility: Any, project: Project, username: str, stage: str | None, pages: set[str]
+) -> None:
+    """No CSP violation or script error; nothing for axe to find, light and dark; no sideways scrolling; one heading."""
+    person = User.objects.get(username=username)
+    if username != "ingrid":
+        assert claim_next(actor=person, project=project, stage=stage) is not None
+    page = open_page(person, width=1440)
+    seen: dict[str, int] = {}
+    faults: list[str] = []
+    for path, name in _reachable(page, seen):
+        check_accessibility(page)
+        if page.locator("h1").count() != 1:
+            faults.append(f"{path}: {page.locator('h1').count()} first headings")
+        for width in (1440, 800, 320):
+            page.set_viewport_size({"width": width, "height": 900})
+            if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
+                faults.append(f"{path} ({name}): {wide} wide in a window of {width}")
+        page.set_viewport_size({"width": 1440, "height": 900})
+    assert faults == []
+    assert pages <= seen.keys()
+
+
+def _reachable(page: Page, seen: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """Open the pages that links lead to, breadth first; gives path and name of each while it is open."""
+    waiting, known = ["/"], {"/"}
+    while waiting:
+        path = waiting.pop(0)
+        try:
+            name = str(resolve(urlsplit(path).path).url_name)
+        except Resolver404:
+            pytest.fail(f"A link leads to {path}, where nothing is.")
+        if seen.get(name, 0) >= ALIKE:
+            continue
+        answer = page.goto(path)
+        assert answer is not None
+        assert answer.status == 200, f"{path}: {answer.status}"
+        # A link may lead on: what counts is where one arrives.
+        seen[name] = seen.get(name, 0) + 1
+        links = page.locator("a[href]:not([download])").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+        yield path, name
+        for link in links:
+            target = urlsplit(urljoin(page.url, link))
+            local = target.path + (f"?{target.query}" if target.query else "")
+            if target.netloc == urlsplit(page.url).netloc and not local.startswith(NOT_FOLLOWED) and local not in known:
+                known.add(local)
+                waiting.append(local)

@@ -1,0 +1,170 @@
+"""Nothing is lost, nothing overwritten: reloads, lost connections, second windows, claims that end, newer versions."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from annotator.models import Dialogue
+from annotator.services.revisions import lock_dialogue, revise
+from reviews.models import Claim
+from reviews.services.claims import claim_next
+from tests.factories import current
+from tests.journeys.seats import ANSWER, at_work, draft_of, sit_down, steps_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_what_is_typed_survives_a_reload_and_can_be_undone(desk_of, team):
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    desk.open_place("task t1")
+    with desk.saving():
+        page.get_by_label("User’s message").fill("How is the weather in Ghent, please?")
+    expect(desk.chat).to_contain_text("in Ghent, please?")
+    with desk.saving():
+        page.get_by_label("Chat", exact=True).check()
+    expect(desk.chat.locator(".task-head")).to_contain_text("Chat")
+    page.reload()
+    expect(desk.chat).to_contain_text("in Ghent, please?")
+    expect(page.locator("[data-save-text]")).to_contain_text("Saved")
+    page.keyboard.press("u")
+    expect(desk.chat.locator(".task-head")).not_to_contain_text("Chat")
+    page.keyboard.press("u")
+    expect(desk.chat).not_to_contain_text("in Ghent, please?")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    page.keyboard.press("Shift+U")
+    expect(desk.chat).to_contain_text("in Ghent, please?")
+    expect(page.get_by_label("User’s message")).to_have_value("How is the weather in Ghent, please?")
+
+
+def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):
+    desk = sit_down(desk_of, team)
+    desk.open_place(ANSWER)
+    desk.page.context.set_offline(True)
+    desk.page.locator("#answer-text").fill("It is sunny.")
+    desk.expect_state("offline")
+    desk.page.get_by_label("its own knowledge").check()
+    expect(desk.page.locator("[data-save-text]")).to_contain_text("2 changes kept in this browser")
+    desk.page.context.set_offline(False)
+    desk.expect_state("saved")
+    assert steps_of(team)[1] | {"text": "It is sunny.", "answer_type": "chat"} == steps_of(team)[1]
+
+
+def test_words_typed_while_another_place_is_on_its_way_are_kept(desk_of, team):
+    desk = sit_down(desk_of, team)
+    page, held = desk.page, []
+    page.route("**/work/*/?at=*", lambda route: held.append(route))
+    with page.expect_request("**/work/*/?at=*"):
+        desk.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).click()
+    with desk.saving():
+        page.get_by_label("User’s message").press_sequentially(" Typed meanwhile.")
+        held[0].continue_()
+        expect(page.locator("#answer-text")).to_be_visible()
+    expect(desk.chat).to_contain_text("Typed meanwhile.")
+
+
+def test_two_windows_keep_what_they_changed_in_different_places(desk_of, team):
+    one = sit_down(desk_of, team)
+    two = at_work(desk_of, team)
+    one.open_place("task t1")
+    two.open_place(ANSWER)
+    with one.saving():
+        one.page.get_by_label("User’s message").fill("Weather in Ghent?")
+    with two.saving():
+        two.page.locator("#answer-text").fill("Sunny in Ghent.")
+    expect(two.chat).to_contain_text("Weather in Ghent?")
+    assert draft_of(team)["tasks"][0]["user_message"] == "Weather in Ghent?"
+    assert steps_of(team)[1]["text"] == "Sunny in Ghent."
+
+
+@pytest.mark.parametrize(
+    ("choice", "kept"), [("Put mine in its place", "From window two."), ("Keep what is stored", "From window one.")]
+)
+def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, page_problems, choice, kept):
+    page_problems.allow("status of 409")
+    one = sit_down(desk_of, team)
+    two = at_work(desk_of, team)
+    two.page.on("dialog", lambda dialog: dialog.accept())
+    one.open_place(ANSWER)
+    two.open_place(ANSWER)
+    with one.saving():
+        one.page.locator("#answer-text").fill("From window one.")
+    with two.saving(status=409):
+        two.page.locator("#answer-text").fill("From window two.")
+    prompt = two.page.locator("[data-merge]")
+    expect(prompt).to_be_focused()
+    expect(prompt).to_contain_text("From window one.")
+    expect(prompt).to_contain_text("From window two.")
+    two.expect_state("conflict")
+    assert steps_of(team)[1]["text"] == "From window one."
+    prompt.get_by_role("button", name=choice).click()
+    expect(prompt).not_to_contain_text("window")
+    two.expect_state("saved")
+    expect(two.page.locator("#answer-text")).to_have_value(kept)
+    expect(two.chat).to_contain_text(kept)
+    assert steps_of(team)[1]["text"] == kept
+
+
+def test_a_claim_somebody_else_has_taken_is_said_and_the_draft_stays(desk_of, team, page_problems):
+    page_problems.allow("status of 410")
+    page_problems.allow("status of 409")
+    desk = sit_down(desk_of, team)
+    desk.page.on("dialog", lambda dialog: dialog.accept())
+    desk.open_place(ANSWER)
+    with desk.saving():
+        desk.page.locator("#answer-text").fill("Typed in time.")
+    Claim.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    colleague = team.annotators[1]
+    assert claim_next(actor=colleague, project=team.project) is not None
+    with desk.saving(status=410):
+        desk.page.locator("#answer-text").fill("Typed too late.")
+    expect(desk.page.locator("main, #toasts").filter(has_text="a colleague has it now").first).to_be_visible()
+    desk.expect_state("lost")
+    expect(desk.page.locator("#answer-text")).to_have_value("Typed too late.")
+    desk.page.reload()
+    expect(desk.page.get_by_role("main")).to_contain_text("a colleague has it now. Your draft is kept.")
+    assert steps_of(team)[1]["text"] == "Typed in time."
+
+
+def test_a_claim_that_ran_out_goes_on_while_nobody_has_taken_it(desk_of, team):
+    desk = sit_down(desk_of, team)
+    Claim.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    desk.open_place(ANSWER)
+    with desk.saving():
+        desk.page.locator("#answer-text").fill("Still mine.")
+    assert steps_of(team)[1]["text"] == "Still mine."
+
+
+def test_a_newer_version_is_brought_together_with_the_draft(desk_of, team, page_problems):
+    page_problems.allow("status of 409")
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    desk.open_place(ANSWER)
+    with desk.saving():
+        page.locator("#answer-text").fill("The draft’s answer.")
+    desk.open_place("task t1")
+    with desk.saving():
+        page.get_by_label("User’s message").fill("The draft’s question?")
+    dialogue = Dialogue.objects.get()
+    newer = current(dialogue)
+    newer["tasks"][0]["steps"][1]["text"] = "The new version’s answer."
+    newer["tasks"][0]["user_message"] = "The new version’s question?"
+    newer["env_info"] = "2025-06-01"
+    revise(
+        actor=None, dialogue=lock_dialogue(dialogue.pk), document=newer, seen=dialogue.head, message="A better source"
+    )
+    page.reload()
+    page.get_by_role("link", name="Bring both together").click()
+    expect(page.get_by_role("heading", name="Changed by both")).to_be_visible()
+    places = page.locator(".ruling")
+    expect(places).to_have_count(2)
+    places.filter(has_text="answer").get_by_label("Take yours").check()
+    places.filter(has_text="question").get_by_label("Take the new one").check()
+    page.get_by_role("button", name="Merge").click()
+    expect(page.locator("#toasts")).to_contain_text("Merged")
+    merged = draft_of(team)
+    assert merged["env_info"] == "2025-06-01"
+    assert merged["tasks"][0]["user_message"] == "The new version’s question?"
+    assert merged["tasks"][0]["steps"][1]["text"] == "The draft’s answer."

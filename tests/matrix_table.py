@@ -1,0 +1,170 @@
+"""Who gets what at which address: what ``tests/test_matrix.py`` holds every visit to."""
+
+from typing import Any
+
+#: Columns of each half of the table. Whoever is deactivated gets what a stranger gets.
+VISITORS = ("anonymous", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator")
+
+#: ``in``: sent to sign in. The annotator holds the item; the neighbour administers another project.
+_TABLE = """
+                                      GET                           POST
+                                      ano out nei ann col sen adm   ano out nei ann col sen adm
+api-claim                             401 405 405 405 405 405 405   401 404 404 201 204 204 204
+api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-import-list                       401 404 404 403 403 403 200   401 404 404 403 403 403 400
+api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-project-list                      401 200 200 200 200 200 200   401 405 405 405 405 405 405
+api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-release                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-release-archive                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-release-left-out                  401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
+api-review-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-revision                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-revision-diff                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-revision-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-schema                            200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
+api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
+api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
+api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
+decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
+dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
+dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
+feedback-read                         in  405 405 405 405 405 405   in  404 404 302 404 404 404
+guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
+guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
+healthz                               200 200 200 200 200 200 200   405 405 405 405 405 405 405
+home                                  in  200 200 200 200 200 200   in  405 405 405 405 405 405
+import-cancel                         in  404 404 405 405 405 405   in  404 404 403 403 403 409
+import-detail                         in  404 404 403 403 403 200   in  404 404 403 403 403 409
+import-list                           in  404 404 403 403 403 200   in  404 404 403 403 403 200
+import-report                         in  404 404 403 403 403 200   in  404 404 405 405 405 405
+invitation                            200 200 200 200 200 200 200   302 302 302 409 409 302 302
+invitation-revoke                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
+member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
+member-list                           in  404 404 200 200 200 200   in  404 404 403 403 403 200
+project                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
+project-create                        in  403 200 403 403 403 200   in  403 302 403 403 403 302
+project-list                          in  200 200 200 200 200 200   in  405 405 405 405 405 405
+project-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
+protocol                              in  404 404 200 200 200 200   in  404 404 403 403 403 409
+release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
+release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
+release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+revision-diff                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
+token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
+token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404
+work-next                             in  404 404 405 405 405 405   in  404 404 302 302 302 302
+workspace                             in  404 404 200 404 404 404   in  405 405 405 405 405 405
+workspace-comment                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-decision-tree               in  404 404 200 404 404 404   in  404 404 422 404 404 404
+workspace-edit                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-form                        in  405 405 405 405 405 405   in  404 404 204 404 404 404
+workspace-heartbeat                   in  405 405 405 405 405 405   in  404 404 204 404 404 404
+workspace-look                        in  404 404 404 404 404 404   in  405 405 405 405 405 405
+workspace-merge                       in  404 404 302 404 404 404   in  404 404 302 404 404 404
+workspace-redo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
+workspace-release                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-reset                       in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-settle                      in  404 404 302 404 404 404   in  404 404 302 404 404 404
+workspace-skip                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
+workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
+workspace-waive                       in  405 405 405 405 405 405   in  404 404 409 404 404 404
+account_change_password               in  302 302 302 302 302 302   in  302 302 302 302 302 302
+account_inactive                      200 200 200 200 200 200 200   405 405 405 405 405 405 405
+account_login                         200 302 302 302 302 302 302   200 302 302 302 302 302 302
+account_logout                        302 200 200 200 200 200 200   302 302 302 302 302 302 302
+account_reauthenticate                in  403 403 403 403 403 403   in  403 403 403 403 403 403
+account_reset_password                200 200 200 200 200 200 200   200 200 200 200 200 200 200
+account_reset_password_done           200 200 200 200 200 200 200   405 405 405 405 405 405 405
+account_reset_password_from_key       200 200 200 200 200 200 200   200 200 200 200 200 200 200
+account_reset_password_from_key_done  200 200 200 200 200 200 200   405 405 405 405 405 405 405
+account_set_password                  in  200 200 200 200 200 200   in  200 200 200 200 200 200
+account_signup                        200 302 302 302 302 302 302   200 302 302 302 302 302 302
+"""
+
+#: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
+OPEN_TO_ALL = {
+    "api-docs",
+    "api-project-list",
+    "api-schema",
+    "healthz",
+    "home",
+    "invitation",
+    "project-create",
+    "project-list",
+    "theme",
+    "token-list",
+    *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),
+}
+
+#: Name of the address → parameter → what fills it, where the two have different names.
+PARAMETERS: dict[str, dict[str, str]] = {
+    "api-dialogue": {"public_id": "dialogue"},
+    "api-import": {"public_id": "import"},
+    "api-import-cancel": {"public_id": "import"},
+    "api-import-report": {"public_id": "import"},
+    "api-release": {"public_id": "release"},
+    "api-release-archive": {"public_id": "release"},
+    "api-release-left-out": {"public_id": "release"},
+    "api-review-list": {"public_id": "dialogue"},
+    "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
+    "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
+    "api-revision-list": {"public_id": "dialogue"},
+    "decision-tree": {"public_id": "dialogue"},
+    "dialogue": {"public_id": "dialogue"},
+    "feedback-read": {"public_id": "feedback"},
+    "import-cancel": {"public_id": "import"},
+    "import-detail": {"public_id": "import"},
+    "import-report": {"public_id": "import"},
+    "invitation-revoke": {"public_id": "invitation"},
+    "member-change": {"public_id": "person"},
+    "release-detail": {"public_id": "release"},
+    "release-download": {"public_id": "release"},
+    "revision-diff": {"public_id": "dialogue"},
+    "token-revoke": {"public_id": "token"},
+}
+
+#: What is posted, so that only the right to do it is in question; ``$name`` stands for an id of the project.
+BODIES: dict[str, dict[str, Any]] = {
+    "api-release-list": {"version": "2.0", "format": "wild"},
+    "api-work-heartbeat": {"token": "$claim"},
+    "api-work-release": {"token": "$claim"},
+    "api-work-skip": {"token": "$claim"},
+    "api-work-submit": {"token": "$claim", "verdict": "approve"},
+    "guideline-edit": {"text": "Be careful.", "seen": "0"},
+    "job-list": {"job": "$job"},
+    "member-change": {"role": "senior_reviewer", "action": "grant"},
+    "member-list": {"roles": ["annotator"]},
+    "project-create": {"name": "Another one"},
+    "project-settings": {"name": "Renamed", "time_zone": "UTC", "long_range_rule": "c3"},
+    "release-list": {"version": "2.0", "native_format": "wild"},
+    "token-list": {"name": "nightly"},
+    "workspace-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
+    "workspace-edit": {"op": "set", "anchor": "/tasks/t1/user_message", "value": "How is the weather in Ghent?"},
+    "workspace-submit": {"verdict": "approve"},
+}
+
+
+def _read(table: str) -> dict[tuple[str, str], dict[str, str]]:
+    """(name, method) → visitor → what they get."""
+    out = {}
+    for line in table.splitlines()[3:]:
+        name, *codes = line.split()
+        for method, half in (("GET", codes[:7]), ("POST", codes[7:])):
+            row = {visitor: "sign-in" if code == "in" else code for visitor, code in zip(VISITORS, half, strict=True)}
+            out[name, method] = row | {"deactivated": row["anonymous"]}
+    return out
+
+
+EXPECTED = _read(_TABLE)

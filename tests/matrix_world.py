@@ -1,0 +1,167 @@
+"""One project in which something stands behind every address, and people of every kind who may or may not see it."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from annotator.models import Dialogue, Job, JobState, Revision, Role, User
+from annotator.schema import canonical, content_hash
+from annotator.services.projects import create_invitation
+from annotator.services.tokens import create_token
+from benchmark.models import ImportBatch, Release
+from reviews.models import Claim, Feedback
+from reviews.services.claims import claim_next
+from reviews.services.submissions import submit_review
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    give_role,
+    make_dialogue,
+    make_document,
+    make_team,
+    make_user,
+)
+
+#: Who visits. ``neighbour`` administers another project; ``deactivated`` was an annotator of this one.
+ROLES = ("anonymous", "deactivated", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator")
+
+
+@dataclass(frozen=True)
+class World:
+    """A project, its people, and the ids of what is in it; the same of the project next door."""
+
+    team: Team
+    people: dict[str, User | None]
+    ids: dict[str, str]
+    neighbour_slug: str
+
+    @property
+    def slug(self) -> str:
+        return self.team.project.slug
+
+
+def make_world() -> World:
+    """Everything behind every address. The annotator holds an item; the colleague holds nothing."""
+    team = make_team("spine")
+    next_door = make_team("next-door", annotators=1)
+    adopt_c3(team)
+    annotator, colleague = team.annotators[:2]
+    done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
+    feedback = _feedback(team, done)
+    claim = claim_next(actor=annotator, project=team.project, stage="self_check_single")
+    assert claim is not None
+    assert claim.slot.dialogue_id == held.pk
+    other = _second_revision(held, colleague)
+    batch = _import(team)
+    release = _release(team)
+    invitation, secret = create_invitation(
+        actor=team.administrator, project=team.project, roles=[Role.ANNOTATOR], note="for the new one"
+    )
+    token, _ = create_token(actor=annotator, name="nightly", expires_at=None)
+    head = held.head
+    assert head is not None
+    ids = {
+        "slug": team.project.slug,
+        "dialogue": held.public_id,
+        "revision": head.public_id,
+        "other_revision": other.public_id,
+        "slot": claim.slot.public_id,
+        "claim": claim.token,
+        "person": colleague.public_id,
+        "import": batch.public_id,
+        "release": release.public_id,
+        "invitation": invitation.public_id,
+        "secret": secret,
+        "token": token.public_id,
+        "feedback": feedback.public_id,
+        "job": batch.job.public_id,
+        "task": "t1",
+        "uidb36": "1",
+        "key": "none-none",
+    }
+    deactivated = make_user("gone", is_active=False)
+    people: dict[str, User | None] = {
+        "anonymous": None,
+        "deactivated": give_role(team.project, deactivated, Role.ANNOTATOR),
+        "outsider": team.outsider,
+        "neighbour": next_door.administrator,
+        "annotator": annotator,
+        "colleague": colleague,
+        "senior": team.senior,
+        "administrator": team.administrator,
+    }
+    return World(team, people, ids, next_door.project.slug)
+
+
+def _feedback(team: Team, dialogue: Dialogue) -> Feedback:
+    claim = claim_next(actor=team.annotator, project=team.project)
+    assert claim is not None
+    assert claim.slot.dialogue_id == dialogue.pk
+    review = submit_review(actor=team.annotator, slot=claim.slot, token=claim.token, verdict="approve")
+    # What the second self-check left open goes back, so that the next claim is of another item.
+    Claim.objects.filter(person=team.annotator).exclude(pk=claim.pk).delete()
+    return Feedback.objects.create(
+        dialogue=dialogue, person=team.annotator, review=review, kind="audit", text="The answer left out the price."
+    )
+
+
+def _second_revision(dialogue: Dialogue, author: User) -> Revision:
+    head = dialogue.head
+    assert head is not None
+    text = canonical(changed(head.document()))
+    return Revision.objects.create(
+        dialogue=dialogue,
+        parent=head,
+        number=2,
+        author=author,
+        toolset_revision=head.toolset_revision,
+        content=text,
+        content_hash=content_hash(text),
+    )
+
+
+def _import(team: Team) -> ImportBatch:
+    job = Job.objects.create(
+        project=team.project,
+        requester=team.administrator,
+        kind="import",
+        state=JobState.DONE,
+        ended_at=timezone.now(),
+        checkpoint={},
+    )
+    return ImportBatch.objects.create(
+        project=team.project,
+        job=job,
+        requester=team.administrator,
+        native_format="wild",
+        filename="candidates.jsonl",
+        file="imports/none",
+    )
+
+
+def _release(team: Team) -> Release:
+    job = Job.objects.create(
+        project=team.project, requester=team.administrator, kind="release", state=JobState.DONE, ended_at=timezone.now()
+    )
+    content = b"an archive"
+    path = Path(settings.MEDIA_ROOT) / "releases" / "matrix.zip"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return Release.objects.create(
+        project=team.project,
+        job=job,
+        version="1.0",
+        native_format="wild",
+        state="frozen",
+        canary="assay canary",
+        requester=team.administrator,
+        archive="releases/matrix.zip",
+        archive_bytes=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+        frozen_at=timezone.now(),
+    )

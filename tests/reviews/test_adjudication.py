@@ -1,0 +1,276 @@
+"""The expert's side by side: what is disputed, what a ruling must say, and the document it makes."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue
+from reviews.models import Feedback, Review, Ruling
+from reviews.services.adjudication import Dispute, disputed_anchors, load_dispute
+from reviews.services.feedback import mark_read, unread_feedback
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "/tasks/t1/steps/s1/text"
+MESSAGE = "/tasks/t1/user_message"
+DAY = "/tasks/t1/steps/s0/arguments/date"
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(seniors=2)
+    adopt_c3(team)
+    return team
+
+
+def edited(document: dict[str, Any], *, text: str = "", message: str = "", date: str = "") -> dict[str, Any]:
+    copy = deepcopy(document)
+    task = copy["tasks"][0]
+    if text:
+        task["steps"][1]["text"] = text
+    if message:
+        task["user_message"] = message
+    if date:
+        task["steps"][0]["arguments"]["date"] = date
+    return copy
+
+
+def disputed(team: Team, left: dict[str, str] | None, right: dict[str, str] | None) -> Dialogue:
+    """Two colleagues disagree: each fixes as said, or approves."""
+    item = make_item(team, "cross_check", make_document("x"))
+    for person, edit in ((team.annotators[1], left), (team.annotators[2], right)):
+        document = edited(current(item), **edit) if edit else None
+        hand_in(person, item, "fix" if edit else "approve", document=document)
+    item.refresh_from_db()
+    return item
+
+
+def dispute_of(item: Dialogue) -> Dispute:
+    dispute = load_dispute(open_slot(item))
+    assert dispute is not None
+    return dispute
+
+
+def ruling(choice: str, **more: Any) -> dict[str, Any]:
+    return {"choice": choice, "reason_kind": "answer_wrong", "reason": "As observed."} | more
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def test_both_sides_and_the_places_on_which_they_differ(team: Team) -> None:
+    item = disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"})
+    dispute = dispute_of(item)
+    places = {place.anchor: (place.left, place.right) for place in dispute.places}
+    assert places == {
+        MESSAGE: ("What is the weather like in Ghent x?", "Weather in Ghent x?"),
+        TEXT: ("Clear.", "Sunny."),
+    }
+    assert dispute.base == current(item)
+    assert set(disputed_anchors(open_slot(item))) == {MESSAGE, TEXT}
+    assert dispute.words(TEXT)
+
+
+def test_sides_bear_no_names(team: Team) -> None:
+    dispute = dispute_of(disputed(team, None, {"text": "Sunny."}))
+    assert (dispute.left.title, dispute.right.title) == ("Reviewer 1", "Reviewer 2")
+    assert (dispute.left.verdict, dispute.right.verdict) == ("approve", "fix")
+
+
+def test_what_an_author_escalated_has_the_version_before_on_the_left(team: Team) -> None:
+    item = make_item(team, "self_check_single", make_document("x"))
+    before = current(item)
+    hand_in(team.annotator, item, "escalate", document=changed(before), reason="Unsure.")
+    dispute = dispute_of(item)
+    assert (dispute.left.title, dispute.left.document) == ("Before", before)
+    assert (dispute.right.title, dispute.right.reason) == ("Reviewer", "Unsure.")
+    assert [place.anchor for place in dispute.places] == [TEXT]
+
+
+def test_a_dispute_about_the_verdict_has_no_places(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "reject", reason="Nobody asks this.")
+    dispute = dispute_of(item)
+    assert dispute.places == []
+    assert dispute.right.reason == "Nobody asks this."
+
+
+# --- ruling -----------------------------------------------------------------------------------------------------------
+
+
+def test_left_right_and_third(team: Team) -> None:
+    item = disputed(
+        team,
+        {"text": "Clear.", "message": "Weather in Ghent x?", "date": "2025-05-02"},
+        {"text": "Sunny.", "message": "Ghent x: the weather tomorrow?"},
+    )
+    review = hand_in(
+        team.senior, item,
+        rulings={MESSAGE: ruling("right"), TEXT: ruling("left"), DAY: ruling("third", value="2025-05-03")},
+    )  # fmt: skip
+    assert review.verdict == "fix"
+    task = current(item)["tasks"][0]
+    assert task["user_message"] == "Ghent x: the weather tomorrow?"
+    assert task["steps"][1]["text"] == "Clear."
+    assert task["steps"][0]["arguments"] == {"city": "Ghent x", "date": "2025-05-03"}
+    rows = {row.anchor: row for row in Ruling.objects.filter(review=review)}
+    assert {anchor: row.choice for anchor, row in rows.items()} == {MESSAGE: "right", TEXT: "left", DAY: "third"}
+    assert rows[DAY].value == "2025-05-03"
+    assert rows[TEXT].reason_kind == "answer_wrong"
+
+
+def test_the_result_is_the_experts_revision_and_ends_the_cycle(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    review = hand_in(team.senior, item, "fix", rulings={TEXT: ruling("right")})
+    item.refresh_from_db()
+    assert review.made_revision is not None
+    assert (item.head, item.status) == (review.made_revision, "verified")
+    assert review.made_revision.author == team.senior
+
+
+def test_rulings_that_leave_the_version_as_it_is_approve_it(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    before = item.head
+    review = hand_in(team.senior, item, "fix", rulings={TEXT: ruling("left")})
+    item.refresh_from_db()
+    assert (review.verdict, review.made_revision, item.head) == ("approve", None, before)
+
+
+def test_a_dispute_about_the_verdict_is_settled_without_rulings(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "reject")
+    assert hand_in(team.senior, item).verdict == "approve"
+
+
+def test_a_rejection_needs_no_rulings_but_a_reason(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    with pytest.raises(Invalid, match="Say why"):
+        hand_in(team.senior, item, "reject", reason="")
+    assert hand_in(team.senior, item, "reject").verdict == "reject"
+
+
+def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
+    item = disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"})
+    with pytest.raises(Invalid, match="1 of 2 still have no ruling") as caught:
+        hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+    assert caught.value.details["anchors"] == [MESSAGE]
+    with pytest.raises(Invalid, match="2 of 2"):
+        hand_in(team.senior, item, "approve")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({TEXT: ruling("left", reason_kind="")}, "a ruling needs its reason"),
+        ({TEXT: ruling("left", reason_kind="taste")}, "a ruling needs its reason"),
+        ({TEXT: ruling("middle")}, "A ruling is one of: left, right, third"),
+        ({TEXT: ruling("third")}, "Give the third value"),
+        ({TEXT: ruling("left"), MESSAGE: ruling("left")}, "Nothing is disputed at /tasks/t1/user_message"),
+        ([ruling("left", anchor=TEXT), ruling("right", anchor=TEXT)], "two rulings"),
+        ({TEXT: ruling("left", reason="x" * 1001)}, "at most 1,000 characters"),
+    ],
+)
+def test_rulings_that_make_no_sense(team: Team, given: Any, words: str) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    with pytest.raises(Invalid, match=words):
+        hand_in(team.senior, item, rulings=given)
+    assert not Ruling.objects.exists()
+
+
+def test_nothing_to_rule_on(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:]:
+        hand_in(person, item, "approve")
+    from reviews.services.sampling import close_population_and_draw
+
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    with pytest.raises(Invalid, match="Nothing is disputed here"):
+        hand_in(team.senior, item, "approve", rulings={TEXT: ruling("left")})
+
+
+def test_the_expert_may_edit_besides(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    own = edited(current(item), message="Tell me the weather in Ghent x.")
+    hand_in(team.senior, item, document=own, rulings={TEXT: ruling("right")})
+    task = current(item)["tasks"][0]
+    assert (task["user_message"], task["steps"][1]["text"]) == ("Tell me the weather in Ghent x.", "Sunny.")
+
+
+def test_a_third_version_may_stand_in_the_draft(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    own = edited(current(item), text="Sunny, 18 degrees.")
+    review = hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third")})
+    assert current(item)["tasks"][0]["steps"][1]["text"] == "Sunny, 18 degrees."
+    assert review.rulings.get().value == "Sunny, 18 degrees."
+
+
+def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    own = edited(current(item), text="Mine.")
+    with pytest.raises(Invalid, match="You ruled on a place and edited it as well"):
+        hand_in(team.senior, item, document=own, rulings={TEXT: ruling("right")})
+
+
+def test_what_the_rulings_make_is_checked_like_anything_else(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    with pytest.raises(Invalid, match="waived with a reason"):
+        hand_in(team.senior, item, rulings={TEXT: ruling("third", value="TODO: the weather")})
+
+
+# --- feedback ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    hand_in(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
+    notice = unread_feedback(actor=team.annotator).get()
+    assert "The sky is clear." in notice.text
+    assert f"Answer wrong or unsupported at {TEXT}: As observed." in notice.text
+    assert not Feedback.objects.exclude(person=team.annotator).exists()
+
+
+def test_nobody_hears_of_what_was_left_as_it_was(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+    assert not Feedback.objects.exists()
+
+
+def test_a_notice_is_read_by_whom_it_is_for(team: Team) -> None:
+    from annotator.errors import Hidden
+
+    item = disputed(team, None, {"text": "Sunny."})
+    hand_in(team.senior, item, rulings={TEXT: ruling("right")})
+    notice = Feedback.objects.get()
+    for person in (team.annotators[1], team.senior, team.outsider):
+        with pytest.raises(Hidden):
+            mark_read(actor=person, public_id=notice.public_id)
+    first = mark_read(actor=team.annotator, public_id=notice.public_id)
+    assert mark_read(actor=team.annotator, public_id=notice.public_id).read_at == first.read_at
+    assert not unread_feedback(actor=team.annotator).exists()
+
+
+def test_an_expert_who_took_part_leaves_it_to_another(team: Team) -> None:
+    from annotator.errors import Denied
+
+    item = make_item(team, "cross_check")
+    hand_in(team.senior, item, "approve")
+    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    with pytest.raises(Denied):
+        hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+    assert hand_in(team.seniors[1], item, rulings={TEXT: ruling("left")}).verdict == "approve"
+    assert Review.objects.filter(dialogue=item, stage_kind="expert").count() == 1
+
+
+def test_an_expert_settles_once(team: Team) -> None:
+    item = disputed(team, None, {"text": "Sunny."})
+    slot = open_slot(item)
+    hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+    from reviews.services.claims import claim_slot
+
+    with pytest.raises(Conflict):
+        claim_slot(actor=team.seniors[1], slot=slot)

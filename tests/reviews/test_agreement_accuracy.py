@@ -1,0 +1,181 @@
+"""Accuracy after each stage, revision rates and what an audit says of the rest, held to values worked out by hand."""
+
+import random
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviews.agreement import (
+    Course,
+    PointCount,
+    Stratum,
+    accuracy_curve,
+    count_course,
+    count_courses,
+    error_bounds,
+    residual_error,
+    revision_rates,
+    wilson,
+)
+
+POINTS = ("baseline", "self", "cross", "expert")
+
+
+def test_wilsons_interval_of_seven_in_ten() -> None:
+    figure = wilson("share", 7, 10)
+    assert (figure.value, figure.low, figure.high) == (
+        0.7,
+        pytest.approx(0.396778, abs=1e-6),
+        pytest.approx(0.892209, abs=1e-6),
+    )
+
+
+def test_nothing_counted_is_undefined() -> None:
+    figure = wilson("share", 0, 0)
+    assert (figure.value, figure.low, figure.undefined) == (None, None, "There is nothing to count yet.")
+    with pytest.raises(ValueError, match="3 of 2 is not a proportion"):
+        wilson("share", 3, 2)
+
+
+def test_an_item_is_right_where_it_is_what_was_verified() -> None:
+    course = Course({"baseline": "x", "self": "y", "expert": "z"}, verified="z")
+    # The cross-check left what the self-check had made.
+    assert [count.right for count in count_course(course, POINTS).values()] == [0, 0, 0, 1]
+    unchanged = Course({"baseline": "z"}, verified="z")
+    assert [count.right for count in count_course(unchanged, POINTS).values()] == [1, 1, 1, 1]
+    # Changed for the worse and back again.
+    back = Course({"baseline": "z", "self": "y", "cross": "z"}, verified="z")
+    assert [count.right for count in count_course(back, POINTS).values()] == [1, 0, 1, 1]
+
+
+def test_rejected_items_are_wrong_and_unfinished_ones_are_left_out() -> None:
+    courses = [
+        Course({"baseline": "a"}, verified="a"),
+        Course({"baseline": "a", "self": "b"}, verified="b"),
+        Course({"baseline": "a"}, verified=None),
+        Course({"baseline": "a"}, verified=None, finished=False),
+    ]
+    counts = count_courses(courses, POINTS)
+    assert counts == {
+        "baseline": PointCount(1, 3), "self": PointCount(2, 3), "cross": PointCount(2, 3), "expert": PointCount(2, 3)
+    }  # fmt: skip
+    curve = accuracy_curve(counts)
+    assert list(curve) == list(POINTS)
+    assert curve["baseline"].value == pytest.approx(1 / 3)
+    assert curve["self"].low == wilson("", 2, 3).low
+    assert accuracy_curve({"baseline": PointCount()})["baseline"].undefined == "No item has come to its end yet."
+
+
+def test_the_counts_of_the_curve_can_be_taken_away_again() -> None:
+    assert PointCount(3, 5) + PointCount(1, 2) - PointCount(1, 2) == PointCount(3, 5)
+
+
+def test_a_curve_must_begin_somewhere() -> None:
+    with pytest.raises(ValueError, match="first point"):
+        count_course(Course({"self": "a"}, verified="a"), POINTS)
+
+
+def test_the_revision_rates_of_the_cctu_paper() -> None:
+    code = revision_rates({1: 19, 2: 35}, 200)
+    assert code.total.value == 0.27
+    assert (code.by_rounds[1].value, code.by_rounds[2].value) == (0.095, 0.175)
+    assert (code.total.low, code.total.high) == (pytest.approx(0.21323, abs=1e-5), pytest.approx(0.33543, abs=1e-5))
+    assert code.by_rounds[1].name == "Revised in 1 round"
+    assert revision_rates({}, 0).total.undefined == "No item has been looked at yet."
+
+
+def test_impossible_revisions_are_refused() -> None:
+    with pytest.raises(ValueError, match="count rounds from 1"):
+        revision_rates({0: 3}, 10)
+    with pytest.raises(ValueError, match="11 of 10"):
+        revision_rates({1: 5, 2: 6}, 10)
+
+
+# --- the audit --------------------------------------------------------------------------------------------------------
+
+
+def test_bounds_of_a_small_audit_by_hand() -> None:
+    # 10 items, 4 audited, none wrong. P(none | 6 wrong) = C(4,4)/C(10,4) = 1/210 < 0.025;
+    # P(none | 5) = C(5,4)/210 = 5/210 = 0.0238 < 0.025; P(none | 4) = C(6,4)/210 = 15/210 > 0.025.
+    assert error_bounds(10, 4, 0) == (0, 4)
+
+
+def test_an_audit_of_everything_leaves_no_doubt() -> None:
+    assert error_bounds(30, 30, 4) == (4, 4)
+
+
+@given(st.integers(1, 30), st.data())
+def test_bounds_are_those_of_trying_every_number(population: int, data: st.DataObject) -> None:
+    audited = data.draw(st.integers(0, population))
+    errors = data.draw(st.integers(0, audited))
+
+    def chance(found: int, wrong: int) -> float:
+        return comb(wrong, found) * comb(population - wrong, audited - found) / comb(population, audited)
+
+    possible = [
+        wrong
+        for wrong in range(errors, population - (audited - errors) + 1)
+        if sum(chance(found, wrong) for found in range(errors + 1)) > 0.025
+        and sum(chance(found, wrong) for found in range(errors, audited + 1)) > 0.025
+    ]
+    assert error_bounds(population, audited, errors) == (possible[0], possible[-1])
+
+
+def test_what_is_left_is_what_was_not_found() -> None:
+    said = residual_error([Stratum("ann", 100, 10, 2)])
+    low, high = error_bounds(100, 10, 2)
+    assert (said.error_rate.value, said.error_rate.low, said.error_rate.high) == (0.2, low / 100, high / 100)
+    assert said.residual.value == pytest.approx(0.18)
+    assert (said.residual.low, said.residual.high) == ((low - 2) / 100, (high - 2) / 100)
+    assert said.strata["ann"].value == 0.2
+
+
+def test_strata_are_weighted_by_their_size() -> None:
+    # 900 items of which 10 % of the audited are wrong, 100 of which half are: 0.9 · 0.1 + 0.1 · 0.5.
+    said = residual_error([Stratum("ann", 900, 10, 1), Stratum("ben", 100, 10, 5)])
+    assert said.error_rate.value == pytest.approx(0.14)
+    assert "hold together" in said.error_rate.interval
+    parts = [error_bounds(900, 10, 1, 0.95**0.5), error_bounds(100, 10, 5, 0.95**0.5)]
+    assert said.error_rate.low == pytest.approx(sum(low for low, _ in parts) / 1000)
+    assert said.error_rate.high == pytest.approx(sum(high for _, high in parts) / 1000)
+
+
+def test_strata_drawn_at_one_rate_are_one_sample() -> None:
+    said = residual_error([Stratum("ann", 105, 11, 1), Stratum("ben", 95, 9, 0)])
+    low, high = error_bounds(200, 20, 1)
+    assert (said.error_rate.low, said.error_rate.high) == (low / 200, high / 200)
+    assert "one sample" in said.error_rate.interval
+
+
+def test_a_stratum_nobody_audited_leaves_the_whole_unknown() -> None:
+    said = residual_error([Stratum("ann", 100, 10, 1), Stratum("ben", 50, 0, 0), Stratum("cy", 0, 0, 0)])
+    assert said.error_rate.value is None
+    assert said.error_rate.undefined == "Nothing has been audited of stratum ben, so nothing is known of it."
+    assert said.strata["ann"].value == 0.1
+    assert residual_error([]).residual.undefined == "Nothing has been audited yet."
+
+
+def test_impossible_audits_are_refused() -> None:
+    with pytest.raises(ValueError, match="Stratum ann: 3 errors in 2 audited of 10 cannot be"):
+        Stratum("ann", 10, 2, 3)
+
+
+def test_combined_bounds_hold_as_often_as_they_say() -> None:
+    # Nine people, whose work differs much, a tenth of each audited.
+    rng = random.Random(11)
+    sizes, rates = [110, 120, 90, 130, 115, 105, 100, 124, 130], [0.0, 0.02, 0.3, 0.05, 0.1, 0.0, 0.15, 0.02, 0.08]
+    wrong = [round(size * rate) for size, rate in zip(sizes, rates, strict=True)]
+    truth, held, trials = sum(wrong) / sum(sizes), 0, 400
+    for _ in range(trials):
+        strata = []
+        for name, (size, bad) in enumerate(zip(sizes, wrong, strict=True)):
+            audited = round(size / 10)
+            found = sum(one < bad for one in rng.sample(range(size), audited))
+            strata.append(Stratum(str(name), size, audited, found))
+        figure = residual_error(strata).error_rate
+        assert figure.low is not None
+        assert figure.high is not None
+        held += figure.low <= truth <= figure.high
+    assert held / trials >= 0.94

@@ -1,0 +1,191 @@
+"""Patterns counted as stages settle: each run once, equal to what all reviews say, repaired where they are not."""
+
+import json
+from datetime import date, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from annotator.models import Dialogue, Project
+from reviews.agreement import PatternCounts
+from reviews.models import AgreementCount, AgreementPending, StageRun
+from reviews.services import agreement
+from reviews.services.agreement import (
+    fold_agreement,
+    monday,
+    pair_key,
+    read_agreement,
+    read_pairs,
+    recount_agreement,
+)
+from reviews.services.cycles import supersede_cycle
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    return team
+
+
+def cross_check(team: Team, one: str, two: str, *, people: tuple[int, int] = (1, 2)) -> Dialogue:
+    """An item through the blind cross-check by two of the team's annotators; a fix changes the first answer."""
+    item = make_item(team, "cross_check")
+    for number, verdict in zip(people, (one, two), strict=True):
+        document = changed(current(item), f"By {number}.") if verdict == "fix" else None
+        hand_in(team.annotators[number], item, verdict, document=document)
+    return item
+
+
+def fold_all() -> None:
+    while fold_agreement():
+        pass
+
+
+def counts(project: Project, label: str, **more: Any) -> PatternCounts:
+    return read_agreement(project=project, stage="cross_check", label=label, **more)
+
+
+def test_a_settled_cross_check_is_counted_once(team: Team) -> None:
+    cross_check(team, "approve", "reject")
+    assert AgreementPending.objects.count() == 1
+    assert counts(team.project, "verdict") == PatternCounts()
+    fold_all()
+    fold_all()
+    assert counts(team.project, "verdict") == PatternCounts({("approve", "reject"): 1})
+    assert not AgreementPending.objects.exists()
+
+
+def test_every_label_is_counted_task_by_task(team: Team) -> None:
+    item = cross_check(team, "approve", "fix")
+    fold_all()
+    tasks = current(item)["tasks"]
+    for label in ("policy", "information"):
+        assert counts(team.project, label) == PatternCounts.of((task[label],) * 2 for task in tasks)
+    calls = [sum(step["type"] == "call" for step in task["steps"]) for task in tasks]
+    assert counts(team.project, "calls") == PatternCounts.of((count, count, count) for count in calls if count)
+    edges = [sum(len(step["depends_on"]) for step in task["steps"]) for task in tasks]
+    assert counts(team.project, "edges") == PatternCounts.of((count, count, count) for count in edges if count)
+
+
+def test_a_pair_is_told_apart_and_the_stage_adds_them_up(team: Team) -> None:
+    cross_check(team, "reject", "approve", people=(1, 2))
+    cross_check(team, "approve", "reject", people=(2, 1))
+    cross_check(team, "approve", "reject", people=(1, 3))
+    fold_all()
+    one, two, three = (team.annotators[number].pk for number in (1, 2, 3))
+    assert read_pairs(project=team.project, stage="cross_check") == sorted([(one, two), (one, three)])
+    # The first of the pair has the lower id, and rejected both times.
+    assert counts(team.project, "verdict", pair=(one, two)) == PatternCounts({("reject", "approve"): 2})
+    assert counts(team.project, "verdict", pair=(two, one)) == counts(team.project, "verdict", pair=(one, two))
+    assert counts(team.project, "verdict", pair=(one, three)) == PatternCounts({("approve", "reject"): 1})
+    assert counts(team.project, "verdict") == PatternCounts({("approve", "reject"): 3})
+
+
+def test_what_is_no_independent_first_look_is_not_counted(team: Team) -> None:
+    item = cross_check(team, "approve", "fix")
+    fold_all()
+    before = counts(team.project, "verdict")
+    # The expert's word, self-checks, and a second passage of the same item.
+    hand_in(team.senior, item, "reject")
+    supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
+    for person in (team.annotator, team.annotator, team.annotators[1], team.annotators[2]):
+        hand_in(person, item, "approve" if person in team.annotators[1:] else "")
+    assert StageRun.objects.filter(cycle__dialogue=item, stage="cross_check", state="settled").count() == 2
+    assert not AgreementPending.objects.exists()
+    assert counts(team.project, "verdict") == before
+    assert recount_agreement(team.project) == []
+
+
+def test_counts_equal_a_recomputation_whether_folded_or_not(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement, "FOLD_SIZE", 2)
+    said = [("approve", "approve"), ("fix", "fix"), ("approve", "escalate"), ("reject", "reject"), ("fix", "approve")]
+    for one, two in said:
+        cross_check(team, one, two)
+        assert recount_agreement(team.project) == []
+    assert fold_agreement() == 2
+    assert recount_agreement(team.project) == []
+    fold_all()
+    assert recount_agreement(team.project) == []
+    assert sum(counts(team.project, "verdict")[pattern] for pattern in counts(team.project, "verdict")) == 5
+
+
+def test_a_run_that_another_folder_took_meanwhile_is_not_counted_again(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cross_check(team, "approve", "approve")
+    lock, raced = agreement._lock, []
+
+    def beaten(project_id: int) -> None:
+        if not raced:
+            raced.append(project_id)
+            fold_agreement()
+        lock(project_id)
+
+    monkeypatch.setattr(agreement, "_lock", beaten)
+    assert fold_agreement() == 0
+    assert counts(team.project, "verdict") == PatternCounts({("approve", "approve"): 1})
+    assert recount_agreement(team.project) == []
+
+
+def test_weeks_are_windows(team: Team) -> None:
+    cross_check(team, "approve", "approve")
+    earlier = cross_check(team, "reject", "reject")
+    now = timezone.now()
+    StageRun.objects.filter(cycle__dialogue=earlier, stage="cross_check").update(settled_at=now - timedelta(weeks=3))
+    fold_all()
+    today = now.date()
+    both = PatternCounts({("approve", "approve"): 1, ("reject", "reject"): 1})
+    assert counts(team.project, "verdict") == both
+    assert counts(team.project, "verdict", since=today - timedelta(weeks=3)) == both
+    assert counts(team.project, "verdict", since=today) == PatternCounts({("approve", "approve"): 1})
+    assert counts(team.project, "verdict", until=today - timedelta(weeks=1)) == PatternCounts({("reject", "reject"): 1})
+
+
+def test_a_week_begins_on_monday() -> None:
+    assert {monday(date(2026, 11, day)) for day in range(16, 23)} == {date(2026, 11, 16)}
+    assert pair_key(12, 3) == pair_key(3, 12) == "3:12"
+
+
+def recount(*arguments: str) -> tuple[dict[str, Any], str, int]:
+    out, err = StringIO(), StringIO()
+    code = 0
+    try:
+        call_command("recount_agreement", *arguments, stdout=out, stderr=err)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return json.loads(out.getvalue().splitlines()[-1]), err.getvalue(), code
+
+
+def test_the_command_finds_and_repairs(team: Team) -> None:
+    cross_check(team, "approve", "approve")
+    fold_all()
+    assert recount() == ({"ok": True, "different": 0, "repaired": 0}, "", 0)
+    row = AgreementCount.objects.get(label="verdict", pair="")
+    AgreementCount.objects.filter(pk=row.pk).update(count=7)
+    AgreementCount.objects.filter(label="verdict").exclude(pair="").delete()
+    AgreementCount.objects.create(
+        project=team.project,
+        stage="cross_check",
+        label="verdict",
+        week=row.week,
+        pattern='["reject","reject"]',
+        count=2,
+    )
+    summary, said, code = recount("--project", team.project.slug)
+    assert (summary, code) == ({"ok": False, "different": 3, "repaired": 0}, 1)
+    assert '["approve","approve"] is counted 7 times; the reviews say 1.' in said
+    assert recount("--repair")[0] == {"ok": True, "different": 3, "repaired": 3}
+    assert recount()[0] == {"ok": True, "different": 0, "repaired": 0}
+    assert not AgreementCount.objects.filter(count=0).exists()
+
+
+def test_the_command_knows_its_projects() -> None:
+    with pytest.raises(CommandError, match="There is no project nowhere"):
+        call_command("recount_agreement", "--project", "nowhere")

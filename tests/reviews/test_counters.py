@@ -1,0 +1,118 @@
+"""Counters: at every step what counting the rows would give, folded or not."""
+
+import pytest
+
+from annotator.models import Project
+from reviews.models import Counter, CounterDelta
+from reviews.services import counters
+from reviews.services.claims import claim_next
+from reviews.services.counters import fold_counters, read_counters, recount, stored_counters, write_deltas
+from reviews.services.cycles import supersede_cycle
+from reviews.services.sampling import close_population_and_draw
+from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    return team
+
+
+def right(project: Project) -> None:
+    assert stored_counters(project) == recount(project)
+
+
+def test_counters_are_right_after_every_transition(team: Team) -> None:
+    project = team.project
+    item = make_dialogue(project)
+    right(project)
+    begin(project, [item])
+    right(project)
+    hand_in(team.annotator, item, document=changed(current(item)))
+    right(project)
+    hand_in(team.annotator, item)
+    right(project)
+    hand_in(team.annotators[1], item, "approve")
+    right(project)
+    hand_in(team.annotators[2], item, "fix", document=changed(current(item), "Else."))
+    right(project)
+    hand_in(team.senior, item, "reject")
+    right(project)
+    supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
+    right(project)
+    for _ in range(2):
+        hand_in(team.annotator, item)
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    right(project)
+    close_population_and_draw(actor=team.administrator, project=project)
+    right(project)
+    hand_in(team.senior, item, "fix", document=changed(current(item), "More."))
+    right(project)
+    assert read_counters(project)["status:verified"] == 1
+
+
+def test_what_is_set_aside_is_counted_out_again(team: Team) -> None:
+    waiting, pooled, sampled = make_item(team, "cross_check"), make_item(team, "cross_check"), None
+    for person in team.annotators[1:3]:
+        hand_in(person, pooled, "approve")
+    hand_in(team.annotators[1], waiting, "fix", document=changed(current(waiting)))
+    for item in (waiting, pooled):
+        supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
+        right(team.project)
+    sampled = make_item(team, "cross_check")
+    for person in team.annotators[1:3]:
+        hand_in(person, sampled, "approve")
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    supersede_cycle(actor=team.administrator, dialogue=sampled, reason="Revised.", force=True)
+    right(team.project)
+
+
+def test_folding_changes_nothing_a_reader_sees(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_item(team, "expert")
+    before = stored_counters(team.project)
+    monkeypatch.setattr(counters, "FOLD_SIZE", 5)
+    while fold_counters():
+        assert stored_counters(team.project) == before
+    assert not CounterDelta.objects.exists()
+    assert {row.key: row.value for row in Counter.objects.filter(project=team.project) if row.value} == before
+
+
+def test_folding_adds_to_what_is_there() -> None:
+    project, other = make_team().project, make_team().project
+    for amount in (3, -1):
+        write_deltas(project_id=project.pk, deltas={"left:x": amount})
+        write_deltas(project_id=other.pk, deltas={"left:x": 10 * amount, "done:x": 0})
+        fold_counters()
+    assert stored_counters(project) == {"left:x": 2}
+    assert stored_counters(other) == {"left:x": 20}
+
+
+def test_what_is_claimed_is_told_apart_from_what_is_open(team: Team) -> None:
+    for _ in range(3):
+        begin(team.project, [make_dialogue(team.project)])
+    claim_next(actor=team.annotator, project=team.project)
+    counts = read_counters(team.project)
+    assert counts["stage:self_check_single:open"] == 2
+    assert counts["stage:self_check_single:claimed"] == 1
+    assert "stage:self_check_single:done" not in counts
+
+
+def test_outcomes_add_up_to_what_has_settled(team: Team) -> None:
+    make_item(team, "expert")
+    counts = read_counters(team.project)
+    assert counts["settled:self_check_single"] == counts["outcome:self_check_single:pass"] == 1
+    assert (
+        counts["outcome:cross_check:escalate"]
+        == counts["compared:cross_check"]
+        == counts["discrepant:cross_check"]
+        == 1
+    )
+
+
+def test_projects_do_not_count_each_others_items(team: Team) -> None:
+    make_item(team, "cross_check")
+    assert read_counters(make_team().project) == {}

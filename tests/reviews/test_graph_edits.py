@@ -1,0 +1,148 @@
+"""Edits of a tool graph as they are posted: what makes no sense is refused with a sentence and changes nothing."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotator.models import Draft
+from annotator.services.drafts import replace_draft
+from reviews.services.claims import claim_next
+from tests.factories import Team, adopt_c3, begin, make_dialogue, make_team
+from tests.journeys.graph_scene import TASK, coast, edges_of
+
+pytestmark = pytest.mark.django_db
+S = {n: f"{TASK}/steps/s{n}" for n in range(5)}
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team()
+    adopt_c3(team)
+    begin(team.project, [make_dialogue(team.project, coast(), external_id="one")])
+    return team
+
+
+@pytest.fixture
+def desk(team: Team) -> Client:
+    """A browser in which the first annotator holds the item; ``desk.work`` is its address."""
+    claim = claim_next(actor=team.annotator, project=team.project)
+    assert claim is not None
+    client = Client()
+    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.work = f"/work/{claim.slot.public_id}/"  # type: ignore[attr-defined]
+    client.get(client.work)  # type: ignore[attr-defined]
+    return client
+
+
+def post(desk: Any, *, seen: int = 0, htmx: bool = True, **fields: Any) -> Any:
+    headers = {"HX-Request": "true"} if htmx else {}
+    body = {"at": TASK, "panel": "graph", "seen": seen, **fields}
+    return desk.post(f"{desk.work}edit/", body, headers=headers)
+
+
+def test_an_edge_is_drawn_and_the_panel_comes_back(desk, team):
+    response = post(desk, op="add_dependency", anchor=S[3], id="s0", kind="logical")
+    assert response.status_code == 200
+    assert response["X-Draft-Version"] == "1"
+    page = response.content.decode()
+    assert 'id="edge-s3-s0"' in page
+    assert 'hx-target="#inspector" hx-swap="outerMorph"' in page
+    assert edges_of(team)["s3"] == "(s0)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"op": "add_dependency", "anchor": S[3], "id": "s9"}, "There is no step s9 in this task to depend on."),
+        ({"op": "add_dependency", "anchor": f"{TASK}/steps/s9", "id": "s0"}, "this place is not there any more"),
+        ({"op": "add_dependency", "anchor": S[3], "id": "s3"}, "cannot depend on itself"),
+        ({"op": "add_dependency", "anchor": S[3], "id": "s4"}, "s4 is the answer"),
+        ({"op": "add_dependency", "anchor": S[4], "id": "s0", "kind": "parameter"}, "depends on s0 already"),
+        ({"op": "add_dependency", "anchor": S[3], "id": "s0", "kind": "hearsay"}, "Input should be"),
+        ({"op": "add_dependency", "anchor": S[3]}, "“id” must be a text"),
+        ({"op": "remove_dependency", "anchor": S[3], "id": "s0"}, "does not depend on s0"),
+        ({"op": "set_shape", "anchor": TASK, "shape": "star"}, "A shape is one of"),
+        ({"op": "copy_shape", "anchor": TASK, "from": "t9"}, "There is no task t9"),
+        ({"op": "copy_shape", "anchor": TASK}, "“from” must be a text"),
+        ({"op": "accept_dependencies", "anchor": TASK}, "which dependencies to accept"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": "s3"}, "is no dependency"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter", "s3 s9 parameter"]}, "no step s9"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter"] * 2}, "depends on s1 already"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 logical"] * 4000}, "depends on s1 already"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 logical"] * 10_000}, "more than 5,000 fields"),
+        ({"op": "set_dependencies", "anchor": S[3], "annotated": "yes", "dep": ["s1"] * 10_000}, "Nothing was changed"),
+        ({"op": "set_dependencies", "anchor": S[3], "annotated": "yes", "dep": ["s1", "s1"]}, "named twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(desk, team, fields, sentence):
+    before = Draft.objects.get().content
+    for htmx in (True, False):
+        response = post(desk, htmx=htmx, **fields)
+        assert response.status_code == 422
+        assert sentence in response.content.decode()
+    draft = Draft.objects.get()
+    assert (draft.content, draft.version) == (before, 0)
+
+
+def test_a_circle_is_refused_with_its_steps_marked(desk, team):
+    assert post(desk, op="add_dependency", anchor=S[2], id="s0").status_code == 200
+    response = post(desk, op="add_dependency", anchor=S[0], id="s2", seen=1)
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "s0 → s2 → s0" in page
+    assert page.count("in-circle") == 2
+    assert 'hx-target="#graph-canvas"' in page
+    assert edges_of(team)["s0"] == ""
+    # In another panel there is no drawing to mark.
+    assert b"graph-canvas" not in post(desk, op="add_dependency", anchor=S[0], id="s2", seen=1, panel="edit").content
+
+
+def test_an_edit_of_a_page_long_past_is_a_conflict(desk, team):
+    assert post(desk, op="add_dependency", anchor=S[3], id="s0").status_code == 200
+    response = post(desk, op="add_dependency", anchor=S[3], id="s1", seen=0)
+    assert response.status_code == 409
+    assert edges_of(team)["s3"] == "s0"
+    # Elsewhere in the graph the same page may still be edited.
+    assert post(desk, op="add_dependency", anchor=S[2], id="s0", seen=0).status_code == 200
+    assert post(desk, op="set_shape", anchor=TASK, shape="chain", seen=0).status_code == 409
+
+
+def test_suggestions_accepted_together_are_one_step(desk, team):
+    both = ["s2 s0 parameter", "s3 s1 parameter"]
+    assert post(desk, op="accept_dependencies", anchor=TASK, edge=both).status_code == 200
+    assert (edges_of(team)["s2"], edges_of(team)["s3"]) == ("s0", "s1")
+    desk.post(f"{desk.work}undo/", {"panel": "graph", "at": TASK})
+    assert (edges_of(team)["s2"], edges_of(team)["s3"]) == ("", "")
+
+
+def test_looking_at_a_step_and_at_a_value(desk, team):
+    page = desk.get(f"{desk.work}look/?at={S[2]}").content.decode()
+    assert "Oostende" in page
+    assert "observation of s0" in page
+    page = desk.get(f"{desk.work}look/?at={S[2]}/arguments/city").content.decode()
+    assert page.count("<hx-partial") == 1
+    assert 'hx-target="#text-at-tasks-t1-steps-s0-observation"' in page
+    assert '<mark class="source">Oostende</mark>' in page
+    for nowhere in ("", "/", TASK, f"{TASK}/steps/s9", f"{S[2]}/observation"):
+        assert desk.get(f"{desk.work}look/?at={nowhere}").status_code == 404
+
+
+def test_a_stored_circle_is_drawn(desk, team):
+    draft = Draft.objects.get()
+    document = draft.document()
+    for step, needs in ((0, "s1"), (1, "s0")):
+        document["tasks"][0]["steps"][step]["depends_on"] = [{"id": needs, "kind": "parameter"}]
+    replace_draft(actor=team.annotator, draft=draft, document=document, operation="merge")
+    page = desk.get(f"{desk.work}?at={TASK}&panel=graph").content.decode()
+    assert page.count("in-circle") == 2
+    assert "Steps wait for each other in a circle: s0 → s1" in page
+
+
+def test_the_panel_of_the_dialogue_as_a_whole_asks_for_a_task(desk, team):
+    assert b"Choose a task" in desk.get(f"{desk.work}?at=/&panel=graph").content
+
+
+def test_an_edit_asks_the_database_as_often_however_large_the_graph(desk, team, django_assert_max_num_queries):
+    with django_assert_max_num_queries(40):
+        post(desk, op="set_shape", anchor=TASK, shape="chain")

@@ -1,0 +1,121 @@
+"""What the project page and My work are told."""
+
+import pytest
+
+from annotator.models import Role
+from reviews.protocols import load_preset
+from reviews.services import progress
+from reviews.services.claims import claim_next
+from reviews.services.progress import read_my_work, read_progress
+from reviews.services.protocols import shortfalls, stage_titles
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    current,
+    give_role,
+    hand_in,
+    make_dialogue,
+    make_dialogues,
+    make_item,
+    make_team,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team()
+    adopt_c3(team)
+    return team
+
+
+def waiting(team: Team, person: int) -> dict[str, int]:
+    work = read_my_work(actor=team.annotators[person], project=team.project)
+    return {stage.key: stage.count for stage in work.waiting}
+
+
+def test_a_project_without_a_protocol() -> None:
+    team = make_team()
+    make_dialogue(team.project)
+    shown = read_progress(project=team.project)
+    assert (shown.stages, shown.protocol, shown.total) == ([], None, 1)
+    assert read_my_work(actor=team.annotator, project=team.project).waiting == []
+
+
+def test_how_many_items_stand_in_each_stage(team: Team) -> None:
+    begin(team.project, make_dialogues(team.project, 3))
+    make_item(team, "cross_check")
+    claim_next(actor=team.annotators[1], project=team.project)
+    shown = read_progress(project=team.project)
+    assert [stage.key for stage in shown.stages] == ["self_check_single", "self_check_multi", "cross_check", "expert"]
+    single, multi, cross, expert = shown.stages
+    assert (single.open, single.claimed, single.done, single.settled) == (3, 0, 1, 1)
+    assert (multi.open, multi.done) == (0, 1)
+    assert (cross.open, cross.claimed, cross.discrepancy_rate) == (1, 1, None)
+    assert (expert.open, expert.pooled) == (0, 0)
+    assert shown.statuses["in_review"] == shown.total == 4
+
+
+def test_reviewers_who_disagree_too_often_raise_the_alarm(team: Team) -> None:
+    for one, two in (("approve", "approve"), ("approve", "fix")):
+        item = make_item(team, "cross_check")
+        hand_in(team.annotators[1], item, one)
+        hand_in(team.annotators[2], item, two, document=changed(current(item)) if two == "fix" else None)
+    shown = read_progress(project=team.project)
+    cross = shown.stages[2]
+    assert (cross.compared, cross.discrepant, cross.discrepancy_rate, cross.alarm) == (2, 1, 0.5, True)
+    assert shown.alarms == [cross]
+    assert shown.pooled == 1
+    assert cross.outcomes == {"pass": 1, "escalate": 1}
+
+
+def test_my_work_counts_what_i_may_take(team: Team) -> None:
+    make_item(team, "cross_check")
+    make_item(team, "self_check_multi")
+    begin(team.project, make_dialogues(team.project, 2))
+    assert waiting(team, 0) == {"self_check_single": 2, "self_check_multi": 1, "cross_check": 0}
+    assert waiting(team, 1) == {"self_check_single": 2, "self_check_multi": 0, "cross_check": 2}
+
+
+def test_my_work_counts_no_further_than_anybody_reads(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(team.project, make_dialogues(team.project, 5))
+    monkeypatch.setattr(progress, "MANY", 3)
+    row = read_my_work(actor=team.annotator, project=team.project).waiting[0]
+    assert (row.count, row.more) == (3, True)
+
+
+def test_my_work_shows_what_i_hold(team: Team) -> None:
+    begin(team.project, make_dialogues(team.project, 2))
+    claim = claim_next(actor=team.annotator, project=team.project)
+    work = read_my_work(actor=team.annotator, project=team.project)
+    assert work.claims == [claim]
+    assert work.total == 1
+    assert read_my_work(actor=team.annotators[1], project=team.project).claims == []
+
+
+def test_an_administrator_alone_has_no_work(team: Team) -> None:
+    begin(team.project, make_dialogues(team.project, 1))
+    work = read_my_work(actor=team.administrator, project=team.project)
+    assert (work.waiting, work.roles) == ([], frozenset({Role.ADMINISTRATOR}))
+
+
+def test_titles_of_earlier_versions_remain(team: Team) -> None:
+    adopt_c3(team, cross_check_reviewers=1)
+    assert list(stage_titles(team.project)) == ["self_check_single", "self_check_multi", "cross_check", "expert"]
+
+
+def test_too_few_people_are_said() -> None:
+    team = make_team(annotators=1, seniors=0)
+    sentences = shortfalls(project=team.project, protocol=load_preset("c3"))
+    assert len(sentences) == 2
+    assert sentences[0] == (
+        "“Cross-check” needs 3 with the role annotator or senior reviewer, one of whom may be the author, and has 1."
+    )
+    assert sentences[1] == "“Expert verification” needs 1 with the role senior reviewer, and has 0."
+    for _ in range(2):
+        give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
+    assert shortfalls(project=team.project, protocol=load_preset("c3")) == []

@@ -1,0 +1,236 @@
+"""Protocols as data: what follows from verdicts, and what is said of a protocol that cannot be worked with."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.schema import SchemaProblem, canonical, load_text
+from reviews.protocols import (
+    PRESETS,
+    Outcome,
+    Protocol,
+    Stage,
+    Verdict,
+    combinations,
+    decide,
+    load_preset,
+    offered_verdicts,
+    read_protocol,
+    validate,
+)
+
+A, F, R, E = "approve", "fix", "reject", "escalate"
+
+
+def c3(**options: Any) -> Protocol:
+    return load_preset("c3", **options)
+
+
+def edited(**changes: Any) -> Protocol:
+    """c3 with the cross-check's fields changed."""
+    data = c3().model_dump(mode="json")
+    data["stages"][2] |= changes
+    return read_protocol(data)
+
+
+def sentences(protocol: Protocol) -> str:
+    return "\n".join(f"{problem.pointer} {problem.message}" for problem in validate(protocol))
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets_are_sound(name: str) -> None:
+    assert validate(load_preset(name)) == []
+
+
+@pytest.mark.parametrize("reviewers", [1, 2])
+def test_c3_takes_one_or_two_colleagues(reviewers: int) -> None:
+    protocol = c3(cross_check_reviewers=reviewers)
+    assert validate(protocol) == []
+    assert protocol.stage("cross_check").reviewers == reviewers
+    assert protocol.stage("cross_check").blind
+
+
+def test_c3_has_no_third_colleague() -> None:
+    with pytest.raises(ValueError, match="one or two"):
+        c3(cross_check_reviewers=3)
+
+
+def test_a_protocol_survives_being_stored() -> None:
+    text = canonical(c3().model_dump(mode="json"))
+    assert read_protocol(load_text(text)) == c3()
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "equal", "outcome"),
+    [
+        ((A, A), True, "pass"),
+        ((A, F), False, "escalate"),
+        ((F, A), False, "escalate"),
+        ((F, F), True, "pass_with_fix"),
+        ((F, F), False, "escalate"),
+        ((R, R), True, "rejected"),
+        ((A, R), True, "escalate"),
+        ((R, A), True, "escalate"),
+        ((F, R), True, "escalate"),
+        ((A, E), True, "escalate"),
+        ((F, E), True, "escalate"),
+        ((R, E), True, "escalate"),
+        ((E, E), True, "escalate"),
+    ],
+)
+def test_the_outcome_table_of_two_colleagues(verdicts: tuple[str, str], equal: bool, outcome: str) -> None:
+    assert decide(c3().stage("cross_check"), verdicts, equal) == outcome
+
+
+@pytest.mark.parametrize("stage", ["self_check_single", "self_check_multi"])
+@pytest.mark.parametrize(("verdict", "outcome"), [(A, "pass"), (F, "pass_with_fix"), (R, "escalate"), (E, "escalate")])
+def test_a_self_check_alone_never_destroys_an_item(stage: str, verdict: str, outcome: str) -> None:
+    assert decide(c3().stage(stage), [verdict], True) == outcome
+
+
+def test_the_expert_has_the_last_word() -> None:
+    expert = c3().stage("expert")
+    assert [decide(expert, [verdict], True) for verdict in (A, F, R)] == ["pass", "pass_with_fix", "rejected"]
+    assert Verdict.ESCALATE not in offered_verdicts(expert)
+
+
+@pytest.mark.parametrize("verdict", [F, R, E])
+def test_whatever_one_colleague_does_not_approve_is_a_discrepancy(verdict: str) -> None:
+    assert decide(c3(cross_check_reviewers=1).stage("cross_check"), [verdict], True) == Outcome.ESCALATE
+
+
+def test_the_combinations_are_those_that_can_happen() -> None:
+    # Four verdicts, two people: 10 multisets, and two fixes are either the same or not.
+    assert len(list(combinations(c3().stage("cross_check")))) == 11
+    # One person: each verdict alone.
+    assert len(list(combinations(c3().stage("expert")))) == 3
+
+
+@given(verdicts=st.permutations([A, F, R, E, A, F]).map(lambda order: order[:2]), equal=st.booleans())
+def test_who_reviewed_first_does_not_matter(verdicts: list[str], equal: bool) -> None:
+    stage = c3().stage("cross_check")
+    assert decide(stage, verdicts, equal) == decide(stage, list(reversed(verdicts)), equal)
+
+
+@given(reviewers=st.integers(1, 5))
+def test_one_row_for_everything_is_complete(reviewers: int) -> None:
+    rule = {"verdicts": ["any"] * reviewers, "outcome": "escalate"}
+    assert validate(edited(reviewers=reviewers, outcomes=[rule])) == []
+
+
+def test_a_majority_can_be_said() -> None:
+    rows = [
+        {"verdicts": ["approve", "approve", "any"], "outcome": "pass"},
+        {"verdicts": ["any", "any", "any"], "outcome": "escalate"},
+    ]
+    stage = edited(reviewers=3, outcomes=rows).stage("cross_check")
+    outcomes = {verdicts: decide(stage, verdicts, False) for verdicts in product((A, F, R), repeat=3)}
+    assert {k for k, v in outcomes.items() if v == "pass"} == {k for k in outcomes if k.count(A) >= 2}
+
+
+def test_an_undecided_combination_is_an_error_not_a_guess() -> None:
+    stage = Stage.model_construct(**{**c3().stage("expert").__dict__, "outcomes": ()})
+    with pytest.raises(ValueError, match="says nothing of approve"):
+        decide(stage, [A], True)
+
+
+# --- what is wrong with a protocol ------------------------------------------------------------------------------------
+
+TABLE = [rule.model_dump(mode="json") for rule in c3().stage("cross_check").outcomes]
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"outcomes": TABLE[:-1]}, "/stages/2/outcomes", "does not say what follows from escalate + escalate"),
+        ({"outcomes": [*TABLE, TABLE[0]]}, "/stages/2/outcomes/7", "earlier rows decide all it speaks of"),
+        (
+            {"outcomes": [{"verdicts": [A, F], "content": "same", "outcome": "pass"}, *TABLE]},
+            "/stages/2/outcomes/0",
+            "cannot happen",
+        ),
+        (
+            {"outcomes": [*TABLE, {"verdicts": [A, "abstain"], "outcome": "pass"}]},
+            "/verdicts",
+            "no verdict of this stage",
+        ),
+        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/verdicts", "names 1 verdicts, but 2 people"),
+        (
+            {"outcomes": [{"verdicts": [F, F], "content": "different", "outcome": "pass_with_fix"}, *TABLE]},
+            "/outcomes/0/outcome",
+            "open which of the fixes",
+        ),
+        (
+            {"outcomes": [{"verdicts": [R, "any"], "outcome": "pass_with_fix"}, *TABLE]},
+            "/outcomes/0/outcome",
+            "no fix that could pass",
+        ),
+        ({"outcomes": [{"verdicts": [R, R], "outcome": "pass"}, *TABLE]}, "/outcomes/0/outcome", "nobody has approved"),
+        ({"eligible": {"roles": ["annotator"], "author": "any"}}, "/eligible/author", "Only a self-check"),
+        ({"entry": {"mode": "escalated_and_fraction", "fraction": 0.1}}, "/entry/mode", "Only a stage of experts"),
+        ({"entry": {"mode": "fraction", "fraction": 0}}, "/entry/fraction", "lets nothing into this stage"),
+        ({"entry": {"mode": "all", "fraction": 0.5}}, "/entry", "a fraction says nothing"),
+        ({"key": "expert"}, "/stages", "The stage “expert” is there 2 times"),
+        (
+            {"checklist": {"items": [{"key": "a", "text": "A"}, {"key": "a", "text": "B"}]}},
+            "/checklist/items",
+            "“a” is there 2 times",
+        ),
+    ],
+)
+def test_problems_are_named(changes: dict[str, Any], pointer: str, words: str) -> None:
+    found = validate(edited(**changes))
+    assert any(pointer in problem.pointer and words in problem.message for problem in found), sentences(
+        edited(**changes)
+    )
+
+
+def test_escalations_need_somebody_who_takes_them() -> None:
+    data = c3().model_dump(mode="json")
+    data["stages"] = data["stages"][:3]
+    assert "Nobody takes what is escalated here" in sentences(read_protocol(data))
+
+
+def test_an_owner_must_have_been_made() -> None:
+    data = c3().model_dump(mode="json")
+    data["stages"] = data["stages"][1:]
+    assert "gets its owner in its first self-check" in sentences(read_protocol(data))
+
+
+def test_the_first_stage_takes_everything() -> None:
+    data = c3().model_dump(mode="json")
+    data["stages"][0]["entry"] = {"mode": "fraction", "fraction": 0.5}
+    assert "The first stage takes every item" in sentences(read_protocol(data))
+
+
+def test_nothing_can_go_back_where_there_is_no_author() -> None:
+    data = c3().model_dump(mode="json")
+    data["stages"] = data["stages"][2:]
+    data["stages"][0]["outcomes"][4]["outcome"] = "back_to_author"
+    assert "no self-check to which the item could go back" in sentences(read_protocol(data))
+
+
+def test_faults_of_form_have_pointers() -> None:
+    data = c3().model_dump(mode="json")
+    data["stages"][1]["kind"] = "oracle"
+    data["stages"][2]["reviewrs"] = 2
+    with pytest.raises(SchemaProblem) as caught:
+        read_protocol(data)
+    assert {problem.pointer for problem in caught.value.problems} == {"/stages/1/kind", "/stages/2/reviewrs"}
+
+
+def test_the_path_through_c3() -> None:
+    protocol = c3()
+    keys = [stage.key for stage in protocol.stages]
+    assert keys == ["self_check_single", "self_check_multi", "cross_check", "expert"]
+    assert protocol.following("expert") is None
+    for key in keys[:3]:
+        expert = protocol.expert_stage(key)
+        assert expert is not None
+        assert expert.key == "expert"
+    author = protocol.author_stage("cross_check")
+    assert author is not None
+    assert author.key == "self_check_multi"

@@ -1,0 +1,431 @@
+"""Every transition against itself and its rivals, at one moment, on connections of their own.
+
+The same tests run on both databases. On SQLite writers take turns; on PostgreSQL they really meet.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from annotator.errors import Conflict, DomainError
+from annotator.models import Dialogue, Event, Revision, User
+from annotator.models.content import DialogueStatus
+from annotator.services.events import broken_links
+from reviews.models import (
+    Claim,
+    ClaimState,
+    Cycle,
+    CycleState,
+    Draw,
+    DrawItem,
+    ProtocolVersion,
+    Review,
+    Slot,
+    SlotState,
+    StageRun,
+    StageRunState,
+)
+from reviews.services.assignments import hand_over, reassign
+from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip
+from reviews.services.counters import fold_counters, recount, stored_counters, write_deltas
+from reviews.services.cycles import supersede_cycle
+from reviews.services.sampling import close_population_and_draw, recompute_draw
+from reviews.services.submissions import submit_review
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    current,
+    hand_in,
+    make_dialogues,
+    make_item,
+    make_team,
+    open_slot,
+)
+from tests.racing import lost, race, won
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: How often a race between two is run: each time they meet elsewhere.
+ROUNDS = 6
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=8, seniors=2)
+    adopt_c3(team)
+    return team
+
+
+def overdue(claim: Claim) -> None:
+    Claim.objects.filter(pk=claim.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def consistent(team: Team) -> None:
+    """What must be true at every moment, whoever won."""
+    for slot in Slot.objects.filter(project=team.project):
+        live = Claim.objects.filter(slot=slot, state=ClaimState.LIVE)
+        if slot.state == SlotState.CLAIMED:
+            assert [claim.person_id for claim in live] == [slot.holder_id]
+        else:
+            assert not live.exists(), f"{slot} is {slot.state} and claimed"
+        assert Review.objects.filter(slot=slot).exists() == (slot.state == SlotState.DONE)
+    for item in Dialogue.objects.filter(project=team.project):
+        assert broken_links(item) == []
+        assert Cycle.objects.filter(dialogue=item, state=CycleState.ACTIVE).count() <= 1
+    for run in StageRun.objects.filter(project=team.project, state=StageRunState.SETTLED):
+        settled = Event.objects.filter(
+            dialogue=run.cycle.dialogue, kind="stage.settled", after__stage=run.stage, after__round=run.round
+        )
+        assert settled.count() == (0 if run.outcome == "not_drawn" else 1)
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def submitting(claim: Claim, verdict: str = "", **more: Any) -> Callable[[], Review]:
+    return partial(submit_review, actor=claim.person, slot=claim.slot, token=claim.token, verdict=verdict, **more)
+
+
+# --- claiming ----------------------------------------------------------------------------------
+
+
+def work_through(person: User, team: Team) -> list[int]:
+    """Claim one slot after the other, until nothing is left; finishing is written directly, to be quick."""
+    taken = []
+    while (claim := claim_next(actor=person, project=team.project)) is not None:
+        taken.append(claim.slot_id)
+        Claim.objects.filter(pk=claim.pk).update(state=ClaimState.SUBMITTED, ended_at=timezone.now())
+        Slot.objects.filter(pk=claim.slot_id).update(state=SlotState.DONE)
+    return taken
+
+
+def claimed_by_many(people: int, items: int) -> None:
+    team = make_team(annotators=people)
+    adopt_c3(team)
+    begin(team.project, make_dialogues(team.project, items))
+    results = race(*(partial(work_through, person, team) for person in team.annotators))
+    assert lost(results) == []
+    taken = Tally(slot for result in results for slot in result)
+    assert max(taken.values()) == 1
+    # Nobody gives up early: what was locked when one looked is found by whoever looks last.
+    assert len(taken) == items
+    assert Claim.objects.count() == items
+
+
+def test_eight_people_never_hold_the_same_slot() -> None:
+    claimed_by_many(8, 120)
+
+
+@pytest.mark.postgres
+@pytest.mark.slow
+def test_sixteen_people_and_two_thousand_items() -> None:
+    claimed_by_many(16, 2000)
+
+
+def test_two_reviews_of_an_item_go_to_two_people(team: Team) -> None:
+    items = [make_item(team, "cross_check") for _ in range(3)]
+    results = race(*(partial(claim_next, actor=person, project=team.project) for person in team.annotators))
+    assert lost(results) == []
+    claims = [claim for claim in won(results) if claim is not None]
+    assert len(claims) == 6
+    assert len({claim.slot_id for claim in claims}) == 6
+    for item in items:
+        holders = Slot.objects.filter(dialogue=item, state=SlotState.CLAIMED).values_list("holder", flat=True)
+        assert len(set(holders)) == len(holders) == 2
+        assert team.annotator.pk not in holders
+    consistent(team)
+
+
+def test_one_slot_many_hands(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    slot = open_slot(item)
+    results = race(*(partial(claim_slot, actor=person, slot=slot) for person in team.annotators))
+    assert len(won(results)) == 1
+    assert all(isinstance(error, Conflict) for error in lost(results))
+    consistent(team)
+
+
+def test_one_person_in_four_windows_holds_one_slot(team: Team) -> None:
+    begin(team.project, make_dialogues(team.project, 6))
+    results = race(*[partial(claim_next, actor=team.annotator, project=team.project)] * 4)
+    assert lost(results) == []
+    assert len({claim.pk for claim in won(results)}) == 1
+    consistent(team)
+
+
+def test_what_was_left_lying_goes_to_one(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    overdue(claim_slot(actor=team.annotator, slot=open_slot(item)))
+    results = race(
+        *(partial(claim_next, actor=person, project=team.project) for person in team.annotators[1:6]), expire_overdue
+    )
+    assert lost(results) == []
+    assert len([claim for claim in results if isinstance(claim, Claim)]) == 1
+    consistent(team)
+
+
+def test_a_heartbeat_against_a_takeover(team: Team) -> None:
+    for _ in range(ROUNDS):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        overdue(claim)
+        beat, taken = race(
+            partial(heartbeat, actor=team.annotator, token=claim.token),
+            partial(claim_slot, actor=team.annotators[1], slot=claim.slot),
+        )
+        assert isinstance(beat, Conflict) != isinstance(taken, Conflict)
+        consistent(team)
+
+
+def test_giving_back_against_taking_over(team: Team) -> None:
+    for give_back in (release, skip, release):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        overdue(claim)
+        results = race(
+            partial(give_back, actor=team.annotator, token=claim.token),
+            partial(claim_slot, actor=team.annotators[1], slot=claim.slot),
+            expire_overdue,
+        )
+        assert lost(results) == []
+        assert Slot.objects.get(pk=claim.slot_id).holder == team.annotators[1]
+        consistent(team)
+
+
+# --- handing in ----------------------------------------------------------------------------------
+
+
+def test_a_double_click_is_one_review(team: Team) -> None:
+    for verdict in ("approve", "fix", "escalate"):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        document = changed(current(item)) if verdict == "fix" else None
+        act = submitting(claim, verdict, document=document, reason="Odd.")
+        results = race(act, act, act)
+        assert lost(results) == []
+        assert len({review.pk for review in results}) == 1
+        consistent(team)
+
+
+def test_a_double_click_on_a_draft_is_one_review(team: Team) -> None:
+    from annotator.services.drafts import open_draft, replace_draft
+
+    for _ in range(ROUNDS):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        head = item.head
+        assert head is not None
+        draft = open_draft(actor=team.annotator, dialogue=item, base=head, branch="main")
+        replace_draft(actor=team.annotator, draft=draft, document=changed(current(item)), operation="test")
+        results = race(submitting(claim, "fix"), submitting(claim, "fix"))
+        assert lost(results) == []
+        assert len({review.pk for review in results}) == 1
+        assert Revision.objects.filter(dialogue=item).count() == 2
+    consistent(team)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status", "runs"),
+    [
+        (("approve", "approve"), DialogueStatus.POOLED, 4),
+        (("fix", "fix"), DialogueStatus.POOLED, 4),
+        (("approve", "fix"), DialogueStatus.ESCALATED, 4),
+        (("reject", "reject"), DialogueStatus.REJECTED, 3),
+    ],
+)
+def test_both_reviewers_at_one_instant_settle_once(
+    team: Team, verdicts: tuple[str, str], status: str, runs: int
+) -> None:
+    for _ in range(3):
+        item = make_item(team, "cross_check")
+        acts = []
+        for person, verdict in zip(team.annotators[1:3], verdicts, strict=True):
+            claim = claim_slot(actor=person, slot=open_slot(item, person))
+            document = changed(current(item)) if verdict == "fix" else None
+            acts.append(submitting(claim, verdict, document=document, reason="Said at once."))
+        assert lost(race(*acts)) == []
+        item.refresh_from_db()
+        assert item.status == status
+        assert StageRun.objects.filter(cycle__dialogue=item).count() == runs
+        assert not Review.objects.filter(dialogue=item, sealed=True).exists()
+        assert not Revision.objects.filter(dialogue=item, sealed=True).exists()
+        assert not Event.objects.filter(dialogue=item, sealed=True).exists()
+    consistent(team)
+
+
+def test_a_late_review_against_a_takeover(team: Team) -> None:
+    for _ in range(ROUNDS):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        overdue(claim)
+        handed_in, taken, tidied = race(
+            submitting(claim, "fix", document=changed(current(item))),
+            partial(claim_slot, actor=team.annotators[1], slot=claim.slot),
+            expire_overdue,
+        )
+        assert not isinstance(tidied, Exception)
+        slot = Slot.objects.get(pk=claim.slot_id)
+        if isinstance(handed_in, Review):
+            assert isinstance(taken, DomainError)
+            assert (slot.state, slot.holder) == (SlotState.DONE, team.annotator)
+        else:
+            assert isinstance(handed_in, Conflict)
+            assert taken.person == team.annotators[1]
+            assert (slot.state, slot.holder) == (SlotState.CLAIMED, team.annotators[1])
+        consistent(team)
+
+
+def test_a_review_against_being_reassigned(team: Team) -> None:
+    for _ in range(ROUNDS):
+        item = make_item(team, "cross_check")
+        claim = claim_slot(actor=team.annotators[1], slot=open_slot(item))
+        handed_in, given = race(
+            submitting(claim, "approve"),
+            partial(reassign, actor=team.administrator, slot=claim.slot, to=team.annotators[3]),
+        )
+        assert isinstance(handed_in, Conflict) != isinstance(given, Conflict)
+        consistent(team)
+
+
+def test_a_review_against_beginning_anew(team: Team) -> None:
+    for force in (True, False, True, False):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        handed_in, anew = race(
+            submitting(claim, "fix", document=changed(current(item))),
+            partial(supersede_cycle, actor=team.administrator, dialogue=item, reason="Revised.", force=force),
+        )
+        assert force or isinstance(anew, Conflict)
+        assert isinstance(handed_in, Review | Conflict)
+        assert isinstance(handed_in, Review) or isinstance(anew, Cycle)
+        consistent(team)
+
+
+def test_a_settling_stage_against_a_new_owner(team: Team) -> None:
+    for _ in range(ROUNDS):
+        item = make_item(team, "self_check_multi")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        results = race(
+            submitting(claim), partial(hand_over, actor=team.administrator, dialogue=item, to=team.annotators[4])
+        )
+        assert lost(results) == []
+        item.refresh_from_db()
+        assert item.owner == team.annotators[4]
+        owners = set(Slot.objects.filter(dialogue=item, stage="cross_check").values_list("owner", flat=True))
+        assert owners == {team.annotators[4].pk}
+    consistent(team)
+
+
+# --- drawing ----------------------------------------------------------------------------------
+
+
+def pooled(team: Team) -> Dialogue:
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    return item
+
+
+def test_a_draw_against_an_item_that_settles_late(team: Team) -> None:
+    for _ in range(3):
+        items = [pooled(team), pooled(team)]
+        late = make_item(team, "cross_check")
+        hand_in(team.annotators[1], late, "approve")
+        claim = claim_slot(actor=team.annotators[2], slot=open_slot(late, team.annotators[2]))
+        drawn, review = race(
+            partial(close_population_and_draw, actor=team.administrator, project=team.project),
+            submitting(claim, "approve"),
+        )
+        assert isinstance(drawn, Draw)
+        assert isinstance(review, Review)
+        members = set(drawn.items.values_list("dialogue", flat=True))
+        assert {item.pk for item in items} <= members
+        late.refresh_from_db()
+        assert (late.status == DialogueStatus.POOLED) == (late.pk not in members)
+        assert recompute_draw(drawn) == []
+        close_population_and_draw(actor=team.administrator, project=team.project)
+    consistent(team)
+
+
+def test_two_draws_at_once_share_nobody(team: Team) -> None:
+    for _ in range(4):
+        pooled(team)
+    results = race(*[partial(close_population_and_draw, actor=team.administrator, project=team.project)] * 3)
+    assert lost(results) == []
+    assert [draw.population_size for draw in results if draw is not None] == [4]
+    assert DrawItem.objects.count() == 4
+    consistent(team)
+
+
+# --- counting, adopting ----------------------------------------------------------------------------------
+
+
+def test_folding_against_writing_and_folding(team: Team) -> None:
+    project = team.project
+    before = stored_counters(project)
+
+    def write() -> None:
+        for _ in range(30):
+            write_deltas(project_id=project.pk, deltas={"left:x": 3, "done:x": -1})
+
+    def fold() -> None:
+        for _ in range(15):
+            fold_counters()
+
+    def read() -> None:
+        seen = -1
+        for _ in range(30):
+            value = stored_counters(project).get("left:x", 0)
+            # Only ever written upwards, and never seen half folded.
+            assert value >= seen
+            assert value % 3 == 0
+            seen = value
+
+    assert lost(race(write, write, fold, fold, read)) == []
+    fold_counters()
+    expected = Tally(before)
+    expected.update({"left:x": 180, "done:x": -60})
+    assert stored_counters(project) == dict(expected)
+
+
+def test_adopting_at_once_gives_each_version_its_number(team: Team) -> None:
+    results = race(*(partial(adopt_c3, team, audit_fraction=fraction) for fraction in (0.2, 0.3, 0.4)))
+    assert lost(results) == []
+    numbers = ProtocolVersion.objects.filter(project=team.project).order_by("number").values_list("number", flat=True)
+    assert list(numbers) == [1, 2, 3, 4]
+
+
+@pytest.mark.postgres
+def test_a_killed_connection_leaves_nothing_half_done(team: Team) -> None:
+    """The server ends the session in the middle of a submission: either all of it is there or nothing."""
+    from reviews.services import submissions
+
+    item = make_item(team, "cross_check")
+    hand_in(team.annotators[1], item, "approve")
+    claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
+    settle = submissions.settle_if_complete
+
+    def settle_and_die(*arguments: Any) -> Any:
+        outcome = settle(*arguments)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return outcome
+
+    before = stored_counters(team.project)
+    submissions.settle_if_complete = settle_and_die
+    try:
+        results = race(submitting(claim, "approve"))
+    finally:
+        submissions.settle_if_complete = settle
+    assert len(lost(results)) == 1
+    assert stored_counters(team.project) == before
+    assert Slot.objects.get(pk=claim.slot_id).state == SlotState.CLAIMED
+    consistent(team)
+    assert submitting(claim, "approve")().verdict == "approve"
+    consistent(team)

@@ -1,0 +1,426 @@
+"""Handing in: which verdict fits which content, what stands in the way, and what comes too late."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Draft, Role
+from annotator.services.drafts import open_draft, replace_draft
+from annotator.services.events import broken_links
+from annotator.services.projects import end_role
+from reviews.models import Claim, ClaimState, Review, Slot, SlotState
+from reviews.protocols import load_preset
+from reviews.services.claims import claim_slot, expire_overdue, heartbeat, load_work, release
+from reviews.services.submissions import offered_verdicts, submit_review
+from reviews.services.waivers import waive, waive_all
+from tests.factories import (
+    Team,
+    adopt_c3,
+    broken,
+    changed,
+    current,
+    hand_in,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team()
+    adopt_c3(team)
+    return team
+
+
+@pytest.fixture
+def item(team: Team) -> Dialogue:
+    return make_item(team, "self_check_single")
+
+
+def held(team: Team, item: Dialogue) -> Claim:
+    return claim_slot(actor=team.annotator, slot=open_slot(item))
+
+
+def submit(team: Team, claim: Claim, verdict: str = "", **more: Any) -> Review:
+    return submit_review(actor=team.annotator, slot=claim.slot, token=claim.token, verdict=verdict, **more)
+
+
+def suspicious(document: dict[str, Any]) -> dict[str, Any]:
+    """A copy with one warning: a placeholder in the answer."""
+    return changed(document, "It is clear. TODO: the degrees.")
+
+
+# --- verdict and content ----------------------------------------------------------------------------------------------
+
+
+def test_an_approval_leaves_the_content_as_it_is(team: Team, item: Dialogue) -> None:
+    review = submit(team, held(team, item), "approve")
+    assert (review.verdict, review.made_revision) == ("approve", None)
+    assert review.seen_revision == item.head
+    assert review.labels == {"t1": {"policy": "single_tool", "information": "explicit"}}
+
+
+def test_a_fix_is_a_new_revision(team: Team, item: Dialogue) -> None:
+    review = submit(team, held(team, item), "fix", document=changed(current(item)), reason="Stiff.")
+    made = review.made_revision
+    assert made is not None
+    assert (made.parent, made.author, made.branch, made.number) == (item.head, team.annotator, "main", 2)
+    assert made.message == "Stiff."
+    item.refresh_from_db()
+    assert item.head == made
+    assert item.content_hash == made.content_hash
+
+
+def test_a_self_check_says_its_verdict_by_what_it_changes(team: Team) -> None:
+    assert hand_in(team.annotator, make_item(team, "self_check_single")).verdict == "approve"
+    item = make_item(team, "self_check_single")
+    assert hand_in(team.annotator, item, document=changed(current(item))).verdict == "fix"
+
+
+def test_verdicts_that_contradict_the_content_are_refused(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    with pytest.raises(Invalid, match="no plain approval"):
+        submit(team, claim, "approve", document=changed(current(item)))
+    with pytest.raises(Invalid, match="Nothing has been changed"):
+        submit(team, claim, "fix")
+    with pytest.raises(Invalid, match="Nothing has been changed"):
+        submit(team, claim, "fix", document=current(item))
+    with pytest.raises(Invalid, match="no verdict of this stage"):
+        submit(team, claim, "applaud")
+    assert not Review.objects.exists()
+
+
+def test_elsewhere_a_verdict_must_be_chosen(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    with pytest.raises(Invalid, match="Choose a verdict: approve, fix, reject, escalate"):
+        hand_in(team.annotators[1], item)
+
+
+def test_offered_are_the_verdicts_that_make_sense() -> None:
+    cross, expert = load_preset("c3").stage("cross_check"), load_preset("c3").stage("expert")
+    assert offered_verdicts(cross, changed=False) == ["approve", "reject", "escalate"]
+    assert offered_verdicts(cross, changed=True) == ["fix", "reject", "escalate"]
+    assert offered_verdicts(expert, changed=True) == ["fix", "reject"]
+
+
+def test_what_cannot_be_stored_is_refused(team: Team, item: Dialogue) -> None:
+    with pytest.raises(Invalid, match="cannot be stored"):
+        submit(team, held(team, item), "fix", document={"kind": "multi_turn", "tasks": []})
+
+
+@pytest.mark.parametrize("verdict", ["reject", "escalate"])
+def test_a_refusal_needs_a_reason(team: Team, item: Dialogue, verdict: str) -> None:
+    claim = held(team, item)
+    with pytest.raises(Invalid, match="Say why"):
+        submit(team, claim, verdict, reason="  ")
+    with pytest.raises(Invalid, match="longer than 4,000"):
+        submit(team, claim, verdict, reason="x" * 4001)
+    assert submit(team, claim, verdict, reason="Nobody would ask this.").reason == "Nobody would ask this."
+
+
+def test_what_an_escalation_changed_is_kept_for_the_expert(team: Team, item: Dialogue) -> None:
+    review = submit(team, held(team, item), "escalate", document=changed(current(item)), reason="Unsure.")
+    assert review.made_revision is not None
+    assert review.made_revision.branch == f"slot-{review.slot.public_id}"
+    before = item.head
+    item.refresh_from_db()
+    assert item.head == before
+
+
+# --- drafts -----------------------------------------------------------------------------------------------------------
+
+
+def drafted(team: Team, item: Dialogue, claim: Claim, document: dict[str, Any]) -> Draft:
+    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    draft = open_draft(actor=team.annotator, dialogue=item, base=work.slot.revision, branch=work.branch)
+    return replace_draft(actor=team.annotator, draft=draft, document=document, operation="test")
+
+
+def test_the_draft_is_what_is_handed_in(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    draft = drafted(team, item, claim, changed(current(item)))
+    review = submit(team, claim, "fix", draft=draft)
+    draft.refresh_from_db()
+    assert review.made_revision is not None
+    assert review.made_revision.content == draft.content
+    assert (draft.outcome, draft.closed_at is not None) == ("submitted", True)
+
+
+def test_without_being_named_as_well(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    drafted(team, item, claim, changed(current(item)))
+    assert submit(team, claim, "fix").made_revision is not None
+
+
+def test_a_draft_that_moved_on_meanwhile_is_not_handed_in(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    draft = drafted(team, item, claim, changed(current(item)))
+    replace_draft(actor=team.annotator, draft=draft, document=changed(current(item), "Else."), operation="test")
+    draft.version -= 1
+    with pytest.raises(Conflict, match="changed in another window"):
+        submit(team, claim, "fix", draft=draft)
+    assert not Review.objects.exists()
+    assert Slot.objects.get(pk=claim.slot_id).state == SlotState.CLAIMED
+
+
+def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    draft = drafted(team, item, claim, changed(current(item)))
+    release(actor=team.annotator, token=claim.token)
+    hand_in(team.annotators[1], item, document=changed(current(item), "First."))
+    item = make_again(team, item)
+    with pytest.raises(Conflict, match="begun from another version"):
+        submit(team, held(team, item), "fix", draft=draft)
+
+
+def make_again(team: Team, item: Dialogue) -> Dialogue:
+    """Hand the dialogue over, so that the first annotator gets its second self-check."""
+    from reviews.services.assignments import hand_over
+
+    return hand_over(actor=team.administrator, dialogue=item, to=team.annotator)
+
+
+def test_a_whole_document_leaves_the_draft_unused_but_kept(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    draft = drafted(team, item, claim, changed(current(item)))
+    submit(team, claim, "fix", document=changed(current(item), "Other."))
+    draft.refresh_from_db()
+    assert draft.outcome == "kept"
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+def test_errors_stand_in_the_way_of_approval(team: Team) -> None:
+    item = make_item(team, "self_check_single", broken(make_document("x")))
+    claim = held(team, item)
+    with pytest.raises(Invalid, match="must be mended before it can be approved") as caught:
+        submit(team, claim, "approve")
+    assert {one["severity"] for one in caught.value.details["findings"]} == {"error"}
+    with pytest.raises(Invalid, match="must be mended"):
+        submit(team, claim, "fix", document=changed(broken(make_document("x"))))
+    assert submit(team, claim, "fix", document=make_document("x")).verdict == "fix"
+
+
+def test_errors_do_not_stand_in_the_way_of_a_refusal(team: Team) -> None:
+    item = make_item(team, "self_check_single", broken(make_document("x")))
+    assert hand_in(team.annotator, item, "escalate").verdict == "escalate"
+
+
+def test_a_cross_check_approves_no_errors_either(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    claim = held(team, item)
+    fixed = suspicious(current(item))
+    waive_all(actor=team.annotator, slot=claim.slot, document=fixed, reason="Wanted.")
+    submit(team, claim, "fix", document=fixed)
+    hand_in(team.annotator, item)
+    # The project grew stricter after the self-checks.
+    team.project.check_settings = {"dialogue.placeholder_text": "error"}
+    team.project.save()
+    with pytest.raises(Invalid, match="1 error must be mended"):
+        hand_in(team.annotators[1], item, "approve")
+    with pytest.raises(Invalid, match="must be mended"):
+        hand_in(team.annotators[1], item, "fix", document=broken(current(item)))
+
+
+def test_warnings_need_a_waiver_with_a_reason(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    fixed = suspicious(current(item))
+    with pytest.raises(Invalid, match="or waived with a reason") as caught:
+        submit(team, claim, "fix", document=fixed)
+    finding = caught.value.details["findings"][0]
+    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    key = {"check": finding["check"], "anchor": finding["anchor"], "value_hash": finding["value_hash"]}
+    with pytest.raises(Invalid, match="Say why"):
+        waive(actor=team.annotator, work=work, reason=" ", **key)
+    waive(actor=team.annotator, work=work, reason="Wanted in this example.", **key)
+    assert submit(team, claim, "fix", document=fixed).verdict == "fix"
+
+
+def test_a_waiver_is_void_once_its_value_changes(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    fixed = suspicious(current(item))
+    assert waive_all(actor=team.annotator, slot=claim.slot, document=fixed, reason="Wanted.") == 1
+    other = changed(current(item), "It is cloudy. TODO: the degrees.")
+    with pytest.raises(Invalid, match="or waived with a reason"):
+        submit(team, claim, "fix", document=other)
+    assert waive_all(actor=team.annotator, slot=claim.slot, document=fixed, reason="Wanted.") == 0
+    submit(team, claim, "fix", document=fixed)
+
+
+# --- checklist, findings ----------------------------------------------------------------------------------------------
+
+
+def test_the_checklist_is_answered_per_task_and_for_the_dialogue(team: Team, item: Dialogue) -> None:
+    answers = {"t1": {"relevance": True, "facts": None}, "dialogue": {"variety": True}}
+    assert submit(team, held(team, item), checklist=answers).checklist == answers
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"t1": {"nonsense": True}}, "has no item “nonsense”"),
+        ({"t1": {"variety": True}}, "has no item “variety” for t1"),
+        ({"dialogue": {"facts": True}}, "has no item “facts” for dialogue"),
+        ({"t1": {"facts": "yes"}}, "true, false or null"),
+        ({"t1": True}, "must be an object"),
+        ({"t1": {"facts": False}}, "The checklist says no to"),
+    ],
+)
+def test_answers_that_make_no_sense(team: Team, item: Dialogue, answers: dict[str, Any], words: str) -> None:
+    with pytest.raises(Invalid, match=words):
+        submit(team, held(team, item), checklist=answers)
+
+
+def test_a_no_is_fine_where_the_item_does_not_pass(team: Team, item: Dialogue) -> None:
+    review = submit(team, held(team, item), "escalate", reason="Wrong.", checklist={"t1": {"facts": False}})
+    assert review.checklist == {"t1": {"facts": False}}
+
+
+def test_answers_about_a_task_that_was_deleted_are_dropped(team: Team) -> None:
+    item = make_item(team, "self_check_single", make_document("x", tasks=2))
+    document = current(item)
+    del document["tasks"][1]
+    review = hand_in(team.annotator, item, document=document, checklist={"t2": {"facts": True}, "t1": {"facts": True}})
+    assert review.checklist == {"t1": {"facts": True}}
+
+
+def test_faults_are_named_from_the_taxonomy_at_a_place(team: Team, item: Dialogue) -> None:
+    place = "/tasks/t1/steps/s1/text"
+    review = submit(
+        team, held(team, item), "escalate", reason="Odd.",
+        findings=[{"kind": "answer_wrong", "anchor": place, "note": "Not said."}, {"kind": "other"}],
+    )  # fmt: skip
+    first, second = review.findings.order_by("pk")
+    assert (first.kind, first.anchor, first.note) == ("answer_wrong", place, "Not said.")
+    assert len(first.value_hash) == 16
+    assert (second.kind, second.anchor) == ("other", "")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"kind": "ugly", "anchor": ""}, "no kind of fault called “ugly”"),
+        ({"kind": "other", "anchor": "/tasks/t9"}, "nothing there"),
+        ({"kind": "other", "anchor": "", "note": "x" * 1001}, "longer than 1,000"),
+    ],
+)
+def test_faults_that_make_no_sense(team: Team, item: Dialogue, fault: dict[str, Any], words: str) -> None:
+    with pytest.raises(Invalid, match=words):
+        submit(team, held(team, item), "escalate", reason="Odd.", findings=[fault])
+
+
+def test_rulings_are_the_experts(team: Team, item: Dialogue) -> None:
+    with pytest.raises(Invalid, match="Only an expert rules"):
+        submit(team, held(team, item), rulings={"/tasks/t1": {"choice": "left", "reason_kind": "other"}})
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+def overdue(claim: Claim) -> None:
+    Claim.objects.filter(pk=claim.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_submission_ends_the_claim_and_keeps_the_time_worked(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    Claim.objects.filter(pk=claim.pk).update(heartbeat_at=claim.heartbeat_at - timedelta(seconds=90))
+    heartbeat(actor=team.annotator, token=claim.token, active_seconds=60)
+    review = submit(team, claim)
+    claim.refresh_from_db()
+    assert (claim.state, review.seconds) == (ClaimState.SUBMITTED, 60)
+    slot = Slot.objects.get(pk=claim.slot_id)
+    assert (slot.state, slot.holder) == (SlotState.DONE, team.annotator)
+
+
+def test_handing_in_twice_gives_the_same_review(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    fixed = changed(current(item))
+    first = submit(team, claim, "fix", document=fixed)
+    assert submit(team, claim, "fix", document=fixed) == first
+    assert Review.objects.count() == 1
+    assert broken_links(item) == []
+
+
+def test_whoever_holds_nothing_hands_in_nothing(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    for person, token in ((team.annotators[1], claim.token), (team.annotator, "nonsense")):
+        with pytest.raises(Conflict, match="You do not hold this item"):
+            submit_review(actor=person, slot=claim.slot, token=token)
+
+
+def test_a_lease_that_ran_out_does_not_matter_while_nobody_else_came(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    overdue(claim)
+    assert submit(team, claim).person == team.annotator
+
+
+def test_nor_after_tidying_up(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    overdue(claim)
+    expire_overdue()
+    assert submit(team, claim).person == team.annotator
+    claim.refresh_from_db()
+    assert claim.state == ClaimState.SUBMITTED
+
+
+def test_what_comes_too_late_is_kept_and_said_so(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    overdue(claim)
+    other = claim_slot(actor=team.annotators[1], slot=claim.slot)
+    fixed = changed(current(item))
+    with pytest.raises(Conflict, match="a colleague has it now"):
+        submit(team, claim, "fix", document=fixed)
+    kept = Draft.objects.get(author=team.annotator)
+    assert kept.document() == fixed
+    assert kept.closed_at is None
+    other.refresh_from_db()
+    assert other.state == ClaimState.LIVE
+    submit_review(actor=team.annotators[1], slot=other.slot, token=other.token)
+    with pytest.raises(Conflict, match="a colleague has it now"):
+        submit(team, claim)
+
+
+def test_what_comes_too_late_and_is_no_dialogue_is_not_said_to_be_kept(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    overdue(claim)
+    claim_slot(actor=team.annotators[1], slot=claim.slot)
+    with pytest.raises(Conflict, match="could not be kept"):
+        submit(team, claim, "fix", document={"kind": "multi_turn"})
+
+
+def test_the_same_person_in_another_window(team: Team, item: Dialogue) -> None:
+    first = held(team, item)
+    overdue(first)
+    expire_overdue()
+    second = held(team, item)
+    assert first.token != second.token
+    review = submit(team, first)
+    second.refresh_from_db()
+    assert second.state == ClaimState.SUBMITTED
+    assert submit(team, second) == review
+
+
+def test_whoever_left_the_project_hands_in_nothing(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
+    with pytest.raises(Hidden):
+        submit(team, claim)
+    assert not Review.objects.exists()
+
+
+def test_a_refused_submission_changes_nothing(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+    before = item.events.count()
+    with pytest.raises(Invalid):
+        submit(team, claim, "approve", document=changed(current(item)))
+    assert Slot.objects.get(pk=claim.slot_id).state == SlotState.CLAIMED
+    assert item.events.count() == before
+    assert item.revisions.count() == 1

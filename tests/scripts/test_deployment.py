@@ -1,0 +1,91 @@
+"""The container files, as far as they can be checked without an engine that runs containers."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIRED = {"SECRET_KEY", "POSTGRES_PASSWORD", "ASSAY_HOST"}
+APPLICATION = {"migrate", "web", "worker", "beat"}
+
+
+@pytest.fixture(scope="module")
+def text():
+    return (ROOT / "docker-compose.yml").read_text()
+
+
+@pytest.fixture(scope="module")
+def compose(text):
+    return yaml.safe_load(text)
+
+
+def test_every_service_of_the_server_mode_is_there(compose):
+    assert set(compose["services"]) == {"postgres", "redis", "proxy", *APPLICATION}
+
+
+def test_a_start_without_secrets_is_refused_with_a_sentence(text):
+    required = dict(re.findall(r"\$\{([A-Z_]+):\?([^}]*)\}", text))
+    assert set(required) == REQUIRED
+    assert all(sentence.startswith("Set ") and "deploy/example.env" in sentence for sentence in required.values())
+
+
+def test_no_secret_has_a_default(text):
+    with_default = re.findall(r"\$\{([A-Z_]+):-([^}]*)\}", text)
+    assert not {name for name, _ in with_default} & REQUIRED
+    assert all(value == "" for name, value in with_default if "PASSWORD" in name or "KEY" in name)
+
+
+def test_example_names_what_is_required_and_fills_in_nothing():
+    lines = (ROOT / "deploy" / "example.env").read_text().splitlines()
+    assert {line for line in lines if line and not line.startswith("#")} == {f"{name}=" for name in REQUIRED}
+
+
+def test_application_runs_in_server_mode_with_one_environment(compose):
+    environments = [compose["services"][name]["environment"] for name in APPLICATION]
+    assert all(environment == environments[0] for environment in environments)
+    assert environments[0]["ASSAY_MODE"] == "server"
+    assert "ASSAY_DEMO" not in environments[0]
+
+
+def test_nobody_serves_before_the_database_is_migrated(compose):
+    for name in APPLICATION - {"migrate"}:
+        assert compose["services"][name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+    assert compose["services"]["migrate"]["restart"] == "no"
+
+
+def test_only_the_proxy_is_open_to_the_outside(compose):
+    assert [name for name, service in compose["services"].items() if "ports" in service] == ["proxy"]
+    assert compose["networks"]["data"] == {"internal": True}
+    for name in ("postgres", "redis"):
+        assert compose["services"][name]["networks"] == ["data"]
+
+
+def test_what_is_named_is_declared(compose):
+    for service in compose["services"].values():
+        assert set(service["networks"]) <= set(compose["networks"])
+        assert set(service.get("depends_on", ())) <= set(compose["services"])
+        named = {volume.partition(":")[0] for volume in service.get("volumes", ())}
+        assert {volume for volume in named if not volume.startswith(".")} <= set(compose["volumes"])
+        assert all((ROOT / volume).exists() for volume in named if volume.startswith("."))
+
+
+def test_long_running_services_tell_their_health(compose):
+    docker = (ROOT / "Dockerfile").read_text()
+    assert "HEALTHCHECK" in docker
+    for name in ("postgres", "redis", "worker", "proxy"):
+        assert compose["services"][name]["healthcheck"]["test"]
+
+
+def test_image_runs_as_nobody_special_and_keeps_no_installer():
+    build, _, final = (ROOT / "Dockerfile").read_text().partition("\n\n\nFROM ")
+    assert "\nUSER assay\n" in final
+    assert "uv sync --frozen --no-dev" in build
+    assert "pip" not in final
+    assert "collectstatic" in build
+
+
+def test_no_secret_and_no_data_goes_into_the_image():
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    assert {".git", ".env", ".venv", "var"} <= set(ignored)

@@ -1,0 +1,68 @@
+import itertools
+
+import pytest
+
+from scripts import run_tests
+from scripts.run_tests import PARTS, Services, exit_code, found_services, parts_for
+from scripts.suite_report import Outcome
+
+MARKERS = ("browser", "postgres", "redis", "servers", "slow")
+
+
+def part_names(postgresql, redis):
+    return [part.name for part in parts_for(Services(postgresql, redis, {}))]
+
+
+@pytest.mark.parametrize("marked", [set(some) for count in range(6) for some in itertools.combinations(MARKERS, count)])
+def test_every_test_is_in_a_part_that_has_what_it_needs(marked):
+    chosen = [part for part in PARTS if eval(part.markers, {name: name in marked for name in MARKERS})]  # noqa: S307
+    assert chosen
+    assert "postgres" not in marked or all(part.postgresql for part in chosen)
+    assert "redis" not in marked or all(part.redis for part in chosen)
+    # What starts processes never runs beside other tests.
+    assert "servers" not in marked or not any("-n" in part.options for part in chosen)
+
+
+def test_all_parts_run_where_everything_is_there():
+    assert part_names("postgres://x", "redis://x") == [part.name for part in PARTS]
+
+
+def test_without_postgresql_nothing_runs_twice_on_sqlite():
+    assert part_names(None, None) == ["SQLite", "SQLite, browser", "SQLite, real processes"]
+
+
+def test_redis_alone_still_tests_the_workers_on_it():
+    assert part_names(None, "redis://x")[-1] == "PostgreSQL and Redis, real processes"
+
+
+def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch):
+    monkeypatch.delenv("TEST_DATABASE_URL", raising=False)
+    monkeypatch.delenv("TEST_REDIS_URL", raising=False)
+    for find in ("find_postgresql", "find_redis", "find_chromium"):
+        monkeypatch.setattr(run_tests, find, lambda: None)
+    with found_services() as services:
+        assert services.postgresql is None
+        assert services.redis is None
+        assert set(services.lacking) == {"PostgreSQL", "Redis", "Chromium"}
+        assert all("apt-get install" in why for why in services.lacking.values())
+
+
+def test_named_servers_are_used(monkeypatch):
+    monkeypatch.setenv("TEST_DATABASE_URL", "postgres://server/db")
+    monkeypatch.setenv("TEST_REDIS_URL", "redis://server/0")
+    monkeypatch.setattr(run_tests, "find_chromium", lambda: "/usr/bin/chromium")
+    with found_services() as services:
+        assert services == Services("postgres://server/db", "redis://server/0", {})
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "unwelcome", "code"),
+    [
+        ([Outcome(passed=3)], {}, 0),
+        ([Outcome(passed=3), Outcome(failed=1)], {}, 1),
+        ([Outcome()], {}, 1),
+        ([Outcome(passed=3)], {"Redis": "none"}, 1),
+    ],
+)
+def test_exit_code(outcomes, unwelcome, code):
+    assert exit_code({str(number): outcome for number, outcome in enumerate(outcomes)}, unwelcome) == code

@@ -1,0 +1,114 @@
+"""Server mode refuses to start unsafely, and starts on PostgreSQL and Redis."""
+
+import http.client
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.demo import listening_socket
+from scripts.supervisor import Supervisor
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN_KEY = secrets.token_urlsafe(50)
+
+
+def server_variables(folder, **more):
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return kept | {
+        "ASSAY_MODE": "server",
+        "ASSAY_DATA": str(folder / "data"),
+        "ALLOWED_HOSTS": "assay.example,localhost",
+        "DATABASE_URL": "postgres://assay@127.0.0.1:1/assay",
+        "DJANGO_SETTINGS_MODULE": "annotator.config.settings",
+        "STATIC_ROOT": str(folder / "static"),
+        **more,
+    }
+
+
+def load_settings(variables):
+    """Load the settings in a process of its own, and return its last line of errors, empty when there is none."""
+    command = [sys.executable, "-c", "from django.conf import settings; settings.SECRET_KEY"]
+    outcome = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    lines = outcome.stderr.strip().splitlines()
+    assert bool(lines) == (outcome.returncode != 0)
+    return lines[-1] if lines else ""
+
+
+def test_start_without_a_secret_key_is_refused(tmp_path):
+    assert "needs a secret key: set SECRET_KEY or SECRET_KEY_FILE" in load_settings(server_variables(tmp_path))
+
+
+def test_start_with_the_public_key_of_the_demo_is_refused(tmp_path):
+    from annotator.config.settings import EMBEDDED_SECRET_KEY
+
+    assert "SECRET_KEY is the demo's public key" in load_settings(
+        server_variables(tmp_path, SECRET_KEY=EMBEDDED_SECRET_KEY)
+    )
+
+
+def test_start_with_a_short_key_is_refused(tmp_path):
+    assert "shorter than 32 characters" in load_settings(server_variables(tmp_path, SECRET_KEY="too short"))
+
+
+def test_sign_in_without_password_is_refused(tmp_path):
+    assert "ASSAY_DEMO" in load_settings(server_variables(tmp_path, SECRET_KEY=OWN_KEY, ASSAY_DEMO="1"))
+
+
+def test_key_may_come_from_a_file(tmp_path):
+    (tmp_path / "key").write_text(f"{OWN_KEY}\n")
+    assert load_settings(server_variables(tmp_path, SECRET_KEY_FILE=str(tmp_path / "key"))) == ""
+
+
+def test_unknown_mode_is_refused(tmp_path):
+    assert "it must be embedded or server" in load_settings(server_variables(tmp_path, ASSAY_MODE="cluster"))
+
+
+@pytest.mark.servers
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_server_mode_serves_behind_a_proxy(tmp_path, process_environment):
+    variables = server_variables(
+        tmp_path,
+        SECRET_KEY=OWN_KEY,
+        DATABASE_URL=process_environment["DATABASE_URL"],
+        REDIS_URL=process_environment["REDIS_URL"],
+    )
+    command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=variables, check=True)
+    with listening_socket("0") as listener, Supervisor() as programs:
+        port = listener.getsockname()[1]
+        number = listener.fileno()
+        command = [sys.executable, "-m", "gunicorn", "annotator.config.wsgi:application", "--no-control-socket"]
+        programs.start(
+            "web server",
+            [*command, "--bind", f"fd://{number}", "--worker-class", "gthread"],
+            env=variables,
+            cwd=ROOT,
+            log=tmp_path / "web.log",
+            pass_fds=[number],
+        )
+        assert programs.wait_until_ready(f"http://localhost:{port}/healthz", seconds=60)
+        status, headers = ask(port, {"Host": "assay.example"})
+        assert (status, headers["Location"]) == (301, "https://assay.example/accounts/login/")
+        status, headers = ask(port, {"Host": "assay.example", "X-Forwarded-Proto": "https"})
+        assert status == 200
+        assert "max-age=31536000" in headers["Strict-Transport-Security"]
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+        assert "Secure" in headers["Set-Cookie"]
+        assert ask(port, {"Host": "elsewhere.example", "X-Forwarded-Proto": "https"})[0] == 400
+
+
+def ask(port, headers):
+    """Ask for the sign-in page and return status and headers."""
+    client = http.client.HTTPConnection("localhost", port, timeout=30)
+    try:
+        client.request("GET", "/accounts/login/", headers=headers)
+        answer = client.getresponse()
+        answer.read()
+        return answer.status, answer.headers
+    finally:
+        client.close()

@@ -1,0 +1,214 @@
+"""Everybody visits every address. The addresses come from the URL conf, so a new one cannot be forgotten.
+
+What is expected stands in ``tests/matrix_table.py``; an address without a line there fails, and so does a line without
+an address.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth import SESSION_KEY
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from tests.matrix_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
+from tests.matrix_world import ROLES, World, make_world
+
+pytestmark = pytest.mark.django_db
+
+METHODS = ("GET", "POST")
+SIGN_IN = "sign-in"
+
+
+def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
+    """Every address of the application."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from patterns(pattern)
+        else:
+            yield pattern
+
+
+NAMES = sorted(str(pattern.name) for pattern in patterns())
+#: Name → the names of the parameters in its address.
+VARIABLES = {str(pattern.name): sorted(pattern.pattern.regex.groupindex) for pattern in patterns()}
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def address(name: str, ids: dict[str, str]) -> str:
+    """The address of that name, its parameters filled from ``ids``."""
+    sources = PARAMETERS.get(name, {})
+    return reverse(name, kwargs={variable: ids[sources.get(variable, variable)] for variable in VARIABLES[name]})
+
+
+def body_of(name: str, ids: dict[str, str]) -> dict[str, Any]:
+    """What is sent in a POST: enough that only the right to do it is in question."""
+    return {
+        key: ids.get(value[1:], value) if str(value).startswith("$") else value
+        for key, value in BODIES.get(name, {}).items()
+    }
+
+
+def visit(world: World, role: str, name: str, method: str, ids: dict[str, str] | None = None) -> Any:
+    """One request, whatever it changes taken back."""
+    ids = ids or world.ids
+    client = Client(raise_request_exception=False)
+    person = world.people[role]
+    with transaction.atomic():
+        if person is not None:
+            client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+        path, body = address(name, ids), body_of(name, ids)
+        if method == "GET":
+            response = client.get(path)
+        elif name.startswith("api-") and "import-list" not in name:
+            response = client.post(path, json.dumps(body), content_type="application/json")
+        else:
+            response = client.post(path, body)
+        content = b"".join(response.streaming_content) if response.streaming else response.content
+        response.text_seen = content.decode(errors="replace")
+        transaction.set_rollback(True)
+    return response
+
+
+def outcome(response: Any) -> str:
+    """The status, or that one is sent to sign in."""
+    if response.status_code == 302 and response["Location"].startswith("/accounts/login/"):
+        return SIGN_IN
+    return str(response.status_code)
+
+
+def test_every_address_has_a_name_of_its_own() -> None:
+    assert "None" not in NAMES
+    assert len(NAMES) == len(set(NAMES))
+
+
+def test_the_table_knows_every_address_and_no_other() -> None:
+    assert sorted(set(NAMES) - {name for name, _ in EXPECTED}) == []
+    assert sorted({name for name, _ in EXPECTED} - set(NAMES)) == []
+    assert all({(name, "GET"), (name, "POST")} <= set(EXPECTED) for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everybody_gets_what_the_table_says(world: World, name: str) -> None:
+    seen = {(role, method): outcome(visit(world, role, name, method)) for method in METHODS for role in ROLES}
+    wanted = {
+        (role, method): EXPECTED.get((name, method), {}).get(role, "not in the table")
+        for method in METHODS
+        for role in ROLES
+    }
+    differing = {key: f"{seen[key]}, not {wanted[key]}" for key in seen if seen[key] != wanted[key]}
+    assert not differing
+
+
+@pytest.mark.parametrize(("name", "method"), sorted(EXPECTED))
+def test_the_table_itself_lets_nobody_in_by_mistake(name: str, method: str) -> None:
+    row = EXPECTED[name, method]
+    assert set(row) == set(ROLES)
+    assert not any(code.startswith("5") for code in row.values())
+    # Whoever is deactivated is a stranger, and whoever belongs to another project an outsider.
+    assert row["deactivated"] == row["anonymous"]
+    assert row["neighbour"] == row["outsider"] or name in OPEN_TO_ALL
+    if name not in OPEN_TO_ALL:
+        assert row["anonymous"] in (SIGN_IN, "401", "405")
+        assert row["outsider"] in ("404", "405")
+
+
+#: The link of an invitation is a secret, not an id: whoever has it may see it.
+WITH_IDS = [name for name in NAMES if VARIABLES[name] and not name.startswith("account_") and name != "invitation"]
+
+
+def answering(name: str, role: str) -> list[str]:
+    """The methods that the address knows."""
+    return [method for method in METHODS if EXPECTED.get((name, method), {}).get(role) != "405"]
+
+
+@pytest.mark.parametrize("name", WITH_IDS)
+def test_a_hidden_thing_and_a_missing_one_answer_alike(world: World, name: str) -> None:
+    for role in ("anonymous", "outsider", "neighbour"):
+        for method in answering(name, role):
+            hidden = visit(world, role, name, method)
+            missing = visit(world, role, name, method, wrong_ids(world, keep=()))
+            assert outcome(hidden) == outcome(missing), (role, method)
+            if name not in OPEN_TO_ALL:
+                assert told(hidden) == told(missing), (role, method)
+                assert_tells_nothing(world, hidden)
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_IDS if VARIABLES[name] != ["slug"]])
+def test_ids_of_this_project_are_wrong_ids_in_another(world: World, name: str) -> None:
+    """The neighbour administers a project, and so gets past every role; the ids are not of that project."""
+    for method in answering(name, "administrator"):
+        own = {"slug": world.neighbour_slug}
+        hidden = visit(world, "neighbour", name, method, world.ids | own)
+        missing = visit(world, "neighbour", name, method, wrong_ids(world, keep=()) | own)
+        assert outcome(hidden) == outcome(missing), method
+        assert outcome(hidden) == "404"
+        assert told(hidden) == told(missing), method
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_IDS if "slot" in VARIABLES[name] or "token" in name])
+def test_what_a_colleague_holds_is_hidden_from_colleagues(world: World, name: str) -> None:
+    for role in ("colleague", "senior", "administrator"):
+        for method in answering(name, role):
+            hidden = visit(world, role, name, method)
+            missing = visit(world, role, name, method, wrong_ids(world, keep=("slug",)))
+            assert outcome(hidden) == "404"
+            assert told(hidden) == told(missing), (role, method)
+
+
+@pytest.mark.parametrize("name", WITH_IDS)
+def test_ids_in_the_wrong_place_and_odd_ids_are_wrong_ids(world: World, name: str) -> None:
+    odd = ["\x00", "..", "%", "天" * 200, "-1", world.ids["dialogue"], world.ids["revision"]]
+    for value in odd:
+        for variable in VARIABLES[name]:
+            source = PARAMETERS.get(name, {}).get(variable, variable)
+            if value == world.ids[source.removeprefix("other_")] or (
+                variable == "slug" and not re.fullmatch(r"[-a-zA-Z0-9_]+", value)
+            ):
+                continue
+            for method in answering(name, "administrator"):
+                response = visit(world, "administrator", name, method, world.ids | {source: value})
+                assert outcome(response) == "404", (value, variable, method)
+
+
+def wrong_ids(world: World, *, keep: tuple[str, ...]) -> dict[str, str]:
+    """Ids of nothing."""
+    return {key: value if key in keep else f"nothing{key[:4]}" for key, value in world.ids.items()}
+
+
+def told(response: Any) -> str:
+    """What an answer says, without what differs from one request to the next: its own address and secrets."""
+    text = re.sub(r"\b[A-Za-z0-9]{64}\b", "SECRET", response.text_seen)
+    path = response.request["PATH_INFO"]
+    for written in (path, path.replace("/", "%2F")):
+        text = text.replace(written, "ADDRESS")
+    return text
+
+
+def assert_tells_nothing(world: World, response: Any) -> None:
+    """Nothing of the project is in the answer, but for what the address itself held."""
+    text = told(response)
+    project = world.team.project
+    for secret in (project.name, project.public_id, "one", *(world.ids[key] for key in ("person", "claim"))):
+        if len(secret) > 3:
+            assert secret not in text
+
+
+def test_a_session_of_somebody_deactivated_ends(world: World) -> None:
+    client = Client()
+    person = world.people["annotator"]
+    assert person is not None
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get(f"/p/{world.slug}/").status_code == 200
+    type(person).objects.filter(pk=person.pk).update(is_active=False)
+    assert SESSION_KEY in client.session
+    assert outcome(client.get(f"/p/{world.slug}/")) == SIGN_IN
+    assert client.get(f"/api/projects/{world.slug}/").status_code == 401
