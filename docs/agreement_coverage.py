@@ -1,0 +1,150 @@
+"""How often the 95 % intervals of docs/agreement.md hold what they are meant to hold: prints the table of that page.
+
+python docs/agreement_coverage.py [SEEDS]
+"""
+
+# ruff: noqa: S311 - reproducible on purpose
+
+import itertools
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reviews.agreement import (
+    Figure,
+    Overlap,
+    Pattern,
+    PatternCounts,
+    Stratum,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    overlap_scores,
+    percent_agreement,
+    residual_error,
+    wilson,
+)
+
+VALUES = "abcd"
+#: How often each value is the truth, and how often a reviewer says it rather than guessing.
+CASES = {"even labels": ((0.25, 0.25, 0.25, 0.25), 0.8), "one label in nine of ten": ((0.9, 0.05, 0.03, 0.02), 0.9)}
+SIZES = (50, 200, 1000)
+
+
+def chance(pattern: tuple[str, ...], shares: tuple[float, ...], ability: float) -> float:
+    """How often reviewers of this ability say these values together."""
+    total = 0.0
+    for truth, share in zip(VALUES, shares, strict=True):
+        said = share
+        for value in pattern:
+            said *= (ability if value == truth else 0.0) + (1 - ability) / len(VALUES)
+        total += said
+    return total
+
+
+def holds(figure: Figure, truth: float) -> bool | None:
+    """Whether the interval holds the truth; None where there is no interval."""
+    return None if figure.low is None or figure.high is None else figure.low - 1e-12 <= truth <= figure.high + 1e-12
+
+
+def line(name: str, columns: list[list[bool | None]]) -> str:
+    """One row of a table."""
+    cells = []
+    for outcomes in columns:
+        known = [one for one in outcomes if one is not None]
+        without = f" ({len(outcomes) - len(known)} without)" if len(known) < len(outcomes) else ""
+        cells.append(f"{100 * sum(known) / len(known):.1f} %{without}" if known else "none has one")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def ratings(seeds: int) -> None:
+    """Random ratings of two or three reviewers, against the value of a billion of them."""
+    statistics: dict[str, tuple[int, Callable[[PatternCounts], Figure]]] = {
+        "percent agreement, two": (2, percent_agreement),
+        "percent agreement, three": (3, percent_agreement),
+        "Cohen's kappa": (2, cohen_kappa),
+        "Fleiss' kappa, three": (3, fleiss_kappa),
+        "alpha, nominal": (2, krippendorff_alpha),
+        "alpha, ordinal (a fifth of the seeds)": (2, lambda counts: krippendorff_alpha(counts, VALUES, resamples=400)),
+        "AC1": (2, lambda counts: gwet_ac1(counts, tuple(VALUES))),
+    }
+    for case, (shares, ability) in CASES.items():
+        for name, (raters, statistic) in statistics.items():
+            patterns = list(itertools.product(VALUES, repeat=raters))
+            weights = [chance(pattern, shares, ability) for pattern in patterns]
+            many = PatternCounts({p: round(w * 10**9) for p, w in zip(patterns, weights, strict=True)})
+            truth = statistic(many).value or 0.0
+            columns = [
+                [
+                    holds(statistic(PatternCounts.of(random.Random(seed).choices(patterns, weights, k=size))), truth)
+                    for seed in range(seeds // 5 if "ordinal" in name else seeds)
+                ]
+                for size in SIZES
+            ]
+            print(line(f"{name}; {case}", columns))
+
+
+def overlaps(seeds: int) -> None:
+    """F1: tasks of one to six calls, of which each reviewer leaves out a tenth; matched are 0.81, so F1 is 0.9."""
+
+    def task(rng: random.Random) -> Pattern:
+        calls = [(rng.random() < 0.9, rng.random() < 0.9) for _ in range(rng.randint(1, 6))]
+        left, right = (sum(side) for side in zip(*calls, strict=True))
+        return Overlap(sum(one and other for one, other in calls), left, right).pattern()
+
+    columns = []
+    for size in SIZES:
+        randoms = [random.Random(seed) for seed in range(seeds)]
+        columns.append(
+            [holds(overlap_scores(PatternCounts.of(task(rng) for _ in range(size))).f1, 0.9) for rng in randoms]
+        )
+    print(line("F1", columns))
+
+
+def shares_right(seeds: int) -> None:
+    """Wilson's interval of an accuracy."""
+    for truth in (0.62, 0.94):
+        columns = []
+        for size in SIZES:
+            randoms = [random.Random(seed) for seed in range(seeds)]
+            columns.append(
+                [holds(wilson("", sum(rng.random() < truth for _ in range(size)), size), truth) for rng in randoms]
+            )
+        print(line(f"accuracy, {truth:.0%} right", columns))
+
+
+def audits(seeds: int) -> None:
+    """A tenth of a thousand items, of one stratum and of nine whose error rates differ."""
+    nine = [110, 120, 90, 130, 115, 105, 100, 124, 106]
+    for rate in (0.02, 0.05, 0.15):
+        cells = []
+        for sizes, rates in (([1000], [rate]), (nine, [0.0, 2 * rate])):
+            wrong = [round(size * rates[place % len(rates)]) for place, size in enumerate(sizes)]
+            truth, outcomes = sum(wrong) / sum(sizes), []
+            for seed in range(seeds):
+                rng = random.Random(seed)
+                found = [
+                    sum(one < bad for one in rng.sample(range(size), round(size / 10)))
+                    for size, bad in zip(sizes, wrong, strict=True)
+                ]
+                strata = [
+                    Stratum(str(n), size, round(size / 10), errors)
+                    for n, (size, errors) in enumerate(zip(sizes, found, strict=True))
+                ]
+                outcomes.append(holds(residual_error(strata).error_rate, truth))
+            cells.append(outcomes)
+        print(line(f"about {rate:.0%} wrong", cells))
+
+
+if __name__ == "__main__":
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print("| interval | 50 units | 200 | 1,000 |\n|---|---|---|---|")
+    ratings(times)
+    overlaps(times)
+    shares_right(times)
+    print("\n| audit of a tenth of 1,000 items | one stratum | nine, of unlike error rates |\n|---|---|---|")
+    audits(times)
