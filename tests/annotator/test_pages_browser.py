@@ -271,6 +271,6 @@ def test_the_theme_that_was_chosen_stays(open_page, team, javascript):
     page.goto("/projects/")
     page.locator("summary").filter(has_text=str(team.annotator)).click()
     page.get_by_role("button", name="Dark").click()
-    page.wait_for_function("document.documentElement.dataset.theme === 'dark'") if javascript else None
+    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
     page.goto("/tokens/")
     assert page.locator("html").get_attribute("data-theme") == "dark"
