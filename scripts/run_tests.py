@@ -32,6 +32,8 @@ class Part:
     options: tuple[str, ...] = ()
     postgresql: bool = False
     redis: bool = False
+    #: Whether its tests wait for other programs (a browser, servers), which a busy machine can make late.
+    second_try: bool = False
 
 
 ALONE = "browser or servers or redis"
@@ -41,14 +43,15 @@ PARTS = (
     Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES))),
     Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True),
     # A page waits for its browser most of the time: two at once lose nothing.
-    Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES))),
-    Part("SQLite, real processes", "servers and not (postgres or redis)"),
+    Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES)), second_try=True),
+    Part("SQLite, real processes", "servers and not (postgres or redis)", second_try=True),
     Part(
         "PostgreSQL and Redis, real processes",
         "((servers or redis) and not browser) or (browser and (postgres or redis))",
         ("--database-only",),
         postgresql=True,
         redis=True,
+        second_try=True,
     ),
 )
 
@@ -143,10 +146,30 @@ def parts_for(services: Services) -> list[Part]:
     ]
 
 
+MOST_REPEATED = 5
+"""More failures than this are no accident of timing; nothing is repeated."""
+
+
 def run_part(python: Path, part: Part, services: Services, results: Path, options: Sequence[str]) -> Outcome:
-    """Run pytest once and read what came of it."""
+    """Run pytest and read what came of it.
+
+    A few failures in a part that waits for other programs are tried once more, alone. What passes then is counted, and
+    named at the end of the run as unsteady: a test that fails twice has failed.
+    """
     tell(f"\n=== {part.name} ===")
-    file = results / f"{part.name}.xml"
+    outcome = run_pytest(python, part, services, results / f"{part.name}.xml", options)
+    if part.second_try and 0 < outcome.failed <= MOST_REPEATED:
+        tell(f"\n=== {part.name}: what failed, once more ===")
+        file = results / f"{part.name}, once more.xml"
+        outcome = outcome.corrected_by(run_pytest(python, part, services, file, [*options, *LAST_FAILED]))
+    return outcome
+
+
+LAST_FAILED = ("--last-failed", "--last-failed-no-failures=none")
+
+
+def run_pytest(python: Path, part: Part, services: Services, file: Path, options: Sequence[str]) -> Outcome:
+    """Run pytest once."""
     variables = {
         name: value for name, value in os.environ.items() if name not in ("TEST_DATABASE_URL", "TEST_REDIS_URL")
     }

@@ -1,4 +1,6 @@
 import itertools
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +68,33 @@ def test_named_servers_are_used(monkeypatch):
 )
 def test_exit_code(outcomes, unwelcome, code):
     assert exit_code({str(number): outcome for number, outcome in enumerate(outcomes)}, unwelcome) == code
+
+
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_late():
+    seen = Path({seen!r})
+    first = not seen.exists()
+    seen.touch()
+    assert not first
+
+def test_wrong():
+    assert {wrong!r} == "right"
+
+def test_well():
+    pass
+"""
+
+
+@pytest.mark.parametrize(("wrong", "failures"), [("right", []), ("wrong", ["test_it::test_wrong"])])
+def test_a_late_test_gets_a_second_try_and_a_wrong_one_stays_wrong(monkeypatch, tmp_path, wrong, failures):
+    (tmp_path / "test_it.py").write_text(FAILS_ONCE.format(seen=str(tmp_path / "seen"), wrong=wrong))
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    part = run_tests.Part("late", "not redis", second_try=True)
+    services = Services(postgresql=None, redis=None, lacking={})
+    options = ["--rootdir", str(tmp_path), "-p", "no:randomly", "-p", "no:django", str(tmp_path)]
+    outcome = run_tests.run_part(Path(sys.executable), part, services, tmp_path, options)
+    assert outcome.failures == failures
+    assert outcome.unsteady == ["test_it::test_late"]
+    assert (outcome.passed, outcome.failed) == (3 - len(failures), len(failures))
