@@ -111,8 +111,8 @@ def to_fts5(terms: Sequence[Term]) -> str:
     return " AND ".join(f'"{" ".join(term.tokens)}"' + ("*" if term.prefix else "") for term in terms)
 
 
-def describe_document(document: Mapping[str, Any]) -> Labels:
-    """The labels and the index text of a document."""
+def describe_document(document: Mapping[str, Any], *, index: bool = True) -> Labels:
+    """The labels and the index text of a document; without ``index`` the text, which costs most, stays empty."""
     tasks: list[dict[str, Any]] = document["tasks"]
     policies = [task["policy"] for task in tasks]
     calls = [step for task in tasks for step in task["steps"] if step["type"] == "call"]
@@ -128,7 +128,7 @@ def describe_document(document: Mapping[str, Any]) -> Labels:
         language=document["language"],
         tools=tools,
         title=_title(tasks),
-        search_text=search_tokens(_texts(document, tools, calls)),
+        search_text=search_tokens(_texts(document, tools, calls)) if index else "",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotator.errors import Invalid
-from annotator.models import Dialogue, Project, Revision
+from annotator.models import Dialogue, Project
 from annotator.models.content import DialogueStatus
 from annotator.schema import load_text
 from annotator.search import describe_document
@@ -81,7 +81,7 @@ class _Freezing:
             verified = [d for d in dialogues if d.status == DialogueStatus.VERIFIED]
             cycles = verified_cycles(d.pk for d in verified)
             siblings = self._siblings(dialogues)
-            reasons = {d.pk: self._reason(d, cycles.get(d.pk), siblings) for d in dialogues}
+            reasons = {d.pk: self._decide(d, cycles.get(d.pk), siblings) for d in dialogues}
             entering = [d for d in dialogues if not reasons[d.pk]]
             trails = write_trails(cycles[d.pk] for d in entering)
             bulk.insert_rows(
@@ -101,8 +101,6 @@ class _Freezing:
             )
             self.items += len(entering)
             self.left_out += len(dialogues) - len(entering)
-            for dialogue in entering:
-                self._count(dialogue, cycles[dialogue.pk])
 
     def summary(self) -> dict[str, Any]:
         """What is true now and is to stand in the manifest."""
@@ -156,8 +154,8 @@ class _Freezing:
             found.setdefault(sibling.variant_group, []).append(sibling)
         return found
 
-    def _reason(self, dialogue: Dialogue, cycle: Cycle | None, siblings: dict[str, list[Dialogue]]) -> str:
-        """Why a dialogue does not enter, as a sentence; nothing where it does."""
+    def _decide(self, dialogue: Dialogue, cycle: Cycle | None, siblings: dict[str, list[Dialogue]]) -> str:
+        """Why a dialogue does not enter, as a sentence; nothing where it does, and then it is counted."""
         if dialogue.status != DialogueStatus.VERIFIED:
             return self._noted("not verified", self._unverified(dialogue))
         if cycle is None or cycle.exit_revision is None:
@@ -169,7 +167,9 @@ class _Freezing:
                     f"Its language variant {sibling.external_id} has other labels; bring the two together first.",
                 )
         revision = cycle.exit_revision
-        findings = check_document(revision.document(), revision.toolset_revision, project=self.project, stage="release")
+        # Read once: reading, checking and writing a dialogue is what a release costs.
+        item = Item.of(dialogue, revision)
+        findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
         errors = [finding for finding in findings if finding.severity == "error"]
         if errors:
             first = errors[0]
@@ -177,7 +177,10 @@ class _Freezing:
             return self._noted(
                 "error findings", f"{first.check} at {first.anchor or 'the dialogue'}{more}: {first.message}"
             )
-        return self._noted("cannot be written", self._unwritable(dialogue, revision))
+        unwritable = self._unwritable(item)
+        if not unwritable:
+            self._count(item.document, cycle)
+        return self._noted("cannot be written", unwritable)
 
     def _noted(self, kind: str, reason: str) -> str:
         if reason:
@@ -201,19 +204,16 @@ class _Freezing:
                 why = f": {ended.reason}" if ended and ended.reason else "."
                 return f"Rejected in review{why}"
 
-    def _unwritable(self, dialogue: Dialogue, revision: Revision) -> str:
-        item = Item.of(dialogue, revision)
+    def _unwritable(self, item: Item) -> str:
         try:
             self._writer.write([item])
         except (ValueError, KeyError) as problem:
             return f"The format {self.release.native_format} cannot hold it: {problem}"
         return ""
 
-    def _count(self, dialogue: Dialogue, cycle: Cycle) -> None:
+    def _count(self, document: dict[str, Any], cycle: Cycle) -> None:
         self._protocols.add(cycle.protocol_id)
-        revision = cycle.exit_revision
-        assert revision is not None  # noqa: S101 - only verified cycles come here
-        labels = describe_document(revision.document())
+        labels = describe_document(document, index=False)
         self._calls += labels.call_count
         counts = self._counts
         counts["language"][labels.language or "none"] += 1
