@@ -6,6 +6,7 @@ either way each member's step is one transaction, so a killed worker leaves noth
 """
 
 import secrets
+from collections.abc import Callable
 
 from django.db import transaction
 from django.db.models import F, Max, OuterRef, Subquery
@@ -35,15 +36,25 @@ AT_ONCE = 500
 CHUNK = 500
 JOB = "carry_out_draw"
 
+#: How the projects of ``manage.py simulate_project`` are called, and no other's draw takes its seed from elsewhere.
+SIMULATED = "sim-"
+
 _UNFINISHED = (StageRunState.OPEN, StageRunState.POOLED, StageRunState.DRAWN)
 
 
-def close_population_and_draw(*, actor: User | None, project: Project, stage: str | None = None) -> Draw | None:
+def close_population_and_draw(
+    *, actor: User | None, project: Project, stage: str | None = None, seed_source: Callable[[str], str] | None = None
+) -> Draw | None:
     """Draw the sample from everything that waits in the pool of a stage (without one: of the first that has a pool).
 
     None when nothing waits. None as actor: the program, because nothing is left upstream. Raises Denied for others than
     administrators.
+
+    ``seed_source``: for simulations, which have to come out the same twice: takes the hash of the closed population,
+    gives the seed. The event of the draw says so. Raises ValueError for any project but a simulation's.
     """
+    if seed_source is not None and not project.slug.startswith(SIMULATED):
+        raise ValueError("only a simulation may say where the seed of its draws comes from")
     if actor is not None:
         require_administrator(actor=actor, project=project)
     with transaction.atomic():
@@ -52,7 +63,7 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
         drawn_stage = _stage_with_pool(project, stage)
         if drawn_stage is None:
             return None
-        draw = _close_and_draw(actor, project, drawn_stage)
+        draw = _close_and_draw(actor, project, drawn_stage, seed_source)
         if draw.population_size <= AT_ONCE:
             carry_out(draw)
         else:
@@ -129,7 +140,9 @@ def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
     return None
 
 
-def _close_and_draw(actor: User | None, project: Project, stage: Stage) -> Draw:
+def _close_and_draw(
+    actor: User | None, project: Project, stage: Stage, seed_source: Callable[[str], str] | None
+) -> Draw:
     runs = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED)
     # One statement decides who is in: what settles a moment later waits for the next draw. The dialogues' rows come
     # first, as everywhere; what left the pool while we waited for them is out.
@@ -149,7 +162,7 @@ def _close_and_draw(actor: User | None, project: Project, stage: Stage) -> Draw:
     population = [Candidate(external_id, owner or "") for _, _, external_id, owner in members]
     closed = population_hash(population)
     # Only now: whoever could have steered the population cannot have known the seed.
-    seed = secrets.token_hex(32)
+    seed = secrets.token_hex(32) if seed_source is None else seed_source(closed)
     drawn, allotments = draw_sample(population, fraction=stage.entry.fraction, seed=seed)
     last = Draw.objects.filter(project=project, stage=stage.key).aggregate(last=Max("number"))["last"] or 0
     draw = Draw.objects.create(
@@ -186,6 +199,7 @@ def _close_and_draw(actor: User | None, project: Project, stage: Stage) -> Draw:
             "population": draw.population_size,
             "sample": draw.sample_size,
             "seed": seed,
+            **({} if seed_source is None else {"simulated": True}),
         },
     )
     return draw
