@@ -143,6 +143,8 @@ class FindingKind(_Part):
     key: Key
     label: Words
     description: Prose = ""
+    #: Not offered any more; what was named by it keeps its word.
+    retired: bool = False
 
 
 class Protocol(_Part):
@@ -184,9 +186,13 @@ class Protocol(_Part):
                 return stage
         return None
 
+    def kinds_in_use(self) -> tuple[FindingKind, ...]:
+        """The kinds of faults that reviewers may name."""
+        return tuple(kind for kind in self.taxonomy if not kind.retired)
+
     def finding_kinds(self) -> frozenset[str]:
-        """The keys of the taxonomy."""
-        return frozenset(kind.key for kind in self.taxonomy)
+        """The keys of the kinds of faults that reviewers may name."""
+        return frozenset(kind.key for kind in self.kinds_in_use())
 
 
 def read_protocol(data: Any) -> Protocol:

@@ -71,7 +71,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
         "reason_label": "Why?" if verdict in (Verdict.REJECT, Verdict.ESCALATE) else "Anything the others should know",
-        "taxonomy": bench.work.protocol.taxonomy,
+        "taxonomy": bench.work.protocol.kinds_in_use(),
         "checklist": _checklist(bench),
         "finding_rows": [
             *bench.form.get("findings", []),
@@ -114,7 +114,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     context = workbench_context(request, bench)
     context |= {
         "refused": refused.sentence if refused else "",
-        "taxonomy": bench.work.protocol.taxonomy,
+        "taxonomy": bench.work.protocol.kinds_in_use(),
         "summaries": [dispute.left, dispute.right, *dispute.more],
         "left_title": dispute.left.title,
         "right_title": dispute.right.title,
