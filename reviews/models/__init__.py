@@ -7,6 +7,7 @@ further constraint is a look-up, and a lock on the project's row, in each transa
 
 from reviews.models.agreement import AgreementCount, AgreementPending
 from reviews.models.counts import Counter, CounterDelta
+from reviews.models.courses import CourseCount, CoursePending, ItemCourse
 from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
 from reviews.models.remarks import Comment, Feedback, FeedbackKind
 from reviews.models.samples import Draw, DrawItem
@@ -21,6 +22,8 @@ __all__ = [
     "Comment",
     "Counter",
     "CounterDelta",
+    "CourseCount",
+    "CoursePending",
     "Cursor",
     "Cycle",
     "CycleState",
@@ -28,6 +31,7 @@ __all__ = [
     "DrawItem",
     "Feedback",
     "FeedbackKind",
+    "ItemCourse",
     "Priority",
     "ProtocolVersion",
     "Review",

@@ -43,6 +43,9 @@ class AgreementPending(models.Model):
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
+    #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits. The database's default is
+    #: for the statement with which a transition writes.
+    problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     def __str__(self) -> str:
         return f"run {self.stage_run_id}"
