@@ -11,24 +11,33 @@ from annotator.models.content import (
     ToolsetRevision,
     Waiver,
 )
+from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
+from annotator.models.stale import GuidelineMark, StaleWork
 from annotator.models.work import Event, Job, JobState
 
 __all__ = [
+    "MAILED_BY_DEFAULT",
     "ApiToken",
     "Dialogue",
+    "Digest",
     "Draft",
     "DraftStep",
     "Event",
     "Finding",
     "Guideline",
+    "GuidelineMark",
     "Invitation",
     "Job",
     "JobState",
     "Membership",
+    "Notice",
+    "NoticeKind",
+    "NoticeSettings",
     "Project",
     "Revision",
     "Role",
+    "StaleWork",
     "StepState",
     "Toolset",
     "ToolsetRevision",

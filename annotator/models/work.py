@@ -104,7 +104,11 @@ class Event(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["dialogue", "number"], name="event_number_once_per_dialogue"),
         ]
-        indexes = [models.Index(fields=["project", "-id"], name="event_by_project")]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="event_by_project"),
+            # What was set, who came and went, jobs: few among the many of dialogues.
+            models.Index(fields=["project", "kind", "-id"], condition=Q(dialogue=None), name="event_of_project"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.created_at:%Y-%m-%d %H:%M}"

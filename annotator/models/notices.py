@@ -1,0 +1,123 @@
+"""Notices: what somebody should hear of, read on a page and, for who wants it, in one mail a day."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models.content import Dialogue
+from annotator.models.keys import new_public_id
+from annotator.models.people import Project, User
+
+
+class NoticeKind(models.TextChoices):
+    MENTION = "mention", "A comment mentions you"
+    REPLY = "reply", "A reply to your comment"
+    COMMENT = "comment", "A comment on a dialogue of yours"
+    FEEDBACK = "feedback", "Feedback on your work"
+    ASSIGNMENT = "assignment", "Work is given to you"
+    ESCALATION = "escalation", "An escalation waits for an expert"
+    ALARM = "alarm", "A warning to administrators"
+    JOB = "job", "A job of yours has ended"
+    GUIDELINE = "guideline", "A new guideline touches your work"
+
+
+#: Kinds that come by mail where nobody has chosen otherwise.
+MAILED_BY_DEFAULT = (
+    NoticeKind.MENTION,
+    NoticeKind.REPLY,
+    NoticeKind.FEEDBACK,
+    NoticeKind.ASSIGNMENT,
+    NoticeKind.ESCALATION,
+    NoticeKind.ALARM,
+)
+
+
+class Digest(models.Model):
+    """The mail of one person and day: which notices it holds is settled before anything is sent."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="digests", db_index=False)
+    #: The person's own calendar day.
+    day = models.DateField()
+    #: When a worker last took it up; another may once that is long enough ago.
+    taken_at = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)
+    #: What the mail server said of the last attempt, where it refused.
+    error = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["person", "day"], name="digest_once_a_day")]
+        indexes = [models.Index(fields=["day"], condition=Q(sent_at=None), name="digest_not_sent")]
+
+    def __str__(self) -> str:
+        return f"digest of {self.person_id} for {self.day}"
+
+
+class NoticeQuerySet(models.QuerySet["Notice"]):
+    def visible_to(self, user: User) -> Self:
+        """The user's own, of projects they are still a member of."""
+        return self.filter(person=user, project__in=Project.objects.visible_to(user))
+
+    def unread(self) -> Self:
+        return self.filter(read_at=None)
+
+
+class Notice(models.Model):
+    """One thing one person should hear of. Its words are written once, for what the person may know then."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="notices", db_index=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    kind = models.CharField(max_length=12, choices=NoticeKind)
+    # Without an index, so without a constraint: a cancelled import takes back dialogues by the thousand.
+    dialogue = models.ForeignKey(
+        Dialogue, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    #: Public id of what it is about, where that is not the dialogue: a comment, a feedback, a job.
+    subject = models.CharField(max_length=40, blank=True)
+    #: While an unread notice of the person has this key, another one would say the same. Blank: each one counts.
+    key = models.CharField(max_length=80, blank=True)
+    text = models.CharField(max_length=500)
+    #: Path of the page it leads to.
+    target = models.CharField(max_length=300)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    read_at = models.DateTimeField(null=True, blank=True)
+    digest = models.ForeignKey(
+        Digest, on_delete=models.PROTECT, null=True, blank=True, related_name="notices", db_index=False
+    )
+
+    objects = NoticeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["person", "key"], condition=Q(read_at=None) & ~Q(key=""), name="notice_key_once_unread"
+            ),
+            models.CheckConstraint(condition=Q(kind__in=NoticeKind.values), name="notice_kind_known"),
+        ]
+        indexes = [
+            models.Index(fields=["person", "-id"], name="notice_by_person"),
+            models.Index(fields=["person", "project"], condition=Q(read_at=None), name="notice_unread"),
+            models.Index(fields=["subject"], condition=~Q(subject=""), name="notice_by_subject"),
+            models.Index(fields=["digest"], condition=Q(digest__isnull=False), name="notice_by_digest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class NoticeSettings(models.Model):
+    """What a person wants to hear of by mail, and when their day begins."""
+
+    person = models.OneToOneField(User, on_delete=models.PROTECT, related_name="notice_settings")
+    #: The kinds that come in the daily mail.
+    daily = models.JSONField(default=list)
+    #: IANA name; blank: that of the person's first project.
+    time_zone = models.CharField(max_length=60, blank=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"notice settings of {self.person_id}"
