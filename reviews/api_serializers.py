@@ -87,7 +87,7 @@ class FindingInputSerializer(_Input):
 
 
 class RulingInputSerializer(_Input):
-    choice = serializers.ChoiceField(["left", "right", "third"])
+    choice = serializers.ChoiceField(["left", "right", "third", "none"])
     value = serializers.JSONField(required=False, default=None, allow_null=True, help_text="The third value.")
     reason_kind = _StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
     reason = _StrictCharField(required=False, default="", allow_blank=True, max_length=1000)

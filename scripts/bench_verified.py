@@ -87,7 +87,8 @@ def _write_cycles(
                     new_public_ids(len(held)), slot_ids, held, strict=True
                 )
             ],
-            constants=common | {"verdict": "approve", "labels": as_json({}), "checklist": as_json({})},
+            constants=common
+            | {"verdict": "approve", "labels": as_json({}), "checklist": as_json({}), "checklist_notes": as_json({})},
         )
 
 

@@ -4,6 +4,7 @@ from annotator.comparison.alignment import align
 from annotator.comparison.anchors import AnchorMissing, from_pointer, join, leaves, lookup, owner, resolve, split
 from annotator.comparison.changes import Change, ChangeKind, apply_changes, diff
 from annotator.comparison.choices import ChoiceProblem, resolve_choices
+from annotator.comparison.consequences import dropped, lost_dependencies, moot_places, readable
 from annotator.comparison.describing import DescribedChange, describe_changes, value_text
 from annotator.comparison.discrepancies import Discrepancy, Label, discrepancies, same_content
 from annotator.comparison.merging import Choice, Conflict, MergeResult, merge
@@ -28,12 +29,16 @@ __all__ = [
     "describe_changes",
     "diff",
     "discrepancies",
+    "dropped",
     "from_pointer",
     "join",
     "leaves",
     "lookup",
+    "lost_dependencies",
     "merge",
+    "moot_places",
     "owner",
+    "readable",
     "resolve",
     "resolve_choices",
     "same_content",

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 
 from annotator.comparison.alignment import align
 from annotator.comparison.anchors import Document, covers, lookup, named, ordered_list, split
-from annotator.comparison.changes import ChangeKind, edges, same_value
+from annotator.comparison.changes import Change, ChangeKind, edges, same_value
 from annotator.comparison.composing import compose, find_circle
-from annotator.comparison.discrepancies import differences, matters
+from annotator.comparison.consequences import dropped
+from annotator.comparison.discrepancies import Discrepancy, Label, differences, matters
 from annotator.comparison.merging import Choice, chosen_value
 from annotator.comparison.placing import ABSENT
 from annotator.comparison.wording import describe
 from annotator.schema import SchemaProblem
+from annotator.schema.canonical import escape
 
 
 class ChoiceProblem(ValueError):
@@ -53,8 +55,12 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
         elif change.kind is ChangeKind.ADDED or same_value(change.before, lookup(base, change.anchor, ABSENT)):
             take.append(change.anchor)
     orders = {anchor: "theirs" if choices[anchor] == "right" else "mine" for anchor in needed if ordered_list(anchor)}
+    odd = [anchor for anchor in orders if choices[anchor] not in ("left", "right")]
+    if odd:
+        raise ChoiceProblem(f"Take the left or the right one for {_words(left, odd)}; there is no third order.", odd)
     for anchor in orders:
         values.pop(anchor)
+    _check_lost(left, right, choices, found)
     if "" in values:
         raise ChoiceProblem("The versions are documents of different kinds and cannot be brought together.", [""])
     try:
@@ -82,6 +88,25 @@ def _value(choice: Choice, anchor: str, left: Document, right: Document) -> obje
             raise ChoiceProblem(f"The value for {anchor} must be an object.", [anchor])
         value = {**value, "id": parts[-1]}
     return value
+
+
+def _check_lost(left: Document, right: Document, choices: Mapping[str, Choice], found: Sequence[Change]) -> None:
+    """A third value may not name a step that another choice leaves out."""
+    places = [Discrepancy(one.anchor, Label.OTHER, one.before, one.after) for one in found if matters(one)]
+    gone = set(dropped(places, choices))
+    for anchor, choice in choices.items():
+        parts = split(anchor)
+        if isinstance(choice, str) or len(parts) != 5 or parts[4] != "depends_on":
+            continue
+        value = choice.get("value") or ()
+        for one in [item for item in value if isinstance(item, dict)] if isinstance(value, list) else ():
+            named_step = f"{anchor.rpartition('/')[0].rpartition('/')[0]}/{escape(str(one.get('id')))}"
+            if named_step in gone:
+                where, what = _words(left, [anchor.rpartition("/")[0]]), one["id"]
+                raise ChoiceProblem(
+                    f"You leave {what} out, so {where} cannot depend on it; change one of the two.",
+                    [anchor, named_step],
+                )
 
 
 def _check_edges(document: Document, anchors: Sequence[str]) -> None:

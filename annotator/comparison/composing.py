@@ -124,12 +124,13 @@ def _settle_dependencies(
     result: Document, base: Document, mine: Document, theirs: Document, decided: frozenset[str]
 ) -> None:
     lacking = one_sided(mine, theirs, base)
-    if not lacking:
-        return
     present, sides = step_ids(result), [_tasks(document) for document in (mine, theirs)]
+    # A step that both have goes only where neither was taken.
+    both = {task: ids & step_ids(theirs).get(task, frozenset()) for task, ids in step_ids(mine).items()}
     for task in result.get("tasks", ()):
-        gone = lacking.get(task["id"], frozenset()) - present[task["id"]]
-        kept = lacking.get(task["id"], frozenset()) & present[task["id"]]
+        known = lacking.get(task["id"], frozenset())
+        gone = (known | both.get(task["id"], frozenset())) - present[task["id"]]
+        kept = known & present[task["id"]]
         for step in task["steps"] if gone or kept else ():
             if step["depends_on"] is None:
                 continue

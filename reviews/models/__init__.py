@@ -8,6 +8,8 @@ further constraint is a look-up, and a lock on the project's row, in each transa
 from reviews.models.agreement import AgreementCount, AgreementPending
 from reviews.models.counts import Counter, CounterDelta
 from reviews.models.courses import CourseCount, CoursePending, ItemCourse
+from reviews.models.examples import Example
+from reviews.models.joint import JointDecision, JointSession
 from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
 from reviews.models.remarks import Comment, Feedback, FeedbackKind
 from reviews.models.samples import Draw, DrawItem
@@ -29,9 +31,12 @@ __all__ = [
     "CycleState",
     "Draw",
     "DrawItem",
+    "Example",
     "Feedback",
     "FeedbackKind",
     "ItemCourse",
+    "JointDecision",
+    "JointSession",
     "Priority",
     "ProtocolVersion",
     "Review",

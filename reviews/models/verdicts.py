@@ -57,6 +57,8 @@ class Review(models.Model):
     labels = models.JSONField(default=dict)
     #: {task id, or "dialogue" for the whole: {checklist item key: true | false | null}}
     checklist = models.JSONField(default=dict)
+    #: Notes beside the answers: {task id, or "dialogue": {checklist item key: text}}
+    checklist_notes = models.JSONField(default=dict)
     reason = models.TextField(blank=True, max_length=4000)
     seconds = models.PositiveIntegerField(default=0)
     sealed = models.BooleanField(default=False)
@@ -103,7 +105,7 @@ class ReviewFinding(models.Model):
 
 
 class Ruling(models.Model):
-    """An expert's choice at one disputed place: left, right or a third value, with its reason."""
+    """An expert's choice at one disputed place: left, right, a third value or nothing, with its reason."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="rulings")
     anchor = models.CharField(max_length=600)
@@ -116,7 +118,9 @@ class Ruling(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["review", "anchor"], name="ruling_once_per_place"),
-            models.CheckConstraint(condition=Q(choice__in=["left", "right", "third"]), name="ruling_choice_known"),
+            models.CheckConstraint(
+                condition=Q(choice__in=["left", "right", "third", "none"]), name="ruling_choice_known"
+            ),
             models.CheckConstraint(condition=~Q(reason_kind=""), name="ruling_has_reason"),
         ]
 

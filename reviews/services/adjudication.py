@@ -13,13 +13,16 @@ from annotator.comparison import (
     discrepancies,
     lookup,
     merge,
+    moot_places,
     resolve_choices,
 )
+from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
 from reviews.models import Review, Slot, StageRun
 
-CHOICES = ("left", "right", "third")
+#: ``none``: neither side's, and nothing in its place.
+CHOICES = ("left", "right", "third", "none")
 MAX_REASON = 1000
 
 _NOTHING = object()
@@ -35,6 +38,8 @@ class RulingLine:
     reason: str = ""
     value: Any = None
     has_value: bool = False
+    #: Whether the value is what somebody typed on a page: JSON, wherever the disputed values are no texts.
+    typed: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,7 @@ def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list
             reason=str(row.get("reason") or "").strip(),
             value=row.get("value"),
             has_value=row.get("value") not in (None, ""),
+            typed=row.get("typed") is True,
         )
         if not line.choice:
             continue
@@ -154,9 +160,12 @@ def settle_document(
             raise Invalid("Nothing is disputed here; edit the dialogue itself.")
         return text, []
     draft = load_text(text)
-    _require_complete(dispute, lines, kinds)
+    require_known(dispute, lines)
     lines = [_with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
-    choices: dict[str, Any] = {line.anchor: _choice(line) for line in lines}
+    choices = choices_of(lines)
+    moot = moot_places(dispute.left.document, dispute.right.document, dispute.places, choices)
+    _require_complete(dispute, lines, kinds, moot)
+    choices = dict.fromkeys(moot, "left") | choices
     try:
         settled = resolve_choices(dispute.base, dispute.left.document, dispute.right.document, choices)
     except (ChoiceProblem, SchemaProblem) as problem:
@@ -173,12 +182,18 @@ def settle_document(
     return canonical(result.document), lines
 
 
-def _require_complete(dispute: Dispute, lines: list[RulingLine], kinds: frozenset[str]) -> None:
-    known, ruled = [place.anchor for place in dispute.places], {line.anchor for line in lines}
-    foreign = ruled - set(known)
+def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
+    """Raises Invalid for a ruling on a place that is not disputed."""
+    foreign = {line.anchor for line in lines} - {place.anchor for place in dispute.places}
     if foreign:
         raise Invalid(f"Nothing is disputed at {min(foreign)}; load the page again.", anchors=sorted(foreign))
-    missing = [anchor for anchor in known if anchor not in ruled]
+
+
+def _require_complete(
+    dispute: Dispute, lines: list[RulingLine], kinds: frozenset[str], moot: Mapping[str, str]
+) -> None:
+    known, ruled = [place.anchor for place in dispute.places], {line.anchor for line in lines}
+    missing = [anchor for anchor in known if anchor not in ruled and anchor not in moot]
     if missing:
         raise Invalid(
             f"Rule on every disputed place; {len(missing)} of {len(known)} still have no ruling, the first: "
@@ -199,24 +214,52 @@ def _with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edite
         return replace(line, value=None, has_value=False)
     place = next(place for place in dispute.places if place.anchor == line.anchor)
     if line.has_value:
-        return replace(line, value=_read_value(line.value, place), has_value=True)
+        return replace(line, value=read_value(line, place, dispute), has_value=True)
     if not edited:
         raise Invalid(f"Give the third value for {dispute.words(line.anchor)}.", anchor=line.anchor)
     own = lookup(draft, line.anchor, _NOTHING)
     return replace(line, value=None if own is _NOTHING else own, has_value=own is not _NOTHING)
 
 
-def _read_value(value: Any, place: Discrepancy) -> Any:
-    """A typed value is what the disputed ones are: a text stays one, anything else is read as JSON where it can be."""
-    if not isinstance(value, str) or isinstance(place.left, str) or isinstance(place.right, str):
-        return value
+def is_text(place: Discrepancy) -> bool:
+    """Whether the values at a disputed place are texts, and so a third one is."""
+    values = [value for value in (place.left, place.right) if value is not None]
+    return bool(values) and all(isinstance(value, str) for value in values)
+
+
+def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
+    """A third value as the disputed ones are: a text where they are texts, else JSON.
+
+    Raises Invalid for what somebody typed that is no JSON; what a program sends stays what it is.
+    """
+    if not isinstance(line.value, str):
+        return line.value
+    if line.typed and not is_text(place):
+        try:
+            return read_json(line.value)
+        except JsonProblem as problem:
+            raise Invalid(f"{capital(dispute.words(place.anchor))}: {problem}", anchor=place.anchor) from None
+    if isinstance(place.left, str) or isinstance(place.right, str):
+        return line.value
     try:
-        return orjson.loads(value)
+        return orjson.loads(line.value)
     except orjson.JSONDecodeError:
-        return value
+        return line.value
+
+
+def capital(words: str) -> str:
+    """A sentence begins with a capital letter."""
+    return words[:1].upper() + words[1:]
+
+
+def choices_of(lines: list[RulingLine]) -> dict[str, Any]:
+    """The rulings as ``annotator.comparison.resolve_choices`` takes them; third values as they were read."""
+    return {line.anchor: _choice(line) for line in lines}
 
 
 def _choice(line: RulingLine) -> str | dict[str, Any]:
+    if line.choice == "none":
+        return {"absent": True}
     if line.choice != "third":
         return line.choice
     return {"value": line.value} if line.has_value else {"absent": True}

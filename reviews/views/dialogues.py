@@ -21,7 +21,12 @@ from reviews.services.history import read_history
 from reviews.services.protocols import current_protocol, stage_titles
 from reviews.services.waivers import live_waivers
 
-_CHOICES = {"left": "the first reviewer’s version", "right": "the second’s", "third": "a third version"}
+_CHOICES = {
+    "left": "the first reviewer’s version",
+    "right": "the second’s",
+    "third": "a third version",
+    "none": "neither, and nothing in its place",
+}
 
 
 @project_page

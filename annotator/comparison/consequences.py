@@ -1,0 +1,121 @@
+"""What choices at disputed places do to one another: which of them decide nothing any more, and what goes with them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from annotator.comparison.alignment import align
+from annotator.comparison.anchors import ORDER, Document, join, split
+from annotator.comparison.changes import edges
+from annotator.comparison.describing import value_text
+from annotator.comparison.discrepancies import Discrepancy
+from annotator.comparison.merging import Choice
+from annotator.comparison.wording import describe, step_words
+
+
+def moot_places(
+    left: Document, right: Document, places: Iterable[Discrepancy], choices: Mapping[str, Choice]
+) -> dict[str, str]:
+    """Places at which left and right come to the same by what was chosen elsewhere: {anchor: why, as a sentence}.
+
+    Dependencies that differ only in edges to steps left out, and an order that differs only in tasks left out.
+    """
+    right = align(left, right)
+    places = list(places)
+    gone = dropped(places, choices)
+    out = {}
+    for place in places:
+        parts = split(place.anchor)
+        if place.anchor == "/tasks" + ORDER:
+            lost = {parts[1] for parts in map(split, gone) if len(parts) == 2}
+            kept = [[key for key in ids if key not in lost] for ids in (place.left, place.right)]
+            common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
+            if lost and common[0] == common[1]:
+                out[place.anchor] = "Without the tasks that are left out, both have the same order."
+        elif len(parts) == 5 and parts[4] == "depends_on":
+            lost = {step[3] for step in map(split, gone) if len(step) == 4 and step[1] == parts[1]}
+            sides = [edges(value) for value in (place.left, place.right)]
+            differing = (sides[0] or frozenset()) ^ (sides[1] or frozenset())
+            if None not in sides and lost and all(key in lost for key, _ in differing):
+                names = sorted({key for key, _ in differing})
+                words = ", ".join(describe(_holder(left, right, parts[1], key), _step(parts[1], key)) for key in names)
+                out[place.anchor] = f"The two differ only in what this depends on that is left out: {words}."
+    return out
+
+
+def dropped(places: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> list[str]:
+    """The anchors of the disputed tasks and steps that the choices leave out."""
+    out = []
+    for place in places:
+        parts = split(place.anchor)
+        whole = (len(parts) == 2 and parts[0] == "tasks") or (len(parts) == 4 and parts[2] == "steps")
+        choice = choices.get(place.anchor)
+        if whole and choice is not None and _leaves_out(choice, place):
+            out.append(place.anchor)
+    return out
+
+
+def lost_dependencies(
+    left: Document, right: Document, places: Iterable[Discrepancy], choices: Mapping[str, Choice], settled: Document
+) -> list[str]:
+    """What no longer waits for a step that was left out, as sentences."""
+    right = align(left, right)
+    out = []
+    for anchor in dropped(places, choices):
+        parts = split(anchor)
+        if len(parts) != 4:
+            continue
+        waiting: dict[str, str] = {}
+        kept = {step["id"]: step for task in settled["tasks"] if task["id"] == parts[1] for step in task["steps"]}
+        for side in (left, right):
+            for task in side["tasks"]:
+                for step in task["steps"] if task["id"] == parts[1] else ():
+                    needs = {one["id"] for one in step["depends_on"] or ()}
+                    if parts[3] in needs and step["id"] in kept:
+                        waiting[step["id"]] = step_words(kept[step["id"]])
+        if waiting:
+            what = describe(_holder(left, right, parts[1], parts[3]), anchor)
+            words = ", ".join(waiting.values())
+            out.append(f"{what[0].upper()}{what[1:]} is left out, so {words} no longer waits for it.")
+    return out
+
+
+def readable(value: Any) -> str:
+    """A disputed value as people compare it: a step as its tool, arguments, observation and dependencies in turn."""
+    if not isinstance(value, dict) or "type" not in value or "depends_on" not in value:
+        return value_text(value)
+    lines = [step_words(value)]
+    for key, words in _PARTS:
+        if value.get(key) not in (None, {}):
+            lines += [f"{words}:", value_text(value[key])]
+    needs = value["depends_on"]
+    said = "not annotated" if needs is None else value_text(needs) if needs else "nothing"
+    return "\n".join([*lines, f"depends on: {said}"])
+
+
+_PARTS = (
+    ("arguments", "arguments"),
+    ("observation", "observation"),
+    ("inferable", "inferable"),
+    ("question", "question"),
+    ("user_reply", "user reply"),
+    ("text", "text"),
+    ("answer_type", "answer type"),
+)
+
+
+def _leaves_out(choice: Choice, place: Discrepancy) -> bool:
+    if choice == "left":
+        return place.left is None
+    if choice == "right":
+        return place.right is None
+    return isinstance(choice, Mapping) and choice.get("absent") is True
+
+
+def _step(task: str, key: str) -> str:
+    return join(("tasks", task, "steps", key))
+
+
+def _holder(left: Document, right: Document, task: str, key: str) -> Document:
+    """The version that has the step; left where both do."""
+    there = any(one["id"] == task and any(step["id"] == key for step in one["steps"]) for one in left["tasks"])
+    return left if there else right

@@ -1,0 +1,57 @@
+"""Gold-standard examples: verified dialogues that show how it is done, open beside the item one works on."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.keys import new_public_id
+
+
+class ExampleQuerySet(models.QuerySet["Example"]):
+    def visible_to(self, user: User) -> Self:
+        """The examples of the user's projects."""
+        return self.filter(project__in=Project.objects.visible_to(user))
+
+
+class Example(models.Model):
+    """A verified version of a dialogue, or one task of it, with what it shows. Never changed, only withdrawn."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="examples", db_index=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="examples")
+    #: The version that was verified when it was marked: a later correction does not change what people were shown.
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
+    #: Id of the task meant; blank for the whole dialogue.
+    task = models.CharField(max_length=100, blank=True)
+    comment = models.TextField(max_length=4000)
+    #: Keys of the stages in which it is shown, and of the policies it is shown for; empty: all.
+    stages = models.JSONField(default=list)
+    policies = models.JSONField(default=list)
+    author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+
+    objects = ExampleQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dialogue", "task"], condition=Q(withdrawn_at__isnull=True), name="example_once_per_place"
+            ),
+            models.CheckConstraint(condition=~Q(comment=""), name="example_says_what_it_shows"),
+            models.CheckConstraint(
+                condition=Q(withdrawn_at__isnull=True, withdrawn_by__isnull=True)
+                | Q(withdrawn_at__isnull=False, withdrawn_by__isnull=False),
+                name="example_withdrawn_by_somebody",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "-id"], condition=Q(withdrawn_at__isnull=True), name="example_in_use")
+        ]
+
+    def __str__(self) -> str:
+        return self.comment[:60]
