@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from annotator.services import checkpoints, jobs
+from annotator.services import checkpoints, digests, jobs
 
 #: Seconds after which a message sent by beat is thrown away unread: the next ones are on their way by then.
 WAKE_EXPIRES = 30
@@ -25,3 +25,9 @@ def take_up_stale_jobs() -> None:
 def write_checkpoints() -> None:
     """Seal what has happened in every project since the last time."""
     checkpoints.write_checkpoints()
+
+
+@shared_task(name="annotator.tasks.send_digests")
+def send_digests() -> None:
+    """Mail everybody whose morning has come what they have not read."""
+    digests.send_due_digests()

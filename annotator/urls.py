@@ -3,11 +3,14 @@
 from django.conf import settings
 from django.urls import path
 
-from annotator.views import account, projects, site
+from annotator.views import account, notices, projects, site
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
     path("theme/", site.set_theme, name="theme"),
+    path("notices/", notices.notice_list, name="notice-list"),
+    path("notices/settings/", notices.notice_settings, name="notice-settings"),
+    path("notices/<str:public_id>/", notices.notice_read, name="notice-read"),
     path("tokens/", account.token_list, name="token-list"),
     path("tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("invitation/<str:secret>/", projects.invitation, name="invitation"),

@@ -51,6 +51,9 @@ invitation-revoke                     in  404 404 405 405 405 405   in  404 404 
 job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
 member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
 member-list                           in  404 404 200 200 200 200   in  404 404 403 403 403 200
+notice-list                           in  200 200 200 200 200 200   in  302 302 302 302 302 302
+notice-read                           in  405 405 405 405 405 405   in  404 404 302 404 404 404
+notice-settings                       in  200 200 200 200 200 200   in  302 302 302 302 302 302
 project                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
 project-create                        in  403 200 403 403 403 200   in  403 302 403 403 403 302
 project-list                          in  200 200 200 200 200 200   in  405 405 405 405 405 405
@@ -101,6 +104,8 @@ OPEN_TO_ALL = {
     "healthz",
     "home",
     "invitation",
+    "notice-list",
+    "notice-settings",
     "project-create",
     "project-list",
     "theme",
@@ -129,6 +134,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "import-report": {"public_id": "import"},
     "invitation-revoke": {"public_id": "invitation"},
     "member-change": {"public_id": "person"},
+    "notice-read": {"public_id": "notice"},
     "release-detail": {"public_id": "release"},
     "release-download": {"public_id": "release"},
     "revision-diff": {"public_id": "dialogue"},
@@ -146,6 +152,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "job-list": {"job": "$job"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},
     "member-list": {"roles": ["annotator"]},
+    "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},
     "project-create": {"name": "Another one"},
     "project-settings": {"name": "Renamed", "time_zone": "UTC", "long_range_rule": "c3"},
     "release-list": {"version": "2.0", "native_format": "wild"},

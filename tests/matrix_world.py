@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from annotator.models import Dialogue, Job, JobState, Revision, Role, User
+from annotator.models import Dialogue, Job, JobState, Notice, Revision, Role, User
 from annotator.schema import canonical, content_hash
 from annotator.services.projects import create_invitation
 from annotator.services.tokens import create_token
@@ -59,6 +59,9 @@ def make_world() -> World:
     other = _second_revision(held, colleague)
     batch = _import(team)
     release = _release(team)
+    notice = Notice.objects.create(
+        person=annotator, project=team.project, kind="comment", text="Look at this.", target="/notices/"
+    )
     invitation, secret = create_invitation(
         actor=team.administrator, project=team.project, roles=[Role.ANNOTATOR], note="for the new one"
     )
@@ -80,6 +83,7 @@ def make_world() -> World:
         "token": token.public_id,
         "feedback": feedback.public_id,
         "job": batch.job.public_id,
+        "notice": notice.public_id,
         "task": "t1",
         "uidb36": "1",
         "key": "none-none",

@@ -146,7 +146,12 @@ ACCOUNT_RATE_LIMITS = {"login_failed": "10/5m/key,30/5m/ip"}
 # Who was not invited cannot sign up, so there is nothing to write to them.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_FORMS = {"login": "annotator.views.forms.SignInForm", "signup": "annotator.views.forms.SignUpForm"}
-EMAIL_BACKEND = env.str("EMAIL_BACKEND", default="django.core.mail.backends.console.EmailBackend")
+# The demo's mails are files that can be looked at.
+EMAIL_BACKEND = env.str(
+    "EMAIL_BACKEND", default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend"
+)
+EMAIL_FILE_PATH = env.str("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", default=30)
 EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
 EMAIL_PORT = env.int("EMAIL_PORT", default=25)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
@@ -250,7 +255,9 @@ CELERY_BEAT_SCHEDULE = {
     "tidy-claims": {"task": "reviews.tasks.tidy_claims", "schedule": 60.0},
     "fold-counters": {"task": "reviews.tasks.fold_counters", "schedule": 5.0},
     "fold-agreement": {"task": "reviews.tasks.fold_agreement", "schedule": 15.0},
+    "fold-courses": {"task": "reviews.tasks.fold_courses", "schedule": 15.0},
     "rewind-cursors": {"task": "reviews.tasks.rewind_cursors", "schedule": 3600.0},
+    "send-digests": {"task": "annotator.tasks.send_digests", "schedule": 600.0},
     "draw-samples": {"task": "reviews.tasks.draw_samples", "schedule": 60.0},
 }
 

@@ -81,6 +81,17 @@ LABELS: dict[str, dict[str, Label]] = {
         "expired": Label("Expired", "neutral", "clock"),
         "revoked": Label("Revoked", "neutral", "stop"),
     },
+    "notice": {
+        "mention": Label("Mention", "info", "person"),
+        "reply": Label("Reply", "info", "chat"),
+        "comment": Label("Comment", "neutral", "chat"),
+        "feedback": Label("Feedback", "warn", "pencil"),
+        "assignment": Label("Assignment", "special", "inbox"),
+        "escalation": Label("Escalation", "warn", "escalate"),
+        "alarm": Label("Alarm", "bad", "warning"),
+        "job": Label("Job", "neutral", "running"),
+        "guideline": Label("Guideline", "info", "book"),
+    },
     "role": {
         "annotator": Label("Annotator", "neutral", "pencil"),
         "senior_reviewer": Label("Senior reviewer", "special", "scale"),

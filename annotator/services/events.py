@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Event, Project, User
 from annotator.schema import canonical
+from annotator.services.notices import tell_of_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ def append_events(
         if dialogue is not None:
             last_hash = event.hash
         events.append(event)
+    tell_of_events(events)
     return Event.objects.bulk_create(events)
 
 

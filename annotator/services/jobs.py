@@ -20,11 +20,13 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, DomainError, Hidden
-from annotator.models import Job, JobState, Project, User
+from annotator.models import Job, JobState, NoticeKind, Project, User
 from annotator.services.events import append_event
+from annotator.services.notices import notify
 
 #: A job whose heartbeat is older than this is taken up by the next worker that looks.
 STALE_AFTER = timedelta(seconds=30)
@@ -43,16 +45,20 @@ class JobKind:
     run: Runner
     #: Called, in a transaction of its own, when a job of this kind is cancelled or fails for good.
     discard: Callable[[Job], None] | None = None
+    #: Whoever asked for it is not told of its end: it follows from another job.
+    quiet: bool = False
 
 
 _KINDS: dict[str, JobKind] = {}
 
 
-def job_kind(name: str, title: str, *, discard: Callable[[Job], None] | None = None) -> Callable[[Runner], Runner]:
+def job_kind(
+    name: str, title: str, *, discard: Callable[[Job], None] | None = None, quiet: bool = False
+) -> Callable[[Runner], Runner]:
     """Register a runner: it returns the job's result. A DomainError it raises fails the job with that sentence."""
 
     def register(run: Runner) -> Runner:
-        _KINDS[name] = JobKind(name, title, run, discard)
+        _KINDS[name] = JobKind(name, title, run, discard, quiet)
         return run
 
     return register
@@ -275,6 +281,16 @@ def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = N
             project=running.job.project,
             kind=f"job.{state.value}",
             after={"job": running.job.public_id, "kind": running.job.kind},
+        )
+        ended = {JobState.DONE: "is done", JobState.FAILED: f"has failed: {error}"}.get(state, "was cancelled")
+        notify(
+            actor=None,
+            project=running.job.project,
+            people=[] if kind.quiet else [running.job.requester_id],
+            kind=NoticeKind.JOB,
+            text=f"{kind.title} {ended}{'' if error and state == JobState.FAILED else '.'}",
+            target=reverse("job-list", args=[running.job.project.slug]),
+            subject=running.job.public_id,
         )
 
 

@@ -1,5 +1,6 @@
 """What every page needs: the theme, the person's roles, the project's navigation."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -8,6 +9,7 @@ from django.urls import reverse
 
 from annotator.models import Project, Role
 from annotator.services.accounts import demo_people
+from annotator.services.notices import unread_count
 
 #: (URL name, label, key, roles that see it; empty: every member). URL names only: the pages live in several apps.
 _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
@@ -32,6 +34,9 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     }
     # Pages of errors may come before anybody knows who is asking.
     user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
+        # Asked only by pages that show the bar: partials do not.
+        context["unread_notices"] = partial(unread_count, user)
     if settings.DEMO and user is not None and not user.is_authenticated:
         context["demo_people"] = demo_people()
     project = getattr(request, "project", None)

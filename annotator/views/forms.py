@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from annotator.errors import Conflict
-from annotator.models import Role, User
+from annotator.models import NoticeKind, Role, User
 from annotator.services.projects import MAX_GUIDELINE, time_zones
 
 
@@ -123,3 +123,21 @@ class TokenForm(forms.Form):
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="Left empty: never.",
     )
+
+
+class NoticeSettingsForm(forms.Form):
+    daily = forms.MultipleChoiceField(
+        choices=NoticeKind.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="In the daily mail",
+        help_text="One mail a day at most, with what you have not read by then. The others never come by mail.",
+    )
+    time_zone = forms.ChoiceField(
+        required=False, label="Your time zone", help_text="The mail is sent from seven in the morning there."
+    )
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        zones = [("", "That of my first project"), *((zone, zone) for zone in time_zones())]
+        self.fields["time_zone"].choices = zones  # type: ignore[attr-defined]

@@ -1,0 +1,89 @@
+"""A person's notices: the list, one or all of them read, and what comes by mail."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotator.errors import Invalid
+from annotator.models import NoticeKind
+from annotator.services import notice_settings as chosen
+from annotator.services import notices
+from annotator.views.forms import NoticeSettingsForm
+from annotator.views.pages import PageRequest, posted
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def notice_list(request: PageRequest) -> HttpResponse:
+    """Notices, newest first; a POST marks all that the page knew of as read."""
+    if request.method == "POST":
+        count = notices.mark_all_read(actor=request.user, through=_key(request.POST.get("through")))
+        messages.success(request, f"{count} notice{'s are' if count != 1 else ' is'} marked as read.")
+        return redirect("notice-list")
+    unread, kind = request.GET.get("show") == "unread", request.GET.get("kind", "")
+    page = notices.list_notices(
+        actor=request.user,
+        unread=unread,
+        kind=kind,
+        before=_key(request.GET.get("before")),
+        after=_key(request.GET.get("after")),
+    )
+    context = {
+        "notices": page.rows,
+        "older": _link(request, "before", page.older),
+        "newer": _link(request, "after", page.newer),
+        "only_unread": unread,
+        "kind": kind,
+        "kinds": NoticeKind.choices,
+        "through": page.rows[0].pk if page.rows else "",
+        "any_unread": any(row.read_at is None for row in page.rows),
+    }
+    template = "annotator/notice_list.html#results" if request.htmx else "annotator/notice_list.html"
+    return render(request, template, context)
+
+
+@login_required
+@require_POST
+def notice_read(request: PageRequest, public_id: str) -> HttpResponse:
+    """Mark a notice as read, and go where it leads or back to where one was."""
+    notice = notices.mark_read(actor=request.user, public_id=public_id)
+    back = request.POST.get("next", "")
+    if "open" in request.POST:
+        back = notice.target
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return redirect("notice-list")
+    return redirect(back)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def notice_settings(request: PageRequest) -> HttpResponse:
+    """Which kinds come in the daily mail."""
+    now = chosen.settings_of(request.user)
+    form = NoticeSettingsForm(posted(request), initial={"daily": now.daily, "time_zone": now.time_zone})
+    if form.is_valid():
+        try:
+            chosen.change_settings(actor=request.user, **form.cleaned_data)
+        except Invalid as error:
+            form.add_error(error.details.get("field"), error.sentence)
+        else:
+            messages.success(request, "Saved. The next daily mail follows this.")
+            return redirect("notice-settings")
+    return render(request, "annotator/notice_settings.html", {"form": form}, status=422 if form.is_bound else 200)
+
+
+def _key(raw: str | None) -> int | None:
+    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None
+
+
+def _link(request: PageRequest, name: str, key: int | None) -> str | None:
+    if key is None:
+        return None
+    query = request.GET.copy()
+    for other in ("before", "after"):
+        query.pop(other, None)
+    query[name] = str(key)
+    return f"{request.path}?{query.urlencode()}"
