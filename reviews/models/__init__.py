@@ -12,7 +12,7 @@ from reviews.models.examples import Example
 from reviews.models.joint import JointDecision, JointSession
 from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
 from reviews.models.remarks import Comment, Feedback, FeedbackKind
-from reviews.models.samples import Draw, DrawItem
+from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
 from reviews.models.slots import Claim, ClaimState, Cursor, Priority, Slot, SlotState
 from reviews.models.verdicts import Review, ReviewDraft, ReviewFinding, Ruling, Verdict
 
@@ -29,6 +29,7 @@ __all__ = [
     "Cursor",
     "Cycle",
     "CycleState",
+    "DiscrepancyAlarm",
     "Draw",
     "DrawItem",
     "Example",
@@ -43,6 +44,7 @@ __all__ = [
     "ReviewDraft",
     "ReviewFinding",
     "Ruling",
+    "SentBack",
     "Slot",
     "SlotState",
     "StageRun",

@@ -111,6 +111,11 @@ class StageRun(models.Model):
     #: On how many places of the content the independent reviews disagreed, a differing verdict (other than an approval
     #: with or without changes) counting as one more; null until settled, or with one reviewer.
     discrepancy_count = models.PositiveIntegerField(null=True)
+    #: In a stage that goes by rounds (whose ``round`` is the number of the draw): how often the item had been looked at
+    #: there before; null elsewhere.
+    looks = models.PositiveSmallIntegerField(null=True)
+    #: In such a stage: whether the version that came in was looked at there, and without conflict.
+    seen = models.BooleanField(default=False, db_default=False)
     #: The stage run whose escalation brought the item here.
     escalated_from = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
@@ -134,6 +139,11 @@ class StageRun(models.Model):
             models.Index(fields=["project", "stage", "id"], condition=Q(state="pooled"), name="stage_run_pooled"),
             models.Index(fields=["project", "stage"], condition=Q(state="open"), name="stage_run_open"),
         ]
+
+    @property
+    def look(self) -> int:
+        """Whether this is the first, second, … time that the item is looked at in this stage in this cycle."""
+        return self.round if self.looks is None else self.looks + 1
 
     def __str__(self) -> str:
         return f"{self.stage} {self.round} of cycle {self.cycle_id}"

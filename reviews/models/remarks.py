@@ -53,6 +53,8 @@ class FeedbackKind(models.TextChoices):
     AUDIT = "audit", "Audit"
     #: An expert settled a dispute otherwise than the author had it.
     ADJUDICATION = "adjudication", "Adjudication"
+    #: So many errors in the random sample that the rest of the author's items comes back.
+    RETURNED = "returned", "Sent back"
 
 
 class FeedbackQuerySet(models.QuerySet["Feedback"]):
@@ -76,7 +78,7 @@ class Feedback(models.Model):
     objects = FeedbackQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["review", "person"], name="feedback_once_per_review")]
+        constraints = [models.UniqueConstraint(fields=["review", "person", "kind"], name="feedback_once_per_kind")]
         indexes = [models.Index(fields=["person", "-id"], name="feedback_by_person")]
 
     def __str__(self) -> str:

@@ -24,8 +24,14 @@ class Draw(models.Model):
     population_hash = models.CharField(max_length=64)
     population_size = models.PositiveIntegerField()
     sample_size = models.PositiveIntegerField()
-    #: {pseudonym: [population, sample]}
+    #: {pseudonym: [population, sample]}; of a round (algorithm 2) {"unseen" | "seen": [population, sample]}
     strata = models.JSONField(default=dict)
+    #: Of a round: [[pseudonym, pseudonym, items given to the two] …]
+    pairs = models.JSONField(default=list)
+    #: Whether it ends a stage's rounds: nothing is drawn any more, and its population goes on.
+    closing = models.BooleanField(default=False)
+    #: Of a round: when everything drawn was settled.
+    round_ended_at = models.DateTimeField(null=True)
     actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     #: When every member has gone its way; a large draw is carried out by a job, in chunks.
@@ -49,6 +55,8 @@ class DrawItem(models.Model):
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="draw_item")
     #: The owner's pseudonym; blank without an owner.
     stratum = models.CharField(max_length=12, blank=True)
+    #: Of a round: whether it had been seen without conflict.
+    seen = models.BooleanField(default=False, db_default=False)
     selected = models.BooleanField()
 
     class Meta:
@@ -56,3 +64,43 @@ class DrawItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.dialogue_id} in draw {self.draw_id}"
+
+
+class SentBack(models.Model):
+    """That an owner's other items went back because of what a draw's audit found. Once for each draw and owner."""
+
+    draw = models.ForeignKey(Draw, on_delete=models.PROTECT, related_name="sent_back", db_index=False)
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    #: The evidence: how many of the owner's items had been audited, and in how many there was an error.
+    audited = models.PositiveIntegerField()
+    errors = models.PositiveIntegerField()
+    #: How many items were to go back, and how many did.
+    items = models.PositiveIntegerField()
+    returned = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["draw", "owner"], name="sent_back_once_per_draw")]
+
+    def __str__(self) -> str:
+        return f"items of {self.owner_id} after draw {self.draw_id}"
+
+
+class DiscrepancyAlarm(models.Model):
+    """That reviewers of a stage disagreed more often than the protocol finds good, from when to when."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    stage = models.CharField(max_length=40)
+    raised_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: When the rate had fallen again; null while it is above.
+    cleared_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "stage"], condition=Q(cleared_at=None), name="discrepancy_alarm_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"alarm of {self.stage}"

@@ -73,6 +73,8 @@ class Slot(models.Model):
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     holder = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
+    #: In how many of the stage's rounds just before this one the same version was approved: nobody approves it twice.
+    confirms = models.PositiveSmallIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = SlotQuerySet.as_manager()
