@@ -6,6 +6,7 @@ from reviews.services.agreement import fold_agreement as fold_agreement_portion
 from reviews.services.assignments import free_slots_of_leavers
 from reviews.services.claims import expire_overdue
 from reviews.services.counters import fold_counters as fold_portion
+from reviews.services.courses import fold_courses as fold_courses_portion
 from reviews.services.queues import rewind_cursors as rewind
 from reviews.services.sampling import draw_where_upstream_is_done
 
@@ -33,6 +34,14 @@ def fold_agreement() -> None:
     """Count the rating patterns of stages that have settled."""
     for _ in range(MOST_PORTIONS):
         if not fold_agreement_portion():
+            return
+
+
+@shared_task(name="reviews.tasks.fold_courses")
+def fold_courses() -> None:
+    """Count how right the items were along their way, of those that have come to its end."""
+    for _ in range(MOST_PORTIONS):
+        if not fold_courses_portion():
             return
 
 

@@ -11,6 +11,7 @@ from reviews.agreement.accuracy import (
 )
 from reviews.agreement.alpha import krippendorff_alpha
 from reviews.agreement.audit import Residual, Stratum, error_bounds, residual_error
+from reviews.agreement.courses import Closeness, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.agreement.figures import Figure, wilson
 from reviews.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
 from reviews.agreement.overlaps import Overlap, OverlapScores, overlap_scores
@@ -32,6 +33,7 @@ __all__ = [
     "RATED",
     "SCALES",
     "Circumstances",
+    "Closeness",
     "Course",
     "Figure",
     "HandedIn",
@@ -44,7 +46,9 @@ __all__ = [
     "RevisionRates",
     "Stratum",
     "Unit",
+    "Visit",
     "accuracy_curve",
+    "closeness",
     "cohen_kappa",
     "count_course",
     "count_courses",
@@ -61,7 +65,10 @@ __all__ = [
     "rating_units",
     "read_pattern",
     "residual_error",
+    "revised_rounds",
     "revision_rates",
+    "round_points",
+    "stage_points",
     "summarise",
     "unordered",
     "wilson",

@@ -13,6 +13,7 @@ from annotator.models import Dialogue, Revision
 from annotator.models.content import DialogueStatus
 from reviews.models import Cycle, CycleState, Priority, Slot, SlotState, StageRun, StageRunState
 from reviews.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
+from reviews.services.courses import await_course
 from reviews.services.journal import Journal
 from reviews.services.queues import new_position
 from reviews.services.statements import rows
@@ -45,16 +46,13 @@ def advance(passage: Passage, run: StageRun, outcome: Outcome, revision: Revisio
 
 def forward(passage: Passage, run: StageRun, revision: Revision) -> None:
     """On to the next stage that takes it; after the last one it is verified."""
-    following = passage.protocol.following(run.stage)
-    while following is not None:
-        if following.entry.mode is EntryMode.ALL:
-            open_run(passage, following, revision)
-            return
-        if following.entry.fraction:
-            _pool(passage, following, revision)
-            return
-        following = passage.protocol.following(following.key)
-    _verify(passage, revision)
+    following = passage.protocol.next_taking(run.stage)
+    if following is None:
+        _verify(passage, revision)
+    elif following.entry.mode is EntryMode.ALL:
+        open_run(passage, following, revision)
+    else:
+        _pool(passage, following, revision)
 
 
 def open_run(
@@ -106,6 +104,8 @@ def end_cycle(passage: Passage, state: CycleState, revision: Revision | None, re
     cycle = passage.cycle
     cycle.state, cycle.ended_at, cycle.exit_revision, cycle.reason = state, timezone.now(), revision, reason[:500]
     cycle.save(update_fields=["state", "ended_at", "exit_revision", "reason"])
+    if state != CycleState.SUPERSEDED:
+        await_course(dialogue_id=cycle.dialogue_id, project_id=cycle.project_id)
 
 
 def _verify(passage: Passage, revision: Revision) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from itertools import combinations, islice
 
-from django.db import connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import QuerySet, Sum
 
 from annotator.models import Project
@@ -27,6 +27,7 @@ from reviews.agreement import (
 )
 from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
 from reviews.protocols import StageKind
+from reviews.services.courses import describe
 from reviews.services.statements import write
 
 #: Runs that one transaction counts.
@@ -63,7 +64,8 @@ def await_counting(*, run: StageRun, circumstances: Circumstances) -> None:
 
 def fold_agreement() -> int:
     """Count one portion of each project's outbox; returns how many runs. Safe beside other folders."""
-    projects = AgreementPending.objects.values_list("project_id", flat=True).distinct().order_by("project_id")
+    waiting = AgreementPending.objects.filter(problem="")
+    projects = waiting.values_list("project_id", flat=True).distinct().order_by("project_id")
     return sum(_fold(project_id) for project_id in projects)
 
 
@@ -99,6 +101,16 @@ def read_pairs(*, project: Project, stage: str) -> list[tuple[int, int]]:
     return sorted((left, right) for left, right in found)
 
 
+def read_set_aside(project: Project) -> list[str]:
+    """Why runs cannot be counted, one sentence for each that was set aside; the others went on."""
+    return list(
+        AgreementPending.objects.filter(project=project)
+        .exclude(problem="")
+        .order_by("pk")
+        .values_list("problem", flat=True)
+    )
+
+
 def pair_key(one: int, other: int) -> str:
     """How the pair of two people is written: the lower id first."""
     return f"{min(one, other)}:{max(one, other)}"
@@ -112,34 +124,45 @@ def monday(day: date) -> date:
 def recount_agreement(project: Project, *, repair: bool = False) -> list[Difference]:
     """Compare the counts with what all reviews say, and with ``repair`` put right what differs.
 
-    What waits in the outbox is not missed: it will be counted. Reads every review once, most of it without a lock.
+    What waits in the outbox is not missed: it will be counted. What was set aside is not missed either, unless it can
+    be counted after all. Reads every review once, most of it without a lock.
     """
     right: Tally[Key] = Tally()
     seen: set[int] = set()
+    bad: set[int] = set()
     for portion in _portions(_countable(project).values_list("pk", flat=True).iterator()):
         seen.update(portion)
-        right.update(_tally(portion))
+        tally, problems = _tally_countable(portion)
+        right.update(tally)
+        bad.update(problems)
     with transaction.atomic():
         _lock(project.pk)
         # Runs before their outbox: what settles between the two is in neither, instead of in the first alone.
         settled = set(_countable(project).values_list("pk", flat=True))
-        pending = set(AgreementPending.objects.filter(project=project).values_list("pk", flat=True))
+        outbox = AgreementPending.objects.filter(project=project)
+        pending = set(outbox.filter(problem="").values_list("pk", flat=True))
         for portion in _portions(sorted(settled - seen - pending)):
-            right.update(_tally(portion))
-        for portion in _portions(sorted(pending & seen)):
+            right.update(_tally_countable(portion)[0])
+        for portion in _portions(sorted((pending & seen) - bad)):
             right.subtract(_tally(portion))
         stored = _stored(project)
         wrong = sorted(key for key in right.keys() | stored.keys() if right[key] != stored[key])
         if repair:
             _add(project.pk, [(key, right[key] - stored[key]) for key in wrong])
             AgreementCount.objects.filter(project=project, count=0).delete()
+            for portion in _portions(sorted(seen - bad)):
+                outbox.exclude(problem="").filter(pk__in=portion).delete()
     return [Difference(key, stored[key], right[key]) for key in wrong]
 
 
 def _fold(project_id: int) -> int:
-    waiting = AgreementPending.objects.filter(project_id=project_id)
+    waiting = AgreementPending.objects.filter(project_id=project_id, problem="")
     # Reviews of a settled run never change, so comparing them needs no lock.
-    tallies = {run: _tally([run]) for run in waiting.order_by("pk").values_list("pk", flat=True)[:FOLD_SIZE]}
+    tallies: dict[int, Tally[Key]] = {}
+    problems: dict[int, str] = {}
+    for run in waiting.order_by("pk").values_list("pk", flat=True)[:FOLD_SIZE]:
+        tallies[run], found = _tally_countable([run])
+        problems.update(found)
     with transaction.atomic():
         _lock(project_id)
         mine = list(waiting.filter(pk__in=tallies).values_list("pk", flat=True))
@@ -147,8 +170,29 @@ def _fold(project_id: int) -> int:
         for run in mine:
             total.update(tallies[run])
         _add(project_id, sorted(total.items()))
-        waiting.filter(pk__in=mine).delete()
+        for run in set(mine) & problems.keys():
+            waiting.filter(pk=run).update(problem=problems[run])
+        waiting.filter(pk__in=[run for run in mine if run not in problems]).delete()
     return len(mine)
+
+
+def _tally_countable(run_ids: Sequence[int]) -> tuple[Tally[Key], dict[int, str]]:
+    """The pattern counts of the runs that can be counted, and why the others cannot."""
+    try:
+        return _tally(run_ids), {}
+    except (DatabaseError, InterfaceError, MemoryError):
+        # Not the run's fault: try again later.
+        raise
+    except Exception as problem:
+        if len(run_ids) == 1:
+            return Tally(), {run_ids[0]: describe(problem)}
+    total: Tally[Key] = Tally()
+    problems: dict[int, str] = {}
+    for run in run_ids:
+        tally, found = _tally_countable([run])
+        total.update(tally)
+        problems.update(found)
+    return total, problems
 
 
 def _lock(project_id: int) -> None:

@@ -30,6 +30,7 @@ from reviews.models import (
 from reviews.services.advancing import Passage, end_cycle, open_run
 from reviews.services.chains import extend_chains, in_portions
 from reviews.services.counters import write_deltas
+from reviews.services.courses import await_course, await_courses
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
 from reviews.services.queues import new_position
@@ -114,6 +115,9 @@ def begin_cycles(
             kind="cycle.begun",
             entries={one.dialogue_id: {"cycle": one.number, "protocol": version.number} for one in entering},
         )
+        reopened = [one.dialogue_id for one in entering if one.number > 1]
+        if reopened:
+            await_courses(dialogue_ids=reopened, project_id=project.pk)
         if not hidden:
             _announce(project, stage.key, slots, entering)
     return count
@@ -164,6 +168,8 @@ def supersede_cycle(*, actor: User | None, dialogue: Dialogue, reason: str, forc
         if active is not None:
             _abandon(journal, active, reason, force)
         last = Cycle.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0
+        if last and active is None:
+            await_course(dialogue_id=dialogue.pk, project_id=dialogue.project_id)
         head = dialogue.head
         if head is None:
             raise ValueError("a dialogue without content cannot be reviewed")

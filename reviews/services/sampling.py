@@ -26,6 +26,7 @@ from reviews.protocols.drawing import ALGORITHM
 from reviews.services.advancing import Passage, forward, open_slots
 from reviews.services.chains import extend_chains, in_portions
 from reviews.services.counters import write_deltas
+from reviews.services.courses import await_courses
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse
 
@@ -274,6 +275,7 @@ def _verify_all(draw: Draw, runs: list[StageRun]) -> None:
         Dialogue.objects.filter(pk__in=portion).update(
             status=DialogueStatus.VERIFIED, stage="", updated_at=timezone.now()
         )
+    await_courses(dialogue_ids=[run.cycle.dialogue_id for run in runs], project_id=draw.project_id)
     by_stage: dict[str, int] = {}
     for run in runs:
         key = f"outcome:{run.stage}:{NOT_DRAWN}"

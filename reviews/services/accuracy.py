@@ -1,0 +1,196 @@
+"""Accuracy after each stage and each round, revision rates, and what the audit says of the rest: read from counts."""
+
+from collections import Counter as Tally
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from annotator.models import Project, User
+from annotator.models.content import DialogueStatus
+from reviews.agreement import (
+    Closeness,
+    Figure,
+    PointCount,
+    Residual,
+    RevisionRates,
+    Stratum,
+    accuracy_curve,
+    residual_error,
+    revision_rates,
+)
+from reviews.agreement.courses import BASELINE, VERIFIED
+from reviews.models import CourseCount, CoursePending
+from reviews.services.counters import stored_counters
+from reviews.services.protocols import stage_titles
+
+_IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
+
+
+@dataclass(frozen=True)
+class PointAccuracy:
+    """How right the finished items were at one point of their way."""
+
+    #: "baseline", a stage's key, "verified"; or the number of a round.
+    key: str
+    title: str
+    right: int
+    #: Not right, but by a message alone.
+    message: int
+    of: int
+
+    @cached_property
+    def figure(self) -> Figure:
+        """The share of items that were what was verified in the end: labels, calls, answers and messages."""
+        return accuracy_curve({self.title: PointCount(self.right, self.of)})[self.title]
+
+    @cached_property
+    def without_messages(self) -> Figure:
+        """The same where a message that was rewritten later does not count as an error."""
+        return accuracy_curve({self.title: PointCount(self.right + self.message, self.of)})[self.title]
+
+
+@dataclass(frozen=True)
+class StageRounds:
+    """Accuracy after each round of a stage; round 0 is how items came there."""
+
+    stage: str
+    title: str
+    rounds: list[PointAccuracy]
+
+
+@dataclass(frozen=True)
+class StageRevisions:
+    """How many items a stage revised, by the number of rounds they needed (CCTU, table 3)."""
+
+    stage: str
+    title: str
+    #: {rounds in which the content was changed, 1 or more: items}
+    revised: dict[int, int]
+    #: Items that came to the stage.
+    items: int
+
+    @cached_property
+    def rates(self) -> RevisionRates:
+        return revision_rates(self.revised, self.items)
+
+
+@dataclass(frozen=True)
+class StageAudit:
+    """What the draws of a stage say of the items they were drawn from, stratum by stratum (owners' pseudonyms)."""
+
+    stage: str
+    title: str
+    strata: list[Stratum]
+
+    @cached_property
+    def residual(self) -> Residual:
+        return residual_error(self.strata)
+
+    @property
+    def population(self) -> int:
+        return sum(one.population for one in self.strata)
+
+    @property
+    def audited(self) -> int:
+        return sum(one.audited for one in self.strata)
+
+    @property
+    def errors(self) -> int:
+        return sum(one.errors for one in self.strata)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How right the items of a project were along their way, of those that have come to its end."""
+
+    #: Baseline, the stages in order, verified.
+    by_stage: list[PointAccuracy]
+    by_round: list[StageRounds]
+    revisions: list[StageRevisions]
+    audits: list[StageAudit]
+    verified: int
+    rejected: int
+    #: Items whose way has not ended; none of the figures counts them. None for one person's items.
+    unfinished: int | None
+    #: Items that have ended and wait to be counted, and those that cannot be, with the reason.
+    waiting: int
+    set_aside: list[str]
+
+    @property
+    def finished(self) -> int:
+        return self.verified + self.rejected
+
+
+def read_accuracy(*, project: Project, owner: User | None = None) -> Accuracy:
+    """The accuracy of a project's items, or of those that one person owns.
+
+    Reads counts alone: their number depends on stages, rounds and owners, not on items.
+    """
+    rows = CourseCount.objects.filter(project=project)
+    if owner is not None:
+        rows = rows.filter(stratum=owner.pseudonym)
+    axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
+    strata: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
+    for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
+        axes[axis][point][value] += count
+        if axis == "audit":
+            strata[point][stratum][value] += count
+    titles = stage_titles(project)
+    outbox = CoursePending.objects.filter(project=project)
+    counters = stored_counters(project) if owner is None else {}
+    items = axes["item"][""]
+    return Accuracy(
+        by_stage=_by_stage(axes["stage"], titles),
+        by_round=[
+            _by_round(stage, title, axes["round"], axes["ended"])
+            for stage, title in titles.items()
+            if f"{stage}:0" in axes["round"]
+        ],
+        revisions=[_revisions(stage, title, axes["revised"][stage]) for stage, title in titles.items()
+                   if axes["revised"][stage]],
+        audits=[_audit(stage, title, strata[stage]) for stage, title in titles.items() if strata[stage]],
+        verified=items["verified"],
+        rejected=items["rejected"],
+        unfinished=sum(counters.get(f"status:{status}", 0) for status in _IN_REVIEW) if owner is None else None,
+        waiting=outbox.filter(problem="").values("dialogue").distinct().count(),
+        set_aside=sorted(outbox.exclude(problem="").values_list("problem", flat=True)),
+    )  # fmt: skip
+
+
+def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:
+    named = {BASELINE: "Baseline", **titles, VERIFIED: "Verified"}
+    return [_point(key, title, points[key]) for key, title in named.items() if points[key]]
+
+
+def _by_round(stage: str, title: str, during: dict[str, Tally[str]], ended: dict[str, Tally[str]]) -> StageRounds:
+    rounds = []
+    #: Items whose last round is over keep what they had then.
+    past: Tally[str] = Tally()
+    number = 0
+    while f"{stage}:{number}" in during:
+        key = f"{stage}:{number}"
+        name = f"Round {number}" if number else "As it came"
+        rounds.append(_point(str(number), name, during[key] + past))
+        past += ended.get(key, Tally())
+        number += 1
+    return StageRounds(stage, title, rounds)
+
+
+def _point(key: str, title: str, values: Tally[str]) -> PointAccuracy:
+    return PointAccuracy(key, title, values[Closeness.RIGHT], values[Closeness.MESSAGE], values.total())
+
+
+def _revisions(stage: str, title: str, values: Tally[str]) -> StageRevisions:
+    revised = {int(rounds): count for rounds, count in values.items() if rounds != "0" and count}
+    return StageRevisions(stage, title, dict(sorted(revised.items())), values.total())
+
+
+def _audit(stage: str, title: str, strata: dict[str, Tally[str]]) -> StageAudit:
+    return StageAudit(
+        stage,
+        title,
+        [
+            Stratum(name, values.total(), values["right"] + values["error"], values["error"])
+            for name, values in sorted(strata.items())
+        ],
+    )

@@ -1,0 +1,249 @@
+"""Items counted as they come to their end: known values by hand, each item once, equal to what all items say."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotator.models import Dialogue
+from reviews.agreement import Stratum
+from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
+from reviews.services import agreement, courses
+from reviews.services.accuracy import Accuracy, read_accuracy
+from reviews.services.agreement import fold_agreement, read_agreement, read_set_aside, recount_agreement
+from reviews.services.courses import fold_courses, recount_courses
+from reviews.services.cycles import supersede_cycle
+from reviews.services.sampling import close_population_and_draw
+from tests.factories import STAGES, Team, adopt_c3, changed, current, hand_in, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+POINTS = ["baseline", *STAGES, "verified"]
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    return team
+
+
+def reworded(item: Dialogue) -> dict[str, Any]:
+    """The item with another message, and an answer that only differs in its white space."""
+    document = changed(current(item), current(item)["tasks"][0]["steps"][-1]["text"] + "  ")
+    task = document["tasks"][0]
+    task["user_message"] = f"Please tell me: {task['user_message']}"
+    return document
+
+
+def escalated(team: Team, verdict: str, **submission: Any) -> Dialogue:
+    """An item that the expert ends: the owner changed nothing, one colleague proposed another answer."""
+    item = make_item(team, "expert")
+    hand_in(team.senior, item, verdict, **submission)
+    return item
+
+
+def passed(team: Team, first_fix: str = "") -> Dialogue:
+    """An item that waits for the draw, as its owner left it in the first self-check."""
+    item = make_item(team, "self_check_single")
+    document = changed(current(item), first_fix) if first_fix else None
+    hand_in(team.annotator, item, "fix" if first_fix else "approve", document=document)
+    hand_in(team.annotator, item)
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    return item
+
+
+def fold_all() -> None:
+    while fold_courses():
+        pass
+
+
+def right(accuracy: Accuracy) -> dict[str, tuple[int, int, int]]:
+    return {point.key: (point.right, point.message, point.of) for point in accuracy.by_stage}
+
+
+def test_nothing_has_ended(team: Team) -> None:
+    make_item(team, "cross_check")
+    fold_all()
+    accuracy = read_accuracy(project=team.project)
+    assert (accuracy.by_stage, accuracy.finished, accuracy.unfinished) == ([], 0, 1)
+
+
+def test_the_curve_of_four_items(team: Team) -> None:
+    rulings = [
+        {"anchor": "/tasks/t1/steps/s1/text", "choice": "left", "reason_kind": "answer_wrong", "reason": "As it was."}
+    ]
+    # Right from the beginning: the expert rules for the version under review.
+    escalated(team, "", rulings=rulings)
+    # Wrong until the expert.
+    escalated(team, "", rulings=[rulings[0] | {"choice": "right"}])
+    # Wrong throughout.
+    escalated(team, "reject")
+    # Not at its end.
+    make_item(team, "expert")
+    fold_all()
+    accuracy = read_accuracy(project=team.project)
+    assert right(accuracy) == {
+        **dict.fromkeys(POINTS[:4], (1, 0, 3)),
+        "expert": (2, 0, 3),
+        "verified": (2, 0, 3),
+    }
+    assert (accuracy.verified, accuracy.rejected, accuracy.unfinished) == (2, 1, 1)
+    figure = accuracy.by_stage[0].figure
+    # Wilson's interval of 1 in 3.
+    assert (figure.value, figure.low, figure.high) == (
+        pytest.approx(1 / 3),
+        pytest.approx(0.0614919, abs=1e-6),
+        pytest.approx(0.7923404, abs=1e-6),
+    )
+    assert [(one.stage, one.revised, one.items) for one in accuracy.revisions] == [
+        *((stage, {}, 3) for stage in STAGES[:3]),
+        ("expert", {1: 1}, 3),
+    ]
+
+
+def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
+    item = passed(team, "It is 18 degrees.")
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.senior, item, "fix", document=reworded(item))
+    fold_all()
+    accuracy = read_accuracy(project=team.project)
+    assert right(accuracy) == {
+        "baseline": (0, 0, 1),
+        **dict.fromkeys(STAGES[:3], (0, 1, 1)),
+        "expert": (1, 0, 1),
+        "verified": (1, 0, 1),
+    }
+    assert accuracy.by_stage[1].figure.value == 0
+    assert accuracy.by_stage[1].without_messages.value == 1
+    [audit] = accuracy.audits
+    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1)])
+    assert [(one.revised, one.items) for one in accuracy.revisions] == [({1: 1}, 1), ({}, 1), ({}, 1), ({1: 1}, 1)]
+
+
+def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
+    items = [passed(team) for _ in range(11)]
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    drawn = [item for item in items if Cycle.objects.filter(dialogue=item, state="active").exists()]
+    # A tenth of eleven, rounded up.
+    assert len(drawn) == 2
+    fold_all()
+    [audit] = read_accuracy(project=team.project).audits
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 9, 0, 0)]
+    assert audit.residual.error_rate.undefined == "Nothing has been audited yet."
+    for item in drawn:
+        hand_in(team.senior, item, "approve")
+    fold_all()
+    [audit] = read_accuracy(project=team.project).audits
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0)]
+    assert audit.residual.error_rate.value == 0
+    assert recount_courses(team.project) == []
+
+
+def test_an_erratum_shows_what_the_first_passage_overlooked(team: Team) -> None:
+    item = passed(team)
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.senior, item, "approve")
+    fold_all()
+    assert right(read_accuracy(project=team.project)) == dict.fromkeys(POINTS, (1, 0, 1))
+    supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
+    fold_all()
+    assert read_accuracy(project=team.project).finished == 0
+    hand_in(team.annotator, item, "fix", document=changed(current(item)))
+    hand_in(team.annotator, item)
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.senior, item, "approve")
+    fold_all()
+    assert right(read_accuracy(project=team.project)) == {
+        **dict.fromkeys(POINTS[:-1], (0, 0, 1)),
+        "verified": (1, 0, 1),
+    }
+    assert recount_courses(team.project) == []
+
+
+def test_one_persons_items(team: Team) -> None:
+    escalated(team, "reject")
+    fold_all()
+    assert read_accuracy(project=team.project, owner=team.annotator).rejected == 1
+    assert read_accuracy(project=team.project, owner=team.annotators[1]).finished == 0
+
+
+@pytest.mark.parametrize("items", [1, 4])
+def test_reading_asks_a_fixed_number_of_questions(team: Team, items: int) -> None:
+    for _ in range(items):
+        escalated(team, "reject")
+    fold_all()
+    with CaptureQueriesContext(connection) as captured:
+        read_accuracy(project=team.project)
+    assert len(captured) <= 6
+
+
+def test_what_cannot_be_counted_is_set_aside_and_the_others_go_on(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = escalated(team, "reject")
+    escalated(team, "reject")
+    keys = courses._keys
+
+    def failing(way: Any) -> Any:
+        if way.cycles[0].dialogue_id == bad.pk:
+            raise KeyError("steps")
+        return keys(way)
+
+    monkeypatch.setattr(courses, "_keys", failing)
+    fold_all()
+    accuracy = read_accuracy(project=team.project)
+    assert (accuracy.finished, accuracy.set_aside, accuracy.waiting) == (1, ["KeyError: 'steps'"], 0)
+    monkeypatch.undo()
+    assert recount_courses(team.project, repair=True)
+    assert not CoursePending.objects.exists()
+    assert read_accuracy(project=team.project).finished == 2
+    assert recount_courses(team.project) == []
+
+
+def test_a_run_whose_agreement_cannot_be_counted_is_set_aside(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        make_item(team, "expert")
+    units, calls = agreement.rating_units, []
+
+    def failing(reviews: Any) -> Any:
+        calls.append(reviews)
+        if len(calls) == 1:
+            raise ValueError("Two tasks have one id.")
+        return units(reviews)
+
+    monkeypatch.setattr(agreement, "rating_units", failing)
+    assert fold_agreement() == 3
+    assert fold_agreement() == 0
+    assert read_set_aside(team.project) == ["ValueError: Two tasks have one id."]
+
+    def verdicts() -> int:
+        counts = read_agreement(project=team.project, stage="cross_check", label="verdict")
+        return sum(counts[pattern] for pattern in counts)
+
+    assert verdicts() == 2
+    # It can be counted by now.
+    assert recount_agreement(team.project)
+    recount_agreement(team.project, repair=True)
+    assert (verdicts(), read_set_aside(team.project)) == (3, [])
+    assert recount_agreement(team.project) == []
+
+
+def test_the_command_finds_and_repairs(team: Team) -> None:
+    escalated(team, "reject")
+    fold_all()
+    CourseCount.objects.filter(axis="item").update(count=5)
+    ItemCourse.objects.all().delete()
+    out, err = StringIO(), StringIO()
+    with pytest.raises(SystemExit):
+        call_command("recount_accuracy", stdout=out, stderr=err)
+    assert json.loads(out.getvalue()) == {"ok": False, "different": 1, "repaired": 0}
+    assert "rejected is counted 5 times; the items say 1." in err.getvalue()
+    call_command("recount_accuracy", "--repair", stdout=StringIO(), stderr=StringIO())
+    assert ItemCourse.objects.count() == 1
+    call_command("recount_accuracy", "--project", team.project.slug, stdout=StringIO())
