@@ -79,7 +79,7 @@ class DialogueList(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        rows = Dialogue.objects.filter(project=project, published=True, archived_at=None)
+        rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor(request))
         rows = filter_dialogues(rows, Filters.of(request.query_params)).select_related("owner").defer("search_text")
         paginator = self.pagination_class()
         page = paginator.paginate_queryset(rows, request, self)

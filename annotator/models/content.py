@@ -66,10 +66,27 @@ class DialogueStatus(models.TextChoices):
     REJECTED = "rejected", "Rejected"
 
 
+class SetApart(models.TextChoices):
+    """Dialogues behind a test of people against a known answer; ``reviews`` sets and lifts it."""
+
+    #: Shown like any other, and left out of releases and figures.
+    GOLD = "gold", "Gold item"
+    #: The known answer of one that is in use: it counts like any other, but only who oversees the project sees it.
+    ANSWER = "answer", "Known answer"
+
+
 class DialogueQuerySet(models.QuerySet["Dialogue"]):
     def visible_to(self, user: User) -> Self:
         """Published dialogues of the user's projects. Rows of an unfinished import are nobody's yet."""
-        return self.filter(published=True, project__in=Project.objects.visible_to(user))
+        return self.filter(published=True, project__in=Project.objects.visible_to(user)).shown_to(user)
+
+    def shown_to(self, user: User) -> Self:
+        """Without the known answers on which the user may be tested; of projects they are a member of."""
+        return self.filter(~Q(set_apart=SetApart.ANSWER) | Q(project__in=Project.objects.overseen_by(user)))
+
+    def counted(self) -> Self:
+        """Without gold items: what releases and figures are made of."""
+        return self.exclude(set_apart=SetApart.GOLD)
 
     def matching(self, query: str) -> Self:
         """Dialogues whose text holds every word of ``query`` (words by prefix, Chinese by substring).
@@ -136,6 +153,8 @@ class Dialogue(models.Model):
     )
     published = models.BooleanField(default=True)
     archived_at = models.DateTimeField(null=True, blank=True)
+    #: Blank for an ordinary dialogue.
+    set_apart = models.CharField(max_length=8, choices=SetApart, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
 

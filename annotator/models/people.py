@@ -33,6 +33,10 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         """Projects that ``user`` administers."""
         return self._with_live_role(user, role=Role.ADMINISTRATOR)
 
+    def overseen_by(self, user: User | AnonymousUser) -> Self:
+        """Projects in which ``user`` sees known answers: as an administrator or a senior reviewer."""
+        return self._with_live_role(user, role__in=[Role.ADMINISTRATOR, Role.SENIOR_REVIEWER])
+
     def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
         if isinstance(user, AnonymousUser) or not user.is_active:
             return self.none()

@@ -105,7 +105,7 @@ def list_dialogues(
 ) -> Page:
     """A page of the project's dialogues in the order they came in. Costs the same at any depth."""
     # The project was loaded through what the actor may see; the join over memberships is not paid again per row.
-    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None)
+    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
     rows = filter_dialogues(rows, filters).select_related("owner").defer("search_text")
     if before is not None:
         found = list(rows.filter(pk__lt=before).order_by("-pk")[: size + 1])
