@@ -1,15 +1,18 @@
 """The protocol of a project: adopted, versioned, read."""
 
+from collections.abc import Sequence
+
 from django.db import transaction
-from django.db.models import Max
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Membership, Project, User
 from annotator.schema import canonical, content_hash, load_text
+from annotator.schema.errors import Problem
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from reviews.models import ProtocolVersion
 from reviews.protocols import PRESETS, AuthorRule, Protocol, StageKind, load_preset, read_protocol, validate
+from reviews.protocols.drafting import renumber_checklists
 
 #: Hash of a definition → the protocol: definitions never change, so each is parsed once a process.
 _PARSED: dict[str, Protocol] = {}
@@ -56,11 +59,15 @@ def adopt_preset(*, actor: User | None, project: Project, preset: str, **options
     return adopt_protocol(actor=actor, project=project, protocol=protocol)
 
 
-def adopt_protocol(*, actor: User | None, project: Project, protocol: Protocol) -> ProtocolVersion:
+def adopt_protocol(
+    *, actor: User | None, project: Project, protocol: Protocol, seen: int | None = None
+) -> ProtocolVersion:
     """Put a protocol in force for the cycles that begin from now on (None as actor: the command line).
 
-    Cycles under way keep the version they began under. Adopting what is in force already changes nothing. Raises
-    Invalid, with every problem, where items could get stuck.
+    Cycles under way keep the version they began under. Adopting what is in force already changes nothing. A checklist
+    that differs from its stage's last one gets the next version number. ``seen``: the number of the version it was
+    written from (0: there was none). Raises Invalid, with every problem, where items could get stuck, Conflict where
+    another version has come into force since ``seen``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -70,18 +77,25 @@ def adopt_protocol(*, actor: User | None, project: Project, protocol: Protocol) 
             f"The protocol cannot be worked with: {problems[0].message}",
             problems=[{"pointer": problem.pointer, "message": problem.message} for problem in problems],
         )
-    text = canonical(protocol.model_dump(mode="json"))
-    digest = content_hash(text)
     with transaction.atomic():
         # Numbers are given out under the project's row.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        current = current_version(project)
+        versions = list(ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"))
+        current = versions[0] if versions else None
+        number = current.number if current else 0
+        if seen is not None and seen != number:
+            raise Conflict(
+                f"Version {number} came into force while you edited version {seen}; compare the two, then adopt again.",
+                number=number,
+            )
+        protocol = renumber_checklists(protocol, [parse(version) for version in versions])
+        text = canonical(protocol.model_dump(mode="json"))
+        digest = content_hash(text)
         if current is not None and current.content_hash == digest:
             return current
-        last = ProtocolVersion.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0
         version = ProtocolVersion.objects.create(
             project=project,
-            number=last + 1,
+            number=number + 1,
             preset=protocol.preset,
             definition=text,
             content_hash=digest,
@@ -107,24 +121,35 @@ def stage_titles(project: Project) -> dict[str, str]:
 
 
 def shortfalls(*, project: Project, protocol: Protocol) -> list[str]:
-    """Stages for which the project has too few people, as sentences; empty when the protocol can be staffed.
+    """Stages for which the project has too few people, as sentences; empty when the protocol can be staffed."""
+    return [problem.message for problem in staff_problems(protocol, list(roles_of_members(project).values()))]
 
-    Counts who could review any one item beside its author; that an expert may have cross-checked a disputed item, and
-    then must leave it to another, is not foreseen here.
-    """
+
+def roles_of_members(project: Project) -> dict[int, frozenset[str]]:
+    """Key of each member → their roles."""
     roles: dict[int, set[str]] = {}
     members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
     for user_id, role in members.values_list("user_id", "role"):
         roles.setdefault(user_id, set()).add(role)
+    return {user_id: frozenset(held) for user_id, held in roles.items()}
+
+
+def staff_problems(protocol: Protocol, people: Sequence[frozenset[str]]) -> list[Problem]:
+    """Stages for which people with these roles are too few, each at the stage's number of reviewers.
+
+    Counts who could review any one item beside its author; that an expert may have cross-checked a disputed item, and
+    then must leave it to another, is not foreseen here.
+    """
     authors = {role for stage in protocol.stages if stage.kind is StageKind.SELF_CHECK for role in stage.eligible.roles}
     out = []
-    for stage in protocol.stages:
+    for place, stage in enumerate(protocol.stages):
         wanted = set(stage.eligible.roles)
-        able = [held for held in roles.values() if held & wanted]
+        able = [held for held in people if held & wanted]
         author_is_among_them = stage.eligible.author is AuthorRule.NOT_AUTHOR and any(held & authors for held in able)
         needed = stage.reviewers + (1 if author_is_among_them else 0)
         if len(able) < needed:
             words = " or ".join(sorted(role.replace("_", " ") for role in wanted))
             beside = ", one of whom may be the author" if author_is_among_them else ""
-            out.append(f"“{stage.title}” needs {needed} with the role {words}{beside}, and has {len(able)}.")
+            sentence = f"“{stage.title}” needs {needed} with the role {words}{beside}, and has {len(able)}."
+            out.append(Problem(f"/stages/{place}/reviewers", sentence))
     return out

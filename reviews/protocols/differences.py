@@ -1,0 +1,210 @@
+"""What differs between two protocols, in words a reader of both can follow."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reviews.protocols.outcomes import combinations, deciding_rule
+from reviews.protocols.protocol import (
+    AuthorRule,
+    Checklist,
+    ContentRule,
+    Entry,
+    EntryMode,
+    Outcome,
+    OutcomeRule,
+    Protocol,
+    Stage,
+    StageKind,
+)
+
+STAGE_KINDS = {
+    StageKind.SELF_CHECK: "self-check",
+    StageKind.CROSS_CHECK: "cross-check",
+    StageKind.EXPERT: "expert",
+}
+AUTHOR_RULES = {
+    AuthorRule.ANY: "anybody with the role",
+    AuthorRule.OWNER: "the item’s owner only",
+    AuthorRule.NOT_AUTHOR: "never the author or owner",
+}
+ENTRY_MODES = {
+    EntryMode.ALL: "every item",
+    EntryMode.FRACTION: "a random fraction",
+    EntryMode.ESCALATED_AND_FRACTION: "every escalated item and a random fraction",
+}
+OUTCOMES = {
+    Outcome.PASS: "passes",
+    Outcome.PASS_WITH_FIX: "passes with the fix",
+    Outcome.REJECTED: "rejected",
+    Outcome.ESCALATE: "escalated to an expert",
+    Outcome.BACK_TO_AUTHOR: "back to the author",
+    Outcome.RESTART: "the stage begins anew",
+}
+CONTENT_RULES = {ContentRule.ANY: "any", ContentRule.SAME: "the same", ContentRule.DIFFERENT: "different"}
+#: Fields of a stage that have words of their own below.
+_KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "outcomes", "checklist", "lease_minutes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it was. Blank: it was not there, or is there no more."""
+
+    #: "The protocol", "Stage “Cross-check”" or "Kinds of faults".
+    place: str
+    what: str
+    before: str
+    after: str
+
+
+def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Difference]:
+    """Everything that differs, stages in the order of ``after``, those that are gone last."""
+    out = [
+        Difference("The protocol", what, left, right)
+        for what, left, right in (
+            ("Name", before.name, after.name),
+            ("Disagreements above which it warns", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
+            *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm"}),
+        )
+        if left != right
+    ]
+    earlier = {stage.key: stage for stage in before.stages}
+    later = {stage.key: stage for stage in after.stages}
+    shared = [key for key in later if key in earlier]
+    if shared != [key for key in earlier if key in later]:
+        out.append(Difference("The protocol", "Order of stages", _order(before), _order(after)))
+    for key, stage in later.items():
+        place = f"Stage “{stage.title}”"
+        if key not in earlier:
+            out.append(Difference(place, "Stage", "", summary(stage)))
+        else:
+            out += [Difference(place, *line) for line in _stage_lines(earlier[key], stage) if line[1] != line[2]]
+    out += [
+        Difference(f"Stage “{stage.title}”", "Stage", summary(stage), "")
+        for key, stage in earlier.items()
+        if key not in later
+    ]
+    return out + list(_taxonomy(before, after))
+
+
+def summary(stage: Stage) -> str:
+    """A stage in one line."""
+    many = "one reviewer" if stage.reviewers == 1 else f"{stage.reviewers} reviewers"
+    return f"{STAGE_KINDS[stage.kind]}, {many}{', blind' if stage.blind else ''}, {entry_words(stage.entry)}"
+
+
+def percent(share: float) -> str:
+    """0.05 as "5 %"."""
+    return f"{round(share * 100, 6):g} %"
+
+
+def entry_words(entry: Entry) -> str:
+    """How items come into a stage."""
+    if entry.mode is EntryMode.ALL:
+        return "every item"
+    drawn = f"a random {percent(entry.fraction)}"
+    return drawn if entry.mode is EntryMode.FRACTION else f"every escalated item and {drawn} of the approved"
+
+
+def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
+    yield "Title", before.title, after.title
+    yield "Kind", STAGE_KINDS[before.kind], STAGE_KINDS[after.kind]
+    yield "Reviewers", str(before.reviewers), str(after.reviewers)
+    yield "Roles", _roles(before), _roles(after)
+    yield "Author", AUTHOR_RULES[before.eligible.author], AUTHOR_RULES[after.eligible.author]
+    yield (
+        "Nobody who reviewed it earlier",
+        _yes(before.eligible.not_earlier_reviewers),
+        _yes(after.eligible.not_earlier_reviewers),
+    )
+    yield "Blind", _yes(before.blind), _yes(after.blind)
+    yield "Enters", entry_words(before.entry), entry_words(after.entry)
+    yield "Lease, minutes", str(before.lease_minutes), str(after.lease_minutes)
+    yield from _rest(before, after, _KNOWN)
+    yield from _outcome_lines(before, after)
+    yield from _checklist_lines(before.checklist, after.checklist)
+
+
+def _rest(before: Any, after: Any, known: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Fields that have no words of their own here, as JSON."""
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    for name in type(after).model_fields:
+        if name not in known:
+            yield name.replace("_", " ").capitalize(), _plain(old.get(name)), _plain(new.get(name))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return _yes(value)
+    return str(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+
+
+def _outcome_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
+    """What follows otherwise, combination by combination; where the number of reviewers changes, the whole table."""
+    if before.reviewers != after.reviewers:
+        yield "Outcomes", _table(before.outcomes), _table(after.outcomes)
+        return
+    old = {str(one): deciding_rule(before, one) for one in combinations(before)}
+    for one in combinations(after):
+        words, rule = str(one), deciding_rule(after, one)
+        was = old.pop(words, None)
+        yield f"After {words}", OUTCOMES[was.outcome] if was else "", OUTCOMES[rule.outcome] if rule else ""
+    for words, was in old.items():
+        yield f"After {words}", OUTCOMES[was.outcome] if was else "", ""
+
+
+def _table(rules: Sequence[OutcomeRule]) -> str:
+    return "; ".join(f"{rule_words(rule)}: {OUTCOMES[rule.outcome]}" for rule in rules)
+
+
+def rule_words(rule: OutcomeRule) -> str:
+    """When a row of an outcome table applies."""
+    content = "" if rule.content is ContentRule.ANY else f" ({CONTENT_RULES[rule.content]} content)"
+    return " + ".join(rule.verdicts) + content
+
+
+def _checklist_lines(before: Checklist, after: Checklist) -> Iterator[tuple[str, str, str]]:
+    old = {item.key: _item(item.text, item.per_task) for item in before.items}
+    new = {item.key: _item(item.text, item.per_task) for item in after.items}
+    for key in [*new, *(key for key in old if key not in new)]:
+        yield f"Checklist, {key}", old.get(key, ""), new.get(key, "")
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        yield "Checklist, order", ", ".join(old), ", ".join(new)
+
+
+def _item(text: str, per_task: bool) -> str:
+    return f"{text} ({'each task' if per_task else 'once'})"
+
+
+def _taxonomy(before: Protocol, after: Protocol) -> Iterator[Difference]:
+    old = {kind.key: kind for kind in before.taxonomy}
+    new = {kind.key: kind for kind in after.taxonomy}
+    place = "Kinds of faults"
+    for key, kind in new.items():
+        was = old.get(key)
+        if was is None:
+            yield Difference(place, kind.label, "", kind.description or "new")
+            continue
+        for what, left, right in (
+            (f"{was.label}, word", was.label, kind.label),
+            (f"{was.label}, description", was.description, kind.description),
+            (f"{was.label}, in use", _yes(not was.retired), _yes(not kind.retired)),
+        ):
+            if left != right:
+                yield Difference(place, what, left, right)
+    for key, kind in old.items():
+        if key not in new:
+            yield Difference(place, kind.label, kind.description or "there", "")
+
+
+def _order(protocol: Protocol) -> str:
+    return " → ".join(stage.title for stage in protocol.stages)
+
+
+def _roles(stage: Stage) -> str:
+    return ", ".join(role.replace("_", " ") for role in stage.eligible.roles)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
