@@ -116,6 +116,8 @@ class ChecklistItem(_Part):
 
 class Checklist(_Part):
     version: int = Field(default=1, ge=1)
+    #: Whether a review can only be handed in with every item answered yes or no, in each task.
+    required: bool = False
     items: tuple[ChecklistItem, ...] = ()
 
 
