@@ -140,10 +140,10 @@ class StageRun(models.Model):
             models.Index(fields=["project", "stage"], condition=Q(state="open"), name="stage_run_open"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.stage} {self.round} of cycle {self.cycle_id}"
+
     @property
     def look(self) -> int:
         """Whether this is the first, second, … time that the item is looked at in this stage in this cycle."""
         return self.round if self.looks is None else self.looks + 1
-
-    def __str__(self) -> str:
-        return f"{self.stage} {self.round} of cycle {self.cycle_id}"

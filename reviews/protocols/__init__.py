@@ -2,7 +2,7 @@
 
 from reviews.protocols.drawing import Allotment, Candidate, draw_sample, population_hash
 from reviews.protocols.outcomes import Combination, combinations, decide, offered_verdicts
-from reviews.protocols.presets import PRESETS, load_preset
+from reviews.protocols.presets import MAJORITY_OF_THREE, PRESETS, load_preset
 from reviews.protocols.protocol import (
     AuthorRule,
     Checklist,
@@ -11,6 +11,7 @@ from reviews.protocols.protocol import (
     Eligible,
     Entry,
     EntryMode,
+    Evidence,
     FindingKind,
     Outcome,
     OutcomeRule,
@@ -23,6 +24,7 @@ from reviews.protocols.protocol import (
 from reviews.protocols.validation import validate
 
 __all__ = [
+    "MAJORITY_OF_THREE",
     "PRESETS",
     "Allotment",
     "AuthorRule",
@@ -34,6 +36,7 @@ __all__ = [
     "Eligible",
     "Entry",
     "EntryMode",
+    "Evidence",
     "FindingKind",
     "Outcome",
     "OutcomeRule",

@@ -55,7 +55,13 @@ class Outcome(StrEnum):
     REJECTED = "rejected"
     ESCALATE = "escalate"
     BACK_TO_AUTHOR = "back_to_author"
+    #: Another round of the same stage, with other people where there was a fix.
     RESTART = "restart"
+    #: Settled by an expert: another round of the stage that escalated it. What was not escalated goes on.
+    RETURN = "return"
+    #: Approved, but the stage wants more approvals in a row: another person looks at the same version. Made by a
+    #: stage's ``consecutive``, never named in a table.
+    CONFIRM = "confirm"
 
 
 class ContentRule(StrEnum):
@@ -71,6 +77,9 @@ class EntryMode(StrEnum):
     FRACTION = "fraction"
     #: Everything escalated, and a seeded random fraction of what passed.
     ESCALATED_AND_FRACTION = "escalated_and_fraction"
+    #: In rounds, each a seeded random fraction of all that is in the stage, unseen items first. What was looked at goes
+    #: back to the pool; the pool goes on when a round has found no error and every item was seen once without conflict.
+    ROUNDS = "rounds"
 
 
 class _Part(BaseModel):
@@ -87,12 +96,23 @@ class Eligible(_Part):
     not_earlier_reviewers: bool = False
 
 
+class Evidence(_Part):
+    """What an audit must show of one owner's items before the rest of them goes back."""
+
+    #: The share of erroneous items that must be exceeded, from 0 to 1.
+    above: float = Field(ge=0.0, le=1.0)
+    #: How many of the owner's items must have been audited.
+    audited: int = Field(ge=1)
+
+
 class Entry(_Part):
     """How items come into the stage."""
 
     mode: EntryMode = EntryMode.ALL
     #: The share that is drawn, from 0 to 1.
     fraction: float = Field(default=0.0, ge=0.0, le=1.0)
+    #: When the items of an owner that were not drawn go back to them; never where there is nothing.
+    send_back: Evidence | None = None
 
 
 class OutcomeRule(_Part):
@@ -129,6 +149,8 @@ class Stage(_Part):
     kind: StageKind
     #: How many independent reviews an item gets here.
     reviewers: int = Field(default=1, ge=1, le=9)
+    #: How many people, one after the other, must approve the same version; a change begins the count anew.
+    consecutive: int = Field(default=1, ge=1, le=5)
     eligible: Eligible
     #: Whether nothing of a review is seen by anybody else before all are in.
     blind: bool = False
@@ -138,6 +160,16 @@ class Stage(_Part):
     checklist: Checklist = Checklist()
     lease_minutes: int = Field(default=30, ge=1, le=24 * 60)
 
+    @property
+    def in_rounds(self) -> bool:
+        """Whether items are drawn for it round by round."""
+        return self.entry.mode is EntryMode.ROUNDS
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a change sends an item through another round of this stage."""
+        return self.consecutive > 1 or any(rule.outcome is Outcome.RESTART for rule in self.outcomes)
+
 
 class FindingKind(_Part):
     """A kind of fault that reviewers name."""
@@ -145,6 +177,8 @@ class FindingKind(_Part):
     key: Key
     label: Words
     description: Prose = ""
+    #: The guideline's heading under which it is explained; blank: wherever the guideline names the kind.
+    guideline: str = Field(default="", max_length=200)
     #: Not offered any more; what was named by it keeps its word.
     retired: bool = False
 
@@ -171,6 +205,14 @@ class Protocol(_Part):
         keys = [stage.key for stage in self.stages]
         place = keys.index(key) + 1
         return self.stages[place] if place < len(keys) else None
+
+    def next_taking(self, key: str) -> Stage | None:
+        """The next stage that takes what passes this one, all of it or a fraction; None where it is verified."""
+        keys = [stage.key for stage in self.stages]
+        for stage in self.stages[keys.index(key) + 1 :]:
+            if stage.entry.mode is EntryMode.ALL or stage.entry.fraction:
+                return stage
+        return None
 
     def author_stage(self, key: str) -> Stage | None:
         """Where an item goes that is sent back to its author: the nearest self-check up to this stage."""

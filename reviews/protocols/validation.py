@@ -19,6 +19,8 @@ def validate(protocol: Protocol) -> list[Problem]:
         problems += _twice(f"{at}/checklist/items", "checklist item", (item.key for item in stage.checklist.items))
         problems += _entry_problems(protocol, stage, index, at)
         problems += _people_problems(protocol, stage, index, at)
+        problems += _round_problems(protocol, stage, at)
+        problems += _consecutive_problems(stage, at)
         problems += _table_problems(protocol, stage, at)
     return problems
 
@@ -31,18 +33,73 @@ def _twice(pointer: str, what: str, keys: Iterable[str]) -> Iterator[Problem]:
 
 def _entry_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> Iterator[Problem]:
     entry = stage.entry
+    if entry.send_back is not None and not _is_audited(protocol, stage, index):
+        yield Problem(
+            f"{at}/entry/send_back",
+            "Items go back to their owner on what experts find in a random fraction, after a self-check that makes "
+            "owners; here there is no such sample.",
+        )
     if entry.mode is EntryMode.ALL:
         if entry.fraction:
             yield Problem(f"{at}/entry", "Every item enters this stage, so a fraction says nothing; leave it out.")
         return
     if index == 0:
         yield Problem(f"{at}/entry", "The first stage takes every item; only a later one can take a sample.")
-    if entry.mode is EntryMode.FRACTION and not entry.fraction:
+    if entry.mode in (EntryMode.FRACTION, EntryMode.ROUNDS) and not entry.fraction:
         yield Problem(
             f"{at}/entry/fraction", "A fraction of 0 lets nothing into this stage; raise it or drop the stage."
         )
     if entry.mode is EntryMode.ESCALATED_AND_FRACTION and stage.kind is not StageKind.EXPERT:
         yield Problem(f"{at}/entry/mode", "Only a stage of experts takes what was escalated.")
+
+
+def _is_audited(protocol: Protocol, stage: Stage, index: int) -> bool:
+    sampled = stage.entry.mode in (EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION) and stage.entry.fraction
+    owners = any(earlier.kind is StageKind.SELF_CHECK for earlier in protocol.stages[:index])
+    return bool(sampled) and stage.kind is StageKind.EXPERT and owners
+
+
+def _round_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Problem]:
+    """Of a stage that goes by rounds: they must be able to end, and to mean something."""
+    if not stage.in_rounds:
+        return
+    if stage.kind is not StageKind.CROSS_CHECK:
+        yield Problem(f"{at}/kind", "Rounds are looked at by colleagues: make the stage a cross-check.")
+    if stage.reviewers < 2 or not stage.blind:
+        yield Problem(
+            f"{at}/reviewers",
+            "Whether an item was seen without conflict shows only where two or more review it blind; set reviewers "
+            "to 2 and the stage to blind.",
+        )
+    if any(rule.outcome is Outcome.RESTART for rule in stage.outcomes):
+        yield Problem(f"{at}/outcomes", "In rounds nothing restarts at once: what is unsettled is escalated.")
+    expert = protocol.expert_stage(stage.key)
+    if expert is not None and any(rule.outcome in (Outcome.PASS, Outcome.PASS_WITH_FIX) for rule in expert.outcomes):
+        yield Problem(
+            f"{at}/entry/mode",
+            f"What “{expert.title}” settles would leave the rounds without ever being seen without conflict; its "
+            "outcomes must be “return”.",
+        )
+
+
+def _consecutive_problems(stage: Stage, at: str) -> Iterator[Problem]:
+    """Of a stage that wants several approvals in a row."""
+    if stage.consecutive == 1:
+        return
+    if stage.reviewers > 1:
+        yield Problem(
+            f"{at}/consecutive", "Approvals in a row are given one after the other; let one person review at a time."
+        )
+    if stage.kind is not StageKind.CROSS_CHECK:
+        yield Problem(
+            f"{at}/consecutive", "Approvals in a row are those of different colleagues: make the stage a cross-check."
+        )
+    if stage.in_rounds:
+        yield Problem(f"{at}/consecutive", "A stage either goes by rounds or wants approvals in a row, not both.")
+    if any(rule.outcome is Outcome.PASS_WITH_FIX for rule in stage.outcomes):
+        yield Problem(
+            f"{at}/outcomes", "A change begins the count anew, so a fix cannot pass: its outcome is “restart”."
+        )
 
 
 def _people_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> Iterator[Problem]:
@@ -96,6 +153,12 @@ def _outcome_problems(
     pointer += "/outcome"
     if outcome is Outcome.ESCALATE and protocol.expert_stage(stage.key) is None:
         yield Problem(pointer, "Nobody takes what is escalated here: no later stage of experts does. Add one.")
+    if outcome is Outcome.CONFIRM:
+        yield Problem(pointer, "“confirm” is what a stage with approvals in a row makes of “pass”; write “pass”.")
+    if outcome is Outcome.RETURN and (
+        stage.kind is not StageKind.EXPERT or stage.entry.mode is not EntryMode.ESCALATED_AND_FRACTION
+    ):
+        yield Problem(pointer, "Only experts who take what was escalated can return it to where it came from.")
     if outcome is Outcome.BACK_TO_AUTHOR and protocol.author_stage(stage.key) is None:
         yield Problem(pointer, "There is no self-check to which the item could go back.")
     for combination in decided:

@@ -4,7 +4,7 @@ Every function here runs inside a transition that has locked the dialogue, and c
 saving them: the transition does that once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -17,6 +17,9 @@ from reviews.services.courses import await_course
 from reviews.services.journal import Journal
 from reviews.services.queues import new_position
 from reviews.services.statements import rows
+
+#: What becomes of a run in a pool whose item was not drawn.
+NOT_DRAWN = "not_drawn"
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,17 @@ def advance(passage: Passage, run: StageRun, outcome: Outcome, revision: Revisio
 
 
 def forward(passage: Passage, run: StageRun, revision: Revision) -> None:
-    """On to the next stage that takes it; after the last one it is verified."""
+    """On to the next stage that takes it; after the last one it is verified. Within rounds: back to the pool."""
+    if passage.protocol.stage(run.stage).in_rounds and run.outcome != NOT_DRAWN:
+        pool(passage, passage.protocol.stage(run.stage), revision, seen=True)
+        return
     following = passage.protocol.next_taking(run.stage)
     if following is None:
         _verify(passage, revision)
     elif following.entry.mode is EntryMode.ALL:
         open_run(passage, following, revision)
     else:
-        _pool(passage, following, revision)
+        pool(passage, following, revision)
 
 
 def open_run(
@@ -62,19 +68,39 @@ def open_run(
     *,
     entered_as: str = "regular",
     escalated_from: StageRun | None = None,
+    confirms: int = 0,
+    for_owner: bool = False,
 ) -> StageRun:
-    """Open a stage for the dialogue: a new round of it, with a slot for each reviewer."""
+    """Open a stage for the dialogue: a new round of it, with a slot for each reviewer.
+
+    ``confirms``: how many people have just approved this very version here, one after the other. ``for_owner``: a
+    self-check waits for the owner, also in its first round.
+    """
     run = _new_run(passage, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
     status = DialogueStatus.ESCALATED if entered_as == "escalated" else DialogueStatus.IN_REVIEW
     passage.place(status, stage.key)
-    open_slots(passage, run, stage, revision)
+    open_slots(passage, run, stage, revision, confirms=confirms, for_owner=for_owner)
     return run
 
 
-def open_slots(passage: Passage, run: StageRun, stage: Stage, revision: Revision) -> None:
-    """The slots of a run. A further round of a self-check, like one for owners alone, waits for the owner."""
+def open_slots(
+    passage: Passage,
+    run: StageRun,
+    stage: Stage,
+    revision: Revision,
+    *,
+    confirms: int = 0,
+    for_owner: bool = False,
+    people: Sequence[int] = (),
+) -> None:
+    """The slots of a run. A further round of a self-check, like one for owners alone, waits for the owner.
+
+    ``people``: for whom the slots are reserved, one each; for everybody where there is nobody.
+    """
     dialogue = passage.dialogue
-    of_owner = stage.eligible.author is AuthorRule.OWNER or (stage.kind is StageKind.SELF_CHECK and run.round > 1)
+    own_work = stage.kind is StageKind.SELF_CHECK and (for_owner or run.round > 1)
+    of_owner = stage.eligible.author is AuthorRule.OWNER or own_work
+    reserved = dict(enumerate(people))
     Slot.objects.bulk_create(
         Slot(
             stage_run=run,
@@ -92,7 +118,8 @@ def open_slots(passage: Passage, run: StageRun, stage: Stage, revision: Revision
             revision=revision,
             revision_author_id=revision.author_id,
             owner_id=dialogue.owner_id,
-            reserved_for_id=dialogue.owner_id if of_owner else None,
+            reserved_for_id=dialogue.owner_id if of_owner else reserved.get(index),
+            confirms=confirms,
         )
         for index in range(stage.reviewers)
     )
@@ -141,6 +168,26 @@ def _restart(passage: Passage, run: StageRun, revision: Revision) -> None:
              escalated_from=run.escalated_from)  # fmt: skip
 
 
+def _confirm(passage: Passage, run: StageRun, revision: Revision) -> None:
+    before = rows("SELECT confirms FROM reviews_slot WHERE stage_run_id = %s", [run.pk])
+    open_run(passage, passage.protocol.stage(run.stage), revision, confirms=before[0][0] + 1)
+
+
+def _return(passage: Passage, run: StageRun, revision: Revision) -> None:
+    """Back to the stage that escalated it. Whether that is right now is for its reviewers to say."""
+    origin = run.escalated_from
+    keys = {stage.key for stage in passage.protocol.stages}
+    if origin is None or origin.stage not in keys:
+        # Drawn or regular; or its stage is not in the protocol any more.
+        forward(passage, run, revision)
+        return
+    stage = passage.protocol.stage(origin.stage)
+    if stage.in_rounds:
+        pool(passage, stage, revision)
+    else:
+        open_run(passage, stage, revision)
+
+
 _MOVES: dict[Outcome, Callable[[Passage, StageRun, Revision], None]] = {
     Outcome.PASS: forward,
     Outcome.PASS_WITH_FIX: forward,
@@ -148,11 +195,14 @@ _MOVES: dict[Outcome, Callable[[Passage, StageRun, Revision], None]] = {
     Outcome.ESCALATE: _escalate,
     Outcome.BACK_TO_AUTHOR: _back_to_author,
     Outcome.RESTART: _restart,
+    Outcome.RETURN: _return,
+    Outcome.CONFIRM: _confirm,
 }
 
 
-def _pool(passage: Passage, stage: Stage, revision: Revision) -> None:
-    _new_run(passage, stage, revision, StageRunState.POOLED, "regular", None)
+def pool(passage: Passage, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
+    """Let the dialogue wait for the stage's draw. ``seen``: this version was looked at there, without conflict."""
+    _new_run(passage, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
     passage.place(DialogueStatus.POOLED, stage.key)
     passage.journal.count(f"pooled:{stage.key}")
 
@@ -164,15 +214,32 @@ def _new_run(
     state: StageRunState,
     entered_as: str,
     escalated_from: StageRun | None,
+    *,
+    seen: bool = False,
 ) -> StageRun:
     [(earlier,)] = rows(
         "SELECT max(round) FROM reviews_stagerun WHERE cycle_id = %s AND stage = %s", [passage.cycle.pk, stage.key]
     )
+    looks = None
+    if stage.in_rounds:
+        # Its round is the number of the draw it waits for, so that a round is the same one for all items.
+        [(drawn,)] = rows(
+            "SELECT max(number) FROM reviews_draw WHERE project_id = %s AND stage = %s",
+            [passage.cycle.project_id, stage.key],
+        )
+        earlier = max(earlier or 0, drawn or 0)
+        [(looks,)] = rows(
+            "SELECT count(*) FROM reviews_stagerun "
+            "WHERE cycle_id = %s AND stage = %s AND state = 'settled' AND outcome <> %s",
+            [passage.cycle.pk, stage.key, NOT_DRAWN],
+        )
     return StageRun.objects.create(
         cycle=passage.cycle,
         project_id=passage.cycle.project_id,
         stage=stage.key,
         round=(earlier or 0) + 1,
+        looks=looks,
+        seen=seen,
         state=state,
         entered_as=entered_as,
         blind=stage.blind,

@@ -45,6 +45,9 @@ def refusal(*, person: User, roles: frozenset[Role], slot: Slot, stage: Stage) -
     others = Slot.objects.filter(cycle_id=slot.cycle_id, holder=person).exclude(pk=slot.pk)
     if others.filter(stage_run_id=slot.stage_run_id).exists():
         return "Its reviewers look at an item independently, and one of them is this person already."
+    before = others.filter(stage=slot.stage, round__gte=slot.round - slot.confirms, round__lt=slot.round)
+    if slot.confirms and before.exists():
+        return "Approvals in a row are those of different people, and this person has just given one."
     if stage.eligible.not_earlier_reviewers and others.exists():
         return f"“{stage.title}” is for somebody who has not reviewed this item before."
     return ""

@@ -63,6 +63,8 @@ _OUTCOMES = {
     "escalate": "escalated to an expert",
     "back_to_author": "sent back to the author",
     "restart": "to be reviewed anew",
+    "return": "settled, and back to where it was escalated",
+    "confirm": "approved; another person looks at the same version",
     "not_drawn": "not in the random sample",
 }
 

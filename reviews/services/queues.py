@@ -43,6 +43,7 @@ class Queue:
     versions: tuple[int, ...] | None
     several_reviewers: bool
     not_earlier_reviewers: bool
+    consecutive: bool = False
 
 
 def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], stage: str | None) -> list[Queue]:
@@ -66,6 +67,7 @@ def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], sta
                     versions=None if len(allowed) == len(versions) else tuple(pk for pk, _ in allowed),
                     several_reviewers=any(one.reviewers > 1 for _, one in allowed),
                     not_earlier_reviewers=any(one.eligible.not_earlier_reviewers for _, one in allowed),
+                    consecutive=any(one.consecutive > 1 for _, one in allowed),
                 )
             )
     return out
@@ -156,6 +158,11 @@ _NOT_IN_RUN = (
     "AND (o.holder_id = %s OR (o.reserved_for_id = %s AND o.state = 'open'))) = 0"
 )
 _NOT_IN_CYCLE = "(SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.holder_id = %s) = 0"
+#: Nobody approves the same version twice: who has just approved it in this stage leaves the next word to another.
+_NOT_CONFIRMED = (
+    "(s.confirms = 0 OR (SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.stage = s.stage "
+    "AND o.round >= s.round - s.confirms AND o.round < s.round AND o.holder_id = %s) = 0)"
+)
 
 
 def _head(rank: str) -> str:
@@ -207,6 +214,9 @@ def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
         given += [me, me]
     if queue.not_earlier_reviewers:
         conditions.append(_NOT_IN_CYCLE)
+        given.append(me)
+    if queue.consecutive:
+        conditions.append(_NOT_CONFIRMED)
         given.append(me)
     if queue.versions is not None:
         conditions.append(f"s.protocol_id IN ({', '.join(['%s'] * len(queue.versions))})")

@@ -39,6 +39,8 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     entry, journal, dialogue = run.entry_revision, passage.journal, passage.dialogue
     equal = contents_equal(reviews)
     outcome = decide(stage, [review.verdict for review in reviews], equal)
+    if outcome is Outcome.PASS and reviews[0].slot.confirms + 1 < stage.consecutive:
+        outcome = Outcome.CONFIRM
     if run.blind:
         unseal_stage(dialogue, [review.made_revision for review in reviews if review.made_revision])
         journal.unseal()
@@ -96,7 +98,8 @@ def contents_equal(reviews: list[Review]) -> bool:
 def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool) -> Revision | None:
     """The fix with which the item goes on: what passes, or what a restarted stage is to look at."""
     fixes = [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
-    takes = outcome is Outcome.PASS_WITH_FIX or (outcome is Outcome.RESTART and (equal or len(fixes) == 1))
+    again = outcome in (Outcome.RESTART, Outcome.RETURN)
+    takes = outcome is Outcome.PASS_WITH_FIX or (again and (equal or len(fixes) == 1))
     return min(fixes, key=lambda revision: revision.pk) if takes and fixes else None
 
 
