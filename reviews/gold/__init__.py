@@ -1,0 +1,18 @@
+"""Known answers mixed into people's work: whose turn it is, what they are called, how a review compares. Pure."""
+
+from reviews.gold.naming import resembling
+from reviews.gold.scoring import FATES, Fate, Place, Score, faults_of, score
+from reviews.gold.turns import draw_number, is_due, why_not
+
+__all__ = [
+    "FATES",
+    "Fate",
+    "Place",
+    "Score",
+    "draw_number",
+    "faults_of",
+    "is_due",
+    "resembling",
+    "score",
+    "why_not",
+]
