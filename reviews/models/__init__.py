@@ -9,12 +9,14 @@ from reviews.models.agreement import AgreementCount, AgreementPending
 from reviews.models.counts import Counter, CounterDelta
 from reviews.models.courses import CourseCount, CoursePending, ItemCourse
 from reviews.models.examples import Example
+from reviews.models.gold import GoldItem, GoldRate, GoldScore
 from reviews.models.joint import JointDecision, JointSession
 from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
 from reviews.models.remarks import Comment, Feedback, FeedbackKind
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
 from reviews.models.slots import Claim, ClaimState, Cursor, Priority, Slot, SlotState
 from reviews.models.verdicts import Review, ReviewDraft, ReviewFinding, Ruling, Verdict
+from reviews.models.workload import WorkCount, WorkPending
 
 __all__ = [
     "AgreementCount",
@@ -35,6 +37,9 @@ __all__ = [
     "Example",
     "Feedback",
     "FeedbackKind",
+    "GoldItem",
+    "GoldRate",
+    "GoldScore",
     "ItemCourse",
     "JointDecision",
     "JointSession",
@@ -50,4 +55,6 @@ __all__ = [
     "StageRun",
     "StageRunState",
     "Verdict",
+    "WorkCount",
+    "WorkPending",
 ]
