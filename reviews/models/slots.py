@@ -193,6 +193,8 @@ class Cursor(models.Model):
     )
     stage = models.CharField(max_length=40)
     position = models.BigIntegerField(default=0)
+    #: How often the person has claimed from this queue, gold items included.
+    taken = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["person", "project", "stage"], name="cursor_once")]
