@@ -6,6 +6,8 @@ import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
+from annotator.sections import bare_text, slug_of
+
 # Images would be loaded from elsewhere; without their rule they stay what they name: a link.
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
@@ -41,19 +43,23 @@ _REGION = '<div class="table-scroll" tabindex="0" role="group" aria-label="Table
 
 
 @lru_cache(maxsize=64)  # a version of a guideline never changes, and every page of the work shows it
-def render_markdown(text: str) -> SafeString:
+def render_markdown(text: str, anchors: bool = False) -> SafeString:
     """HTML without scripts, styles, images or event handlers, whatever ``text`` holds.
 
-    Headings go down one level, since the page has its own first one.
+    Headings go down one level, since the page has its own first one. ``anchors``: each has the id of its section (see
+    ``annotator.sections``); for a page that shows one such text alone.
     """
     tokens = _PARSER.parse(text)
-    for token in tokens:
+    taken: set[str] = set()
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+        if anchors and token.type == "heading_open" and following is not None:
+            token.attrSet("id", slug_of(bare_text(following.content), taken))
     html = nh3.clean(
         _PARSER.renderer.render(tokens, _PARSER.options, {}),
         tags=_TAGS,
-        attributes={"a": {"href", "title"}},
+        attributes={"a": {"href", "title"}} | ({f"h{n}": {"id"} for n in range(2, 7)} if anchors else {}),
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )

@@ -52,7 +52,7 @@ def make_world() -> World:
     adopt_c3(team)
     annotator, colleague = team.annotators[:2]
     done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
-    feedback = _feedback(team, done)
+    _feedback(team, done)
     claim = claim_next(actor=annotator, project=team.project, stage="self_check_single")
     assert claim is not None
     assert claim.slot.dialogue_id == held.pk
@@ -81,7 +81,6 @@ def make_world() -> World:
         "invitation": invitation.public_id,
         "secret": secret,
         "token": token.public_id,
-        "feedback": feedback.public_id,
         "job": batch.job.public_id,
         "notice": notice.public_id,
         "task": "t1",

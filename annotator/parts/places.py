@@ -11,3 +11,13 @@ def place_id(anchor: str) -> str:
     Different anchors have different ids, and an id needs no escaping in a CSS selector. The whole document is ``at``.
     """
     return "at" + _NOT_PLAIN.sub(lambda found: "-" if found[0] == "/" else f"_{ord(found[0]):x}_", anchor)
+
+
+def shown_place(anchor: str) -> str:
+    """The DOM id of the part of a dialogue's page that shows an anchor: its step, its message, else its task."""
+    parts = anchor.strip("/").split("/")
+    if parts[0] != "tasks" or len(parts) < 2:
+        return "at"
+    if len(parts) > 3 and parts[2] == "steps":
+        return place_id("/" + "/".join(parts[:4]))
+    return place_id("/" + "/".join(parts[:3] if parts[2:3] == ["user_message"] else parts[:2]))

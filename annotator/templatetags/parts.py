@@ -23,7 +23,7 @@ from annotator.parts.form_tags import register as form_tags
 from annotator.parts.icons import ICONS
 from annotator.parts.json_text import coloured_json, pretty_json
 from annotator.parts.labels import Label, label_of
-from annotator.parts.places import place_id
+from annotator.parts.places import place_id, shown_place
 from annotator.services.jobs import kind_title
 
 register = template.Library()
@@ -107,6 +107,12 @@ def place(anchor: str) -> str:
 
 
 @register.filter
+def part_of_page(anchor: str) -> str:
+    """The DOM id of the step, message or task that shows an anchor on a dialogue's page."""
+    return shown_place(anchor)
+
+
+@register.filter
 def at(findings: Iterable[Any], anchor: str) -> list[Any]:
     """The findings at an anchor or below it."""
     return [found for found in findings if found.anchor == anchor or found.anchor.startswith(f"{anchor}/")]
@@ -122,6 +128,12 @@ def as_list(value: Any) -> list[Any]:
 def markdown(text: str) -> SafeString:
     """Safe HTML of Markdown; put it into ``<div class="prose">``."""
     return render_markdown(text)
+
+
+@register.filter
+def guideline_html(text: str) -> SafeString:
+    """The same, of a guideline: headings can be linked to."""
+    return render_markdown(text, anchors=True)
 
 
 @register.simple_tag
@@ -169,6 +181,33 @@ def text_diff(
         "no_before": before is None,
         "no_after": after is None,
     }
+
+
+@register.simple_tag
+def side_diff(left: str | None, right: str | None, side: str) -> SafeString:
+    """One side (left or right) of two texts; the words that the other lacks are marked."""
+    if left is None or right is None:
+        return mark_safe(escape(left if side == "left" else right))  # noqa: S308 - escaped
+    ours, theirs = word_diff(left, right)
+    return _marked(ours, "del") if side == "left" else _marked(theirs, "ins")
+
+
+@register.simple_tag
+def inline_diff(before: str | None, after: str | None) -> SafeString:
+    """What somebody made of a text, in one piece: what they took away struck out, what they put in underlined."""
+    left, right = ([(kind, text) for kind, text in side if text] for side in word_diff(before or "", after or ""))
+    out, place = [], 0
+    for kind, text in left:
+        if kind is Part.SAME:
+            while right[place][0] is not Part.SAME:
+                out.append(f"<ins>{escape(right[place][1])}</ins>")
+                place += 1
+            out.append(escape(text))
+            place += 1
+        else:
+            out.append(f"<del>{escape(text)}</del>")
+    out += [f"<ins>{escape(text)}</ins>" for _, text in right[place:]]
+    return mark_safe("".join(out))  # noqa: S308 - the texts are escaped
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------

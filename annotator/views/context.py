@@ -17,6 +17,7 @@ _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
     ("dialogue-list", "Dialogues", "g d", frozenset()),
     ("release-list", "Releases", "g r", frozenset()),
     ("guideline", "Guideline", "g g", frozenset()),
+    ("feedback-list", "Feedback", "g f", frozenset()),
     ("protocol", "Protocol", "g o", frozenset()),
     ("member-list", "People", "g e", frozenset()),
     ("import-list", "Imports", "g i", frozenset({Role.ADMINISTRATOR})),

@@ -24,6 +24,8 @@ class Comment(models.Model):
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="comments")
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    #: The comment it answers: always one that answers none itself.
+    parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replies")
     stage_run = models.ForeignKey(StageRun, on_delete=models.PROTECT, null=True, related_name="comments")
     anchor = models.CharField(max_length=600, blank=True)
     value_hash = models.CharField(max_length=16, blank=True)
@@ -59,12 +61,12 @@ class FeedbackKind(models.TextChoices):
 
 class FeedbackQuerySet(models.QuerySet["Feedback"]):
     def visible_to(self, user: User) -> Self:
-        """The user's own notices."""
+        """What was said to the user."""
         return self.filter(person=user, dialogue__in=Dialogue.objects.visible_to(user))
 
 
 class Feedback(models.Model):
-    """A notice to an author: what was wrong later on, where, and what the guideline says."""
+    """What an author is told was wrong later on, and where. That they have read it stands in its ``Notice``."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="feedback")
@@ -73,7 +75,6 @@ class Feedback(models.Model):
     kind = models.CharField(max_length=14, choices=FeedbackKind)
     text = models.TextField(max_length=4000)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    read_at = models.DateTimeField(null=True, blank=True)
 
     objects = FeedbackQuerySet.as_manager()
 

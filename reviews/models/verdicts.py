@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotator.models import Dialogue, Project, Revision, User
+from annotator.models import Dialogue, Guideline, Project, Revision, User
 from annotator.models.keys import new_public_id
 from reviews.models.passages import StageRun
 from reviews.models.slots import Slot
@@ -52,6 +52,10 @@ class Review(models.Model):
     #: The version handed in: always of a fix; of an escalation where the reviewer had changed something.
     made_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    #: The guideline in force when it was handed in; null where the project had none.
+    guideline = models.ForeignKey(
+        Guideline, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
     #: {task id: {"policy": …, "information": …}} as the reviewer left them: what agreement is computed from.
     labels = models.JSONField(default=dict)

@@ -2,32 +2,14 @@
 
 from collections.abc import Iterable
 
-from django.db.models import QuerySet
-from django.utils import timezone
+from django.urls import reverse
 
-from annotator.errors import Hidden
-from annotator.models import User
+from annotator.models import NoticeKind
+from annotator.services.notices import notify
 from reviews.models import Cycle, Feedback, FeedbackKind, Review, StageRun, Verdict
 from reviews.protocols import Protocol
 
 MAX_TEXT = 4000
-
-
-def unread_feedback(*, actor: User) -> QuerySet[Feedback]:
-    """The actor's notices that they have not read, newest first."""
-    notices = Feedback.objects.visible_to(actor).filter(read_at=None)
-    return notices.select_related("dialogue__project", "review__person").order_by("-pk")
-
-
-def mark_read(*, actor: User, public_id: str) -> Feedback:
-    """Mark a notice of one's own as read. Raises Hidden."""
-    notice = Feedback.objects.visible_to(actor).select_related("dialogue__project").filter(public_id=public_id).first()
-    if notice is None:
-        raise Hidden("There is no such notice for you.")
-    if notice.read_at is None:
-        notice.read_at = timezone.now()
-        notice.save(update_fields=["read_at"])
-    return notice
 
 
 def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owner_id: int | None) -> list[int]:
@@ -51,11 +33,28 @@ def report_ruling(*, review: Review, run: StageRun, protocol: Protocol, owner_id
 
 def _notify(review: Review, kind: FeedbackKind, people: Iterable[int | None], text: str) -> list[int]:
     wanted = [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
-    Feedback.objects.bulk_create(
+    told = Feedback.objects.bulk_create(
         Feedback(dialogue_id=review.dialogue_id, person_id=person, review=review, kind=kind, text=text)
         for person in wanted
     )
+    _tell(review, told)
     return wanted
+
+
+def _tell(review: Review, told: Iterable[Feedback]) -> None:
+    """A notice for each feedback: its reading is what says that the feedback was read."""
+    dialogue = review.dialogue
+    for row in told:
+        notify(
+            actor=None,
+            project=dialogue.project,
+            people=[row.person_id],
+            kind=NoticeKind.FEEDBACK,
+            text=f"{dialogue.external_id}: {row.text}",
+            target=reverse("feedback-list", args=[dialogue.project.slug]) + f"#f-{row.public_id}",
+            dialogue=dialogue,
+            subject=row.public_id,
+        )
 
 
 def _words(opening: str, review: Review, protocol: Protocol) -> str:

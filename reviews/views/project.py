@@ -12,11 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotator.errors import Conflict
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
-from annotator.services.access import require_administrator, roles_in
+from annotator.services.access import require_administrator
+from annotator.services.notices import unread_notices
 from annotator.views.pages import PageRequest, project_page
-from reviews.models import Draw, Feedback
-from reviews.services import feedback, progress, protocols, sampling
+from reviews.models import Draw
+from reviews.services import progress, protocols, sampling
 
+#: Unread notices on one's own page; the others are one click away.
+_MOST_NOTICES = 10
 _TONES = {
     "candidate": "neutral",
     "in_review": "info",
@@ -35,12 +38,8 @@ def home(request: PageRequest) -> HttpResponse:
         progress.read_my_work(actor=request.user, project=project)
         for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
     ]
-    notices = (
-        Feedback.objects.filter(person=request.user, dialogue__project__in=Project.objects.visible_to(request.user))
-        .select_related("dialogue__project", "review__person")
-        .order_by("read_at", "-id")[:20]
-    )
-    return render(request, "reviews/home.html", {"rows": rows, "notices": notices})
+    waiting = unread_notices(actor=request.user)[:_MOST_NOTICES]
+    return render(request, "reviews/home.html", {"rows": rows, "notices": waiting})
 
 
 @project_page
@@ -122,13 +121,3 @@ def draw(request: PageRequest) -> HttpResponse:
             f"Drawn: {drawn.sample_size} of {drawn.population_size} go to the expert; the others are verified.",
         )
     return redirect("project", slug=request.project.slug)
-
-
-@login_required
-@require_POST
-def feedback_read(request: PageRequest, public_id: str) -> HttpResponse:
-    """Mark a notice as read."""
-    notice = feedback.mark_read(actor=request.user, public_id=public_id)
-    if "open" in request.POST and roles_in(notice.dialogue.project, request.user):
-        return redirect("dialogue", slug=notice.dialogue.project.slug, public_id=notice.dialogue.public_id)
-    return redirect("home")

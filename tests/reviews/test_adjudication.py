@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue
+from annotator.models import Dialogue, Notice
+from annotator.services.notices import mark_read
 from reviews.models import Feedback, Review, Ruling
 from reviews.services.adjudication import Dispute, disputed_anchors, load_dispute
-from reviews.services.feedback import mark_read, unread_feedback
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -228,7 +228,7 @@ def test_what_the_rulings_make_is_checked_like_anything_else(team: Team) -> None
 def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     hand_in(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
-    notice = unread_feedback(actor=team.annotator).get()
+    notice = Feedback.objects.get(person=team.annotator)
     assert "The sky is clear." in notice.text
     assert f"Answer wrong or unsupported at {TEXT}: As observed." in notice.text
     assert not Feedback.objects.exclude(person=team.annotator).exists()
@@ -245,13 +245,14 @@ def test_a_notice_is_read_by_whom_it_is_for(team: Team) -> None:
 
     item = disputed(team, None, {"text": "Sunny."})
     hand_in(team.senior, item, rulings={TEXT: ruling("right")})
-    notice = Feedback.objects.get()
+    notice = Notice.objects.get(subject=Feedback.objects.get().public_id)
+    assert notice.target.endswith(f"/feedback/#f-{notice.subject}")
     for person in (team.annotators[1], team.senior, team.outsider):
         with pytest.raises(Hidden):
             mark_read(actor=person, public_id=notice.public_id)
     first = mark_read(actor=team.annotator, public_id=notice.public_id)
     assert mark_read(actor=team.annotator, public_id=notice.public_id).read_at == first.read_at
-    assert not unread_feedback(actor=team.annotator).exists()
+    assert not Notice.objects.filter(person=team.annotator, kind="feedback").unread().exists()
 
 
 def test_an_expert_who_took_part_leaves_it_to_another(team: Team) -> None:

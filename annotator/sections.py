@@ -1,0 +1,105 @@
+"""The sections of a guideline in Markdown: what a fault refers to when it says where that is explained."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table"])
+_MARKS = re.compile(r"[*_`]")
+#: A table's cell or a lone word is no sentence.
+_SHORTEST = 20
+_END = re.compile(r"(?<=[.!?。！？])\s+")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the paragraphs, list items and table rows below it, as bare text."""
+
+    slug: str
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Where the guideline speaks of something: the section, and the sentence (perhaps none)."""
+
+    slug: str
+    title: str
+    sentence: str
+
+
+def slug_of(title: str, taken: set[str]) -> str:
+    """The id of a heading: letters and digits of any script, hyphens between; never one that is taken."""
+    stem = "s-" + ("-".join(re.findall(r"\w+", title.casefold())) or "section")
+    slug, n = stem, 1
+    while slug in taken:
+        n += 1
+        slug = f"{stem}-{n}"
+    taken.add(slug)
+    return slug
+
+
+@lru_cache(maxsize=64)  # a version of a guideline never changes
+def read_sections(text: str) -> tuple[Section, ...]:
+    """The sections in order. What stands before the first heading belongs to none."""
+    sections: list[Section] = []
+    taken: set[str] = set()
+    title, lines, in_heading = "", [], False
+    for token in _PARSER.parse(text):
+        if token.type == "heading_open":
+            if title:
+                sections.append(Section(slug_of(title, taken), title, tuple(lines)))
+            in_heading = True
+        elif token.type == "inline" and in_heading:
+            title, lines, in_heading = bare_text(token.content), [], False
+        elif token.type == "inline":
+            lines.append(bare_text(token.content))
+    if title:
+        sections.append(Section(slug_of(title, taken), title, tuple(lines)))
+    return tuple(sections)
+
+
+def find_passage(text: str, *, heading: str, words: Iterable[str]) -> Passage | None:
+    """Where a guideline speaks of something; None where it does not.
+
+    ``heading``: the heading it is known to stand under (blank: not known). Else the first heading, else the first
+    sentence, that holds one of ``words``.
+    """
+    sections = read_sections(text)
+    wanted = [word.casefold() for word in words if word]
+    named = heading.strip().lstrip("#").strip().casefold()
+    for section in sections:
+        if named and named in (section.title.casefold(), section.slug):
+            return Passage(section.slug, section.title, _sentence(section, wanted) or _first(section))
+    for section in sections:
+        if any(word in section.title.casefold() for word in wanted):
+            return Passage(section.slug, section.title, _first(section))
+    for section in sections:
+        sentence = _sentence(section, wanted)
+        if sentence:
+            return Passage(section.slug, section.title, sentence)
+    return None
+
+
+def _sentence(section: Section, wanted: list[str]) -> str:
+    for line in section.lines:
+        if len(line) < _SHORTEST:
+            continue
+        for sentence in _END.split(line):
+            if any(word in sentence.casefold() for word in wanted):
+                # A name alone explains nothing: what follows belongs to it.
+                return line if len(sentence) < 40 else sentence
+    return ""
+
+
+def _first(section: Section) -> str:
+    return _END.split(section.lines[0])[0] if section.lines else ""
+
+
+def bare_text(text: str) -> str:
+    """Without the signs of emphasis and code."""
+    return " ".join(_MARKS.sub("", text).split())
