@@ -9,6 +9,7 @@ from reviews.services.counters import fold_counters as fold_portion
 from reviews.services.courses import fold_courses as fold_courses_portion
 from reviews.services.queues import rewind_cursors as rewind
 from reviews.services.sampling import draw_where_upstream_is_done
+from reviews.services.workload import fold_work as fold_work_portion
 
 #: Portions one run of the task folds; the next run goes on.
 MOST_PORTIONS = 50
@@ -42,6 +43,14 @@ def fold_courses() -> None:
     """Count how right the items were along their way, of those that have come to its end."""
     for _ in range(MOST_PORTIONS):
         if not fold_courses_portion():
+            return
+
+
+@shared_task(name="reviews.tasks.fold_work")
+def fold_work() -> None:
+    """Count who reviewed how much, how long it took and which faults were named."""
+    for _ in range(MOST_PORTIONS):
+        if not fold_work_portion():
             return
 
 

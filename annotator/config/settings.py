@@ -256,6 +256,7 @@ CELERY_BEAT_SCHEDULE = {
     "fold-counters": {"task": "reviews.tasks.fold_counters", "schedule": 5.0},
     "fold-agreement": {"task": "reviews.tasks.fold_agreement", "schedule": 15.0},
     "fold-courses": {"task": "reviews.tasks.fold_courses", "schedule": 15.0},
+    "fold-work": {"task": "reviews.tasks.fold_work", "schedule": 15.0},
     "rewind-cursors": {"task": "reviews.tasks.rewind_cursors", "schedule": 3600.0},
     "send-digests": {"task": "annotator.tasks.send_digests", "schedule": 600.0},
     "draw-samples": {"task": "reviews.tasks.draw_samples", "schedule": 60.0},

@@ -56,9 +56,17 @@ def stage_points(stages: Sequence[str], baseline: str, visits: Sequence[Visit]) 
 
 
 def round_points(stage: str, visits: Sequence[Visit]) -> list[str]:
-    """The content with which the item came into the stage, and that after each of its rounds; empty if it never did."""
+    """The content with which the item came into the stage, and that after each round; empty if it never did.
+
+    A round that passed the item over leaves it as it was. Where rounds are numbered anew, in a further passage, they
+    are taken as following on those before.
+    """
     here = [visit for visit in visits if visit.stage == stage]
-    return [here[0].came, *(visit.went for visit in here)] if here else []
+    out = [here[0].came] if here else []
+    for visit in here:
+        out.extend([out[-1]] * (visit.round - len(out)))
+        out.append(visit.went)
+    return out
 
 
 def revised_rounds(stage: str, visits: Sequence[Visit]) -> int | None:

@@ -27,12 +27,15 @@ from annotator.services.bulk import insert_rows
 from reviews.agreement import Closeness
 from reviews.agreement.courses import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
+from reviews.protocols import EntryMode
 from reviews.services.chains import in_portions
 from reviews.services.protocols import parse
 from reviews.services.statements import write
 
 #: Rows of the outbox that one transaction counts.
 FOLD_SIZE = 100
+
+_AUDITING = (EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION)
 
 #: axis, point, stratum, value
 Key = tuple[str, str, str, str]
@@ -160,7 +163,7 @@ def _lock(project_id: int) -> None:
 
 
 def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
-    dialogues = Dialogue.objects.filter(pk__in=dialogue_ids, published=True)
+    dialogues = Dialogue.objects.filter(pk__in=dialogue_ids, published=True).counted()
     ways = {key: _Way(owner or "") for key, owner in dialogues.values_list("pk", "owner__pseudonym")}
     cycles = (
         Cycle.objects.filter(dialogue__in=ways)
@@ -208,9 +211,10 @@ def _keys(way: _Way) -> Iterator[Key]:
             yield key("round", f"{stage}:{place}", compare.closeness(content))
         yield key("ended", f"{stage}:{len(contents) - 1}", compare.closeness(contents[-1]))
         yield key("revised", stage, str(revised_rounds(stage, visits)))
-    # The audit is of the population as it was drawn from last.
+    # The audit is of the population as it was drawn from last. Where items are drawn round after round, it is none.
+    audited = {stage.key for stage in parse(last.protocol).stages if stage.entry.mode in _AUDITING}
     for stage, run in {run.stage: run for run in way.runs[last.pk]}.items():
-        if hasattr(run, "draw_item"):
+        if hasattr(run, "draw_item") and stage in audited:
             outcome = "passed_over" if run.entered_as != "sampled" else "right" if run.outcome == "pass" else "error"
             yield "audit", stage, run.draw_item.stratum, outcome
 

@@ -32,12 +32,15 @@ from reviews.protocols import StageKind
 from reviews.services.advancing import Passage
 from reviews.services.claims import branch_of, stage_of
 from reviews.services.eligibility import lock_membership, refusal
+from reviews.services.gold_scoring import score_review
 from reviews.services.handing_in import HandIn, offered_verdicts, prepare
 from reviews.services.joined import Part, read_joined
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse
+from reviews.services.queues import ASIDE
 from reviews.services.settling import settle_if_complete
 from reviews.services.statements import locked, rows, write
+from reviews.services.workload import await_work_count
 
 __all__ = ["offered_verdicts", "submit_review"]
 
@@ -78,6 +81,7 @@ def submit_review(
     draft: Draft | None = None,
     document: dict[str, Any] | None = None,
     checklist: Mapping[str, Any] | None = None,
+    notes: Mapping[str, Any] | None = None,
     findings: Sequence[Mapping[str, Any]] = (),
     reason: str = "",
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
@@ -86,8 +90,8 @@ def submit_review(
 
     Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
     ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
-    {item: true | false | null}}. ``findings``: [{kind, anchor, note}]. ``rulings``: {anchor: {choice: left | right |
-    third, value, reason_kind, reason}}, one for each disputed place.
+    {item: true | false | null}}, ``notes``: the same with texts. ``findings``: [{kind, anchor, note}]. ``rulings``:
+    {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
 
     Handing in twice gives the same review. A lease that ran out does not matter unless somebody else has taken the
     item: then Conflict, and the draft is kept. Raises Hidden, Invalid (with ``findings`` where the checks object).
@@ -107,6 +111,7 @@ def submit_review(
             draft=draft,
             document=document,
             checklist=checklist or {},
+            notes=notes or {},
             findings=findings,
             reason=reason,
             rulings=rulings,
@@ -188,6 +193,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         made_revision=made,
         labels=handed_in.labels,
         checklist=handed_in.checklist,
+        checklist_notes=handed_in.notes,
         reason=handed_in.reason,
         seconds=seconds,
         sealed=run.blind,
@@ -197,8 +203,6 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     write("UPDATE reviews_slot SET state = 'done', holder_id = %s WHERE id = %s", [actor.pk, slot.pk])
 
     journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
-    journal.count(f"left:{slot.stage}", -1)
-    journal.count(f"done:{slot.stage}")
     journal.event(
         "review.submitted",
         after={
@@ -210,6 +214,13 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         },
         sealed=run.blind,
     )
+    if slot.position == ASIDE:
+        score_review(journal=journal, review=review, seen=seen, made=made)
+        journal.write()
+        return review
+    await_work_count(review=review, faults=bool(handed_in.faults or handed_in.rulings))
+    journal.count(f"left:{slot.stage}", -1)
+    journal.count(f"done:{slot.stage}")
     run.entry_revision = seen
     # The cycle as it was loaded: it could only have ended by cancelling this slot.
     outcome = settle_if_complete(Passage(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review)
@@ -226,8 +237,12 @@ def _lock_and_read_again(slot: Slot) -> None:
     dialogue = slot.dialogue
     statement = "SELECT status, stage, owner_id, head_id FROM annotator_dialogue WHERE id = %s"
     [(dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id)] = rows(locked(statement), [dialogue.pk])
-    statement = "SELECT state, holder_id, reserved_for_id, owner_id FROM reviews_slot WHERE id = %s"
-    [(slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id)] = rows(locked(statement), [slot.pk])
+    statement = "SELECT state, holder_id, reserved_for_id, owner_id, protocol_id FROM reviews_slot WHERE id = %s"
+    [(slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id)] = rows(locked(statement), [slot.pk])
+    if protocol_id != slot.protocol_id:
+        # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
+        slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=protocol_id)
+        slot.cycle.protocol_id = protocol_id
 
 
 def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:

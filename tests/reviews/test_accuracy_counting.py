@@ -241,9 +241,9 @@ def test_the_command_finds_and_repairs(team: Team) -> None:
     ItemCourse.objects.all().delete()
     out, err = StringIO(), StringIO()
     with pytest.raises(SystemExit):
-        call_command("recount_accuracy", stdout=out, stderr=err)
+        call_command("recount_statistics", stdout=out, stderr=err)
     assert json.loads(out.getvalue()) == {"ok": False, "different": 1, "repaired": 0}
-    assert "rejected is counted 5 times; the items say 1." in err.getvalue()
-    call_command("recount_accuracy", "--repair", stdout=StringIO(), stderr=StringIO())
+    assert "rejected is counted 5 times; it is right 1 times." in err.getvalue()
+    call_command("recount_statistics", "--repair", stdout=StringIO(), stderr=StringIO())
     assert ItemCourse.objects.count() == 1
-    call_command("recount_accuracy", "--project", team.project.slug, stdout=StringIO())
+    call_command("recount_statistics", "--project", team.project.slug, stdout=StringIO())

@@ -1,4 +1,4 @@
-"""``manage.py recount_accuracy [--project SLUG] [--repair]``"""
+"""``manage.py recount_statistics [--project SLUG] [--repair]``"""
 
 import json
 import sys
@@ -8,12 +8,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotator.models import Project
 from reviews.services.courses import recount_courses
+from reviews.services.workload import recount_work
 
 
 class Command(BaseCommand):
     help = (
-        "Compare the stored counts of accuracy of a project (of every project) with what all its items say. "
-        "Exit code 1 where they differ and are not repaired. Last line: a JSON summary."
+        "Compare the stored counts of accuracy and of the work done in a project (in every project) with what all its "
+        "items and reviews say. Exit code 1 where they differ and are not repaired. Last line: a JSON summary."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,14 +29,13 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no project {options['project']}.", returncode=2)
         different = 0
         for project in projects:
-            for one in recount_courses(project, repair=options["repair"]):
-                different += 1
-                axis, point, stratum, value = one.key
-                whose = f", items of {stratum}" if stratum else ""
-                self.stderr.write(
-                    f"{project.slug}: {axis} {point}{whose}: {value} is counted {one.stored} times; "
-                    f"the items say {one.right}."
-                )
+            for count in (recount_courses, recount_work):
+                for one in count(project, repair=options["repair"]):
+                    different += 1
+                    self.stderr.write(
+                        f"{project.slug}: {', '.join(part for part in one.key if part)} is counted {one.stored} times; "
+                        f"it is right {one.right} times."
+                    )
         repaired = different if options["repair"] else 0
         self.stdout.write(json.dumps({"ok": different == repaired, "different": different, "repaired": repaired}))
         if different != repaired:

@@ -1,0 +1,158 @@
+"""Who reviewed how much, how long it took and which faults were named: counted from an outbox.
+
+A review is put into the outbox as it is handed in, in the same transaction; what it says of faults is counted only when
+its stage has settled, so that nothing of a blind stage can be read off the counts. ``person`` is a pseudonym. Reviews
+of gold items are no work on the benchmark and are not counted. Keys:
+
+    day      the day of the project's zone on which the reviewer handed in
+    time     seconds of activity, to a second up to a minute, to 5 up to ten minutes, to 30 beyond; of no use where 0
+    named    a kind of the taxonomy, once for each fault or ruling of the reviewer
+    received a kind of the taxonomy, once for each fault named in a version that this person wrote
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+
+from annotator.models import Project
+from annotator.models.content import SetApart
+from reviews.models import Review, WorkCount, WorkPending
+from reviews.services.chains import in_portions
+from reviews.services.statements import write
+
+#: Rows of the outbox that one transaction counts.
+FOLD_SIZE = 500
+
+#: what, stage, person, key
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A count that is not what the reviews say."""
+
+    key: Key
+    stored: int
+    right: int
+
+
+def await_work_count(*, review: Review, faults: bool) -> None:
+    """Put a review that is being handed in into the outbox; ``faults``: whether it names any."""
+    values: list[int | bool] = [review.pk, review.project_id, False]
+    if faults:
+        values += [review.pk, review.project_id, True]
+    marks = ", ".join(["(%s, %s, %s)"] * (len(values) // 3))
+    write(f"INSERT INTO reviews_workpending (review_id, project_id, faults) VALUES {marks}", values)  # noqa: S608
+
+
+def fold_work() -> int:
+    """Count one portion of each project's outbox; returns how many rows it took. Safe beside other folders."""
+    projects = Project.objects.filter(pk__in=_ready().values("project"))
+    return sum(_fold(project) for project in projects.order_by("pk"))
+
+
+def recount_work(project: Project, *, repair: bool = False) -> list[Difference]:
+    """Compare the counts with what all reviews say, and with ``repair`` put right what differs.
+
+    What waits in the outbox is not missed. Reads every review once, under the lock that other folders wait for; whoever
+    hands in does not.
+    """
+    with transaction.atomic():
+        _lock(project.pk)
+        pending = WorkPending.objects.filter(project=project)
+        waiting = {(faults, review) for review, faults in pending.values_list("review", "faults")}
+        stored = _stored(project)
+        right: Tally[Key] = Tally()
+        keys = Review.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
+        for portion in in_portions(list(keys), FOLD_SIZE):
+            right.update(_of_reviews(project, [key for key in portion if (False, key) not in waiting]))
+            right.update(_of_faults([key for key in portion if (True, key) not in waiting]))
+        wrong = sorted(key for key in right.keys() | stored.keys() if right[key] != stored[key])
+        if repair:
+            _add(project.pk, [(key, right[key] - stored[key]) for key in wrong])
+            WorkCount.objects.filter(project=project, count=0).delete()
+    return [Difference(key, stored[key], right[key]) for key in wrong]
+
+
+def seconds_key(seconds: int) -> str:
+    """The time as it is counted: fine enough for quartiles, coarse enough that there are few."""
+    step = 1 if seconds < 60 else 5 if seconds < 600 else 30
+    return str((seconds + step // 2) // step * step)
+
+
+def _ready() -> QuerySet[WorkPending]:
+    """Faults of a blind stage wait until it has settled."""
+    return WorkPending.objects.filter(Q(faults=False) | Q(review__sealed=False))
+
+
+def _fold(project: Project) -> int:
+    with transaction.atomic():
+        _lock(project.pk)
+        rows = list(
+            _ready().filter(project=project).order_by("pk").values_list("pk", "review_id", "faults")[:FOLD_SIZE]
+        )
+        total = _of_reviews(project, [review for _, review, faults in rows if not faults])
+        total.update(_of_faults([review for _, review, faults in rows if faults]))
+        _add(project.pk, sorted(total.items()))
+        WorkPending.objects.filter(pk__in=[key for key, _, _ in rows]).delete()
+    return len(rows)
+
+
+def _lock(project_id: int) -> None:
+    """Let nobody else fold or repair this project's counts until the transaction ends; others do not wait for it."""
+    list(Project.objects.select_for_update(no_key=True).filter(pk=project_id).values_list("pk", flat=True))
+
+
+def _of_reviews(project: Project, review_ids: Sequence[int]) -> Tally[Key]:
+    zone = ZoneInfo(project.time_zone)
+    out: Tally[Key] = Tally()
+    rows = (
+        _counted()
+        .filter(pk__in=review_ids)
+        .values_list("stage_run__stage", "person__pseudonym", "created_at", "seconds")
+    )
+    for stage, person, handed_in, seconds in rows:
+        out["day", stage, person, handed_in.astimezone(zone).date().isoformat()] += 1
+        if seconds:
+            out["time", stage, person, seconds_key(seconds)] += 1
+    return out
+
+
+def _of_faults(review_ids: Sequence[int]) -> Tally[Key]:
+    reviews = _counted().filter(pk__in=review_ids)
+    out: Tally[Key] = Tally()
+    found = reviews.filter(findings__isnull=False).values_list(
+        "stage_run__stage", "person__pseudonym", "seen_author__pseudonym", "findings__kind"
+    )
+    for stage, person, author, kind in found:
+        out["named", stage, person, kind] += 1
+        out["received", stage, author or "", kind] += 1
+    # A ruling decides between two versions; whose was wrong is said by the ruling, not by who wrote what came in.
+    ruled = reviews.filter(rulings__isnull=False)
+    for stage, person, kind in ruled.values_list("stage_run__stage", "person__pseudonym", "rulings__reason_kind"):
+        if kind:
+            out["named", stage, person, kind] += 1
+    return out
+
+
+def _counted() -> QuerySet[Review]:
+    return Review.objects.exclude(dialogue__set_apart=SetApart.GOLD)
+
+
+def _stored(project: Project) -> Tally[Key]:
+    rows = WorkCount.objects.filter(project=project).values_list("what", "stage", "person", "key", "count")
+    return Tally({(row[0], row[1], row[2], row[3]): row[4] for row in rows.iterator()})
+
+
+def _add(project_id: int, changes: Iterable[tuple[Key, int]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO reviews_workcount (project_id, what, stage, person, key, count) "
+            "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (project_id, what, stage, person, key) "
+            "DO UPDATE SET count = reviews_workcount.count + excluded.count",
+            [(project_id, *key, change) for key, change in changes if change],
+        )
