@@ -30,7 +30,7 @@ class RowCommand(SentenceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         read = refused = 0
-        with _opened(options["file"]) as lines:
+        with opened(options["file"]) as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
@@ -57,7 +57,8 @@ class RowCommand(SentenceCommand):
             return {"error": f"Line {number}: {error}"}
 
 
-def _opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+def opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """The lines of a file, or of standard input for ``-``."""
     if name == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     try:

@@ -1,0 +1,67 @@
+"""``manage.py run_validator SOURCE.py --function NAME [--responses FILE.jsonl]``"""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.core.management.base import CommandParser
+
+from annotator.management.base import REFUSED, SentenceCommand, Stop
+from annotator.management.rows import opened
+from annotator.sandbox import Call, Sandbox, SandboxUnavailable
+
+#: Responses handed to the sandbox at a time.
+PORTION = 500
+
+
+class Command(SentenceCommand):
+    help = (
+        "Run a validator on responses, one JSON string a line: status, accepted and message out for each. It runs shut "
+        "in, without files, network or processes. Needs no database."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("source", metavar="SOURCE.py", help="the validator's code")
+        parser.add_argument("--function", required=True, metavar="NAME", help="the function to call with each response")
+        parser.add_argument("--responses", default="-", metavar="FILE", help="a file, or - for standard input")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        source = self._source(options["source"])
+        read = accepted = failed = 0
+        try:
+            with Sandbox() as sandbox, opened(options["responses"]) as lines:
+                responses = self._responses(lines)
+                while portion := list(islice(responses, PORTION)):
+                    results = sandbox.run(source, options["function"], [Call((response,)) for response in portion])
+                    for result in results:
+                        row = {"status": result.status, "accepted": result.accepted, "message": result.message}
+                        self.stdout.write(json.dumps(row, ensure_ascii=False))
+                        read, accepted, failed = read + 1, accepted + bool(result.accepted), failed + (not result.ok)
+        except SandboxUnavailable as why:
+            raise Stop(str(why)) from None
+        if not read:
+            raise Stop("There is no response to try: the input has no lines.")
+        self.say(f"Responses: {read:,}; accepted: {accepted:,}; not answered: {failed:,}.")
+        if failed:
+            raise SystemExit(REFUSED)
+
+    def _source(self, name: str) -> str:
+        try:
+            return Path(name).read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise Stop(f"{name} cannot be read: {error.strerror}.") from None
+
+    def _responses(self, lines: Any) -> Iterator[str]:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                response = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise Stop(f"Line {number} is not JSON: {error.msg}.") from None
+            if not isinstance(response, str):
+                raise Stop(f"Line {number} is no response: a JSON string is expected.")
+            yield response

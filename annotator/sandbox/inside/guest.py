@@ -1,0 +1,180 @@
+"""What a child does once it is shut in: read its work, load the source, call the function, answer.
+
+Nothing here is a wall. The source runs in this very interpreter and can change whatever it likes, its own answers
+included; that is why a batch holds one source, and why the host checks what it reads.
+"""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from types import CodeType, TracebackType
+from typing import Any
+
+#: Where the child's only descriptor is.
+CHANNEL = 3
+#: How a child ends that had no memory left to say so.
+OUT_OF_MEMORY = 97
+NAME = "<validator>"
+_WORDS = 2_000
+_LINES = 12
+
+Answer = tuple[str, Any, str]
+
+
+def serve() -> None:
+    """Do the work that comes through the channel, one frame an answer. Never returns."""
+    code = 0
+    try:
+        request = json.loads(_read_frame())
+        _work(request)
+    except MemoryError:
+        code = OUT_OF_MEMORY
+    finally:
+        os._exit(code)
+
+
+def _work(request: dict[str, Any]) -> None:
+    send = _sender(request["result"])
+    loaded = load(request["source"], request["function"])
+    if not callable(loaded):
+        send(["load", *loaded])
+        return
+    judge = verdict if request["expected"] == "verdict" else value
+    for index, call in enumerate(request["calls"]):
+        send([index, *answer(loaded, call, judge, request["source"], request["message"])])
+
+
+def load(source: str, function: str) -> "Callable[..., Any] | Answer":
+    """The function of a source, or what went wrong."""
+    try:
+        code: CodeType = compile(source, NAME, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, OverflowError, RecursionError) as error:
+        return "syntax_error", None, _describe_syntax(error)
+    except MemoryError:
+        # The parser says so of code that is nested too deeply.
+        return "syntax_error", None, "The code is too large or nested too deeply to be read."
+    names: dict[str, Any] = {"__name__": "validator", "__builtins__": __builtins__}
+    try:
+        exec(code, names)  # noqa: S102 - that is what this process is for
+    except BaseException as error:
+        return _fault(error, source, loading=True)
+    found = names.get(function)
+    if not callable(found):
+        return "missing_function", None, f"There is no function {function}."
+    return found
+
+
+def answer(
+    function: Callable[..., Any],
+    call: dict[str, Any],
+    judge: "Callable[[Any, int], Answer]",
+    source: str,
+    longest: int,
+) -> Answer:
+    """What one call comes to: (status, verdict or value, message)."""
+    try:
+        return judge(function(*call["args"], **call["kwargs"]), longest)
+    except BaseException as error:
+        return _fault(error, source)
+
+
+def verdict(returned: Any, longest: int) -> Answer:
+    """Exactly a tuple or list of a truth value and a text; a 1 is no truth value."""
+    kind = type(returned)
+    if (kind is tuple or kind is list) and len(returned) == 2:
+        accepted, message = returned
+        if type(accepted) is bool and type(message) is str:
+            if len(message) > longest:
+                return "output_limit", None, f"The message has {len(message):,} characters; {longest:,} are allowed."
+            return "ok", accepted, message
+        what = f"({_name(type(accepted))}, {_name(type(message))})"
+    else:
+        what = _name(kind)
+    return "bad_return_type", None, f"It returned {what} instead of (bool, str)."
+
+
+def value(returned: Any, longest: int) -> Answer:
+    """Any value that JSON can hold."""
+    try:
+        json.dumps(returned, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return "bad_return_type", None, f"It returned what JSON cannot hold: {_text(error)}."
+    return "ok", returned, ""
+
+
+def _fault(error: BaseException, source: str, *, loading: bool = False) -> Answer:
+    if isinstance(error, MemoryError):
+        return "memory", None, "The code took more memory than it may."
+    if isinstance(error, OSError) and error.errno == errno.EPERM:
+        return "forbidden", None, _traceback(error, source)
+    if isinstance(error, RuntimeError) and "start new thread" in _text(error):
+        return "forbidden", None, _traceback(error, source)
+    if loading and isinstance(error, ImportError):
+        return "import_error", None, f"{_name(type(error))}: {_text(error)}"
+    return "exception", None, _traceback(error, source)
+
+
+def _describe_syntax(error: BaseException) -> str:
+    where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{_name(type(error))}: {words}{where}"[:_WORDS]
+
+
+def _traceback(error: BaseException, source: str) -> str:
+    """The source's own lines on the way to the error, then the error."""
+    lines = source.split("\n")
+    steps: list[str] = []
+    at: TracebackType | None = error.__traceback__
+    while at is not None:
+        code = at.tb_frame.f_code
+        if code.co_filename == NAME:
+            text = lines[at.tb_lineno - 1].strip()[:200] if 0 < at.tb_lineno <= len(lines) else ""
+            steps.append(f"line {at.tb_lineno}, in {code.co_name}\n    {text}")
+        at = at.tb_next
+    if len(steps) > 2 * _LINES:
+        steps = [*steps[:_LINES], f"… {len(steps) - 2 * _LINES:,} more …", *steps[-_LINES:]]
+    return "\n".join([*steps, f"{_name(type(error))}: {_text(error)}"])
+
+
+def _name(kind: type) -> str:
+    name: str = type.__getattribute__(kind, "__name__")
+    return name[:100]
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:_WORDS]
+    except BaseException:
+        return "(its text cannot be read)"
+
+
+def _read_frame() -> bytes:
+    size = int.from_bytes(_read(4), "little")
+    return _read(size)
+
+
+def _read(count: int) -> bytes:
+    parts = []
+    while count:
+        part = os.read(CHANNEL, min(count, 1 << 20))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _sender(limit: int) -> Callable[[list[Any]], None]:
+    # Kept aside: the source may put anything in their places.
+    dumps, write = json.dumps, os.write
+
+    def send(frame: list[Any]) -> None:
+        data = dumps(frame).encode()
+        if len(data) > limit:
+            data = dumps([frame[0], "output_limit", None, f"The answer has more than {limit:,} bytes."]).encode()
+        data = len(data).to_bytes(4, "little") + data
+        while data:
+            data = data[write(CHANNEL, data) :]
+
+    return send

@@ -1,0 +1,229 @@
+"""The prepared interpreter: everything is imported once, then each batch gets a fresh copy of it by fork.
+
+Speaks with its host over a private socket that keeps messages whole. A message asks for a child and brings its channel
+along; the answer says how the child ended. The work itself goes through the channel and is never read here, so that
+no child can find another's in its memory.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from . import guest, layers, seccomp  # noqa: TID252 - this side knows no package above its own
+
+#: What validators and tools may import: modules that compute. They are imported before the walls are up.
+MODULES = [
+    "abc",
+    "array",
+    "ast",
+    "base64",
+    "binascii",
+    "bisect",
+    "calendar",
+    "cmath",
+    "collections",
+    "collections.abc",
+    "colorsys",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "_strptime",
+    "decimal",
+    "difflib",
+    "enum",
+    "fnmatch",
+    "fractions",
+    "functools",
+    "gettext",
+    "graphlib",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "html.entities",
+    "html.parser",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "json.decoder",
+    "keyword",
+    "linecache",
+    "locale",
+    "math",
+    "numbers",
+    "operator",
+    "pprint",
+    "queue",
+    "random",
+    "re",
+    "reprlib",
+    "secrets",
+    "shlex",
+    "statistics",
+    "string",
+    "stringprep",
+    "struct",
+    "textwrap",
+    "time",
+    "timeit",
+    "token",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "unicodedata",
+    "urllib.parse",
+    "uuid",
+    "warnings",
+    "weakref",
+    "xml.etree.ElementTree",
+    "zlib",
+    "encodings.ascii",
+    "encodings.idna",
+    "encodings.latin_1",
+    "encodings.utf_16",
+    "encodings.utf_32",
+    "encodings.cp1252",
+    "encodings.unicode_escape",
+    "encodings.raw_unicode_escape",
+]
+_DESCRIPTORS = 256
+
+
+def main(control: int, wanted: str) -> None:
+    """Prepare, say so, and serve until the host is gone. ``wanted``: names of walls, with commas between."""
+    host = socket.socket(fileno=control)
+    os.environ.clear()
+    try:
+        walls = raise_walls(wanted.split(","))
+        syscalls = seccomp.Filter()
+        refuse_without_filter(syscalls)
+    except (seccomp.Unsupported, OSError) as error:
+        host.send(json.dumps({"ready": False, "why": str(error)}).encode())
+        return
+    gc.collect()
+    gc.freeze()
+    host.send(json.dumps({"ready": True, "walls": walls}).encode())
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(host, 4096, 1)
+        if not message:
+            return
+        if not descriptors:
+            # “Enough”, said of a child that had just ended.
+            continue
+        host.send(json.dumps(run_child(host, syscalls, json.loads(message), descriptors[0])).encode())
+
+
+def raise_walls(wanted: list[str]) -> list[str]:
+    """Import what children need, then put up what was asked for and this machine allows; the names of the walls."""
+    for name in MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    sys.path.clear()
+    walls = []
+    for name, raise_wall in WALLS.items():
+        if name in wanted and raise_wall():
+            walls.append(name)
+    layers.hide_memory()
+    return walls
+
+
+#: In this order: each may need what the ones before it left.
+WALLS = {
+    "user": layers.become_nobody,
+    "namespaces": layers.enter_namespaces,
+    "root": layers.leave_files_behind,
+    "landlock": layers.forbid_files,
+}
+
+
+def refuse_without_filter(syscalls: seccomp.Filter) -> None:
+    """Load the filter in a child that then tries to open a file. Raises OSError where that is not refused."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            syscalls.load()
+            try:
+                os.open("/", os.O_RDONLY)
+            except PermissionError:
+                code = 0
+            except OSError:
+                code = 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        raise OSError("the system call filter cannot be loaded here")
+
+
+def run_child(host: socket.socket, syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> dict[str, Any]:
+    """Fork a child for one batch and see how it ends."""
+    begin = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        try:
+            shut_in(syscalls, limits, channel)
+            guest.serve()
+        except MemoryError:
+            os._exit(guest.OUT_OF_MEMORY)
+        finally:
+            os._exit(98)
+    os.close(channel)
+    late = not wait_for_end(host, child, begin + limits["wall"])
+    if late:
+        os.kill(child, signal.SIGKILL)
+    _, status, usage = os.wait4(child, 0)
+    return {
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+        "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+        "late": late,
+        "cpu": usage.ru_utime + usage.ru_stime,
+    }
+
+
+def wait_for_end(host: socket.socket, child: int, until: float) -> bool:
+    """Whether the child ended by itself. A word from the host, or its end, ends the waiting too."""
+    ended = os.pidfd_open(child)
+    try:
+        wait = max(0.0, until - time.monotonic())
+        ready, _, _ = select.select([ended, host.fileno()], [], [], wait)
+        if host.fileno() in ready and ended not in ready:
+            # "Enough": it answers more than it may. Nothing at all: the host is gone.
+            host.recv(16)
+        return ended in ready
+    finally:
+        os.close(ended)
+
+
+def shut_in(syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> None:
+    """Leave the child its channel and what it may use, then load the filter."""
+    os.dup2(channel, guest.CHANNEL)
+    os.closerange(guest.CHANNEL + 1, _DESCRIPTORS)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)
+    limit = resource.setrlimit
+    limit(resource.RLIMIT_AS, (limits["memory"], limits["memory"]))
+    limit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
+    limit(resource.RLIMIT_STACK, (8 << 20, 8 << 20))
+    for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_NPROC, resource.RLIMIT_MEMLOCK):
+        limit(kind, (0, 0))
+    limit(resource.RLIMIT_NOFILE, (guest.CHANNEL + 1, guest.CHANNEL + 1))
+    # What prepared the walls is of no use to a guest.
+    for name in ("ctypes", "_ctypes", "socket", "_socket", "select", "resource", "importlib", "inside.seccomp",
+                 "inside.layers", "inside.zygote"):  # fmt: skip
+        sys.modules.pop(name, None)
+    sys.argv[:] = [""]
+    syscalls.load()
