@@ -3,3 +3,7 @@ from django.apps import AppConfig
 
 class ReviewsConfig(AppConfig):
     name = "reviews"
+
+    def ready(self) -> None:
+        # Each registers the kind of job it runs.
+        from reviews.services import migrating, sampling  # noqa: F401

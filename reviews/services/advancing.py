@@ -54,7 +54,7 @@ def forward(passage: Passage, run: StageRun, revision: Revision) -> None:
         return
     following = passage.protocol.next_taking(run.stage)
     if following is None:
-        _verify(passage, revision)
+        verify(passage, revision)
     elif following.entry.mode is EntryMode.ALL:
         open_run(passage, following, revision)
     else:
@@ -135,7 +135,8 @@ def end_cycle(passage: Passage, state: CycleState, revision: Revision | None, re
         await_course(dialogue_id=cycle.dialogue_id, project_id=cycle.project_id)
 
 
-def _verify(passage: Passage, revision: Revision) -> None:
+def verify(passage: Passage, revision: Revision) -> None:
+    """The cycle ends: this content is verified."""
     end_cycle(passage, CycleState.VERIFIED, revision)
     passage.place(DialogueStatus.VERIFIED, "")
     passage.journal.event(

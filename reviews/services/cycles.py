@@ -218,25 +218,16 @@ def _announce(project: Project, stage: str, slots: int, entering: list[_Entering
     write_deltas(project_id=project.pk, deltas=deltas)
 
 
-def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> None:
-    dialogue = journal.dialogue
-    slots = list(
-        Slot.objects.select_for_update()
-        .filter(cycle=cycle, state__in=[SlotState.HIDDEN, SlotState.OPEN, SlotState.CLAIMED])
-        .order_by("pk")
-    )
-    live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
-    if not force:
-        if live.filter(expires_at__gt=Now()).exists():
-            raise Conflict(f"Somebody is at work on {dialogue.external_id}; wait until they have handed it in.")
-        if Review.objects.filter(stage_run__cycle=cycle).exists():
-            raise Conflict(
-                f"{dialogue.external_id} has been reviewed in its present cycle; a new one sets those reviews aside."
-            )
+def set_aside_runs(journal: Journal, cycle: Cycle) -> None:
+    """Close what is unfinished of a cycle: claims end, slots and runs are cancelled, what was handed in is kept.
+
+    The caller has locked the dialogue. Raises Conflict for an item in a draw that is being carried out.
+    """
+    slots = _unfinished_slots(cycle)
     runs = StageRun.objects.filter(cycle=cycle)
     if runs.filter(state=StageRunState.DRAWN).exists():
-        raise Conflict(f"{dialogue.external_id} is in a draw that is being carried out; try again in a moment.")
-    live.update(state=ClaimState.WITHDRAWN, ended_at=Now())
+        raise Conflict(f"{journal.dialogue.external_id} is in a draw that is being carried out; try again in a moment.")
+    Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE).update(state=ClaimState.WITHDRAWN, ended_at=Now())
     for slot in slots:
         if slot.state != SlotState.HIDDEN:
             journal.count(f"left:{slot.stage}", -1)
@@ -245,12 +236,30 @@ def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> None:
         journal.count(f"pooled:{stage}", -pooled)
     for run in runs.filter(Q(state=StageRunState.OPEN) | Q(state=StageRunState.POOLED)):
         if run.blind:
-            unseal_stage(dialogue)
+            unseal_stage(journal.dialogue)
         if run.entered_as == "sampled":
             reviewed = Review.objects.filter(stage_run=run)
             journal.count(f"sampled:{run.stage}", -reviewed.count())
             journal.count(f"sampled_errors:{run.stage}", -reviewed.exclude(verdict="approve").count())
     runs.filter(state__in=[StageRunState.OPEN, StageRunState.POOLED]).update(state=StageRunState.CANCELLED)
+
+
+def _unfinished_slots(cycle: Cycle) -> list[Slot]:
+    unfinished = [SlotState.HIDDEN, SlotState.OPEN, SlotState.CLAIMED]
+    return list(Slot.objects.select_for_update().filter(cycle=cycle, state__in=unfinished).order_by("pk"))
+
+
+def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> None:
+    dialogue = journal.dialogue
+    if not force:
+        live = Claim.objects.filter(slot__in=_unfinished_slots(cycle), state=ClaimState.LIVE)
+        if live.filter(expires_at__gt=Now()).exists():
+            raise Conflict(f"Somebody is at work on {dialogue.external_id}; wait until they have handed it in.")
+        if Review.objects.filter(stage_run__cycle=cycle).exists():
+            raise Conflict(
+                f"{dialogue.external_id} has been reviewed in its present cycle; a new one sets those reviews aside."
+            )
+    set_aside_runs(journal, cycle)
     passage_cycle = Passage(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
     end_cycle(passage_cycle, CycleState.SUPERSEDED, None, reason)
     journal.event("cycle.superseded", after={"cycle": cycle.number, "reason": reason[:500]})

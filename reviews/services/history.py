@@ -90,6 +90,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "cycle.verified": lambda after, titles: DialogueStatus.VERIFIED.label,
     "cycle.rejected": lambda after, titles: DialogueStatus.REJECTED.label,
     "cycle.superseded": lambda after, titles: _because(f"Cycle {after.get('cycle', 1)} was set aside", after),
+    "cycle.migrated": lambda after, titles: _because(f"Moved to protocol {after.get('protocol', 1)}", after),
     "review.submitted": _reviewed,
     "stage.settled": _settled,
     "slot.reassigned": lambda after, titles: _because(f"{_title(after, titles)}: reassigned", after),
