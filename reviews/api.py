@@ -71,6 +71,7 @@ class Submit(APIView):
             verdict=sent["verdict"],
             document=sent.get("document"),
             checklist=sent["checklist"],
+            notes=sent["checklist_notes"],
             findings=sent["findings"],
             reason=sent["reason"],
             rulings=sent["rulings"],

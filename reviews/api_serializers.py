@@ -102,6 +102,12 @@ class SubmissionSerializer(TokenSerializer):
         default=dict,
         help_text="Task id, or “dialogue” for it as a whole → checklist item → true, false or null (does not apply).",
     )
+    checklist_notes = _BoundedDictField(
+        child=_BoundedDictField(child=_StrictCharField(allow_blank=True, max_length=1000)),
+        required=False,
+        default=dict,
+        help_text="The same with a note: what is wrong where the answer is no.",
+    )
     findings = serializers.ListField(child=FindingInputSerializer(), required=False, default=list, max_length=MOST)
     reason = _StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
     rulings = _BoundedDictField(
@@ -204,6 +210,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
             "made_revision",
             "labels",
             "checklist",
+            "checklist_notes",
             "reason",
             "findings",
             "rulings",

@@ -2,16 +2,16 @@
 
 from django.urls import path
 
-from reviews.views import dialogues, graph, paths, project, submission, workspace
+from reviews.views import adjudication, dialogues, feedback, graph, paths, project, submission, workspace
 
 _WORK = "work/<str:slot>/"
 
 urlpatterns = [
     path("", project.home, name="home"),
-    path("feedback/<str:public_id>/read/", project.feedback_read, name="feedback-read"),
     path("p/<slug:slug>/", project.project, name="project"),
     path("p/<slug:slug>/protocol/", project.protocol, name="protocol"),
     path("p/<slug:slug>/draw/", project.draw, name="draw"),
+    path("p/<slug:slug>/feedback/", feedback.feedback_list, name="feedback-list"),
     path("p/<slug:slug>/next/", workspace.work_next, name="work-next"),
     path("p/<slug:slug>/dialogues/", dialogues.dialogue_list, name="dialogue-list"),
     path("p/<slug:slug>/dialogues/<str:public_id>/", dialogues.dialogue_detail, name="dialogue"),
@@ -31,6 +31,7 @@ urlpatterns = [
     path(_WORK + "comment/", workspace.comment, name="workspace-comment"),
     path(_WORK + "form/", submission.review_form, name="workspace-form"),
     path(_WORK + "submit/", submission.submit, name="workspace-submit"),
-    path(_WORK + "settle/", submission.settle, name="workspace-settle"),
+    path(_WORK + "settle/", adjudication.settle, name="workspace-settle"),
+    path(_WORK + "settle/keep/", adjudication.keep, name="workspace-settle-keep"),
     path(_WORK + "merge/", submission.merge, name="workspace-merge"),
 ]

@@ -37,7 +37,7 @@ decision-tree                         in  404 404 200 200 200 200   in  404 404 
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
-feedback-read                         in  405 405 405 405 405 405   in  404 404 302 404 404 404
+feedback-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
 healthz                               200 200 200 200 200 200 200   405 405 405 405 405 405 405
@@ -79,6 +79,7 @@ workspace-redo                        in  405 405 405 405 405 405   in  404 404 
 workspace-release                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-reset                       in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-settle                      in  404 404 302 404 404 404   in  404 404 302 404 404 404
+workspace-settle-keep                 in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-skip                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
 workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
@@ -128,7 +129,6 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-revision-list": {"public_id": "dialogue"},
     "decision-tree": {"public_id": "dialogue"},
     "dialogue": {"public_id": "dialogue"},
-    "feedback-read": {"public_id": "feedback"},
     "import-cancel": {"public_id": "import"},
     "import-detail": {"public_id": "import"},
     "import-report": {"public_id": "import"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ import orjson
 from annotator.comparison import (
     ChoiceProblem,
     Discrepancy,
+    align,
     describe,
     discrepancies,
     lookup,
@@ -70,10 +72,15 @@ class Dispute:
     places: list[Discrepancy]
     more: list[Side]
 
+    @cached_property
+    def aligned(self) -> dict[str, Any]:
+        """The right version with the ids of its steps as the disputed places name them."""
+        return align(self.left.document, self.right.document)
+
     def words(self, anchor: str) -> str:
         """A disputed place in words."""
         holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None
-        return describe(holder or self.right.document, anchor)
+        return describe(holder or self.aligned, anchor)
 
 
 def load_dispute(slot: Slot) -> Dispute | None:
@@ -147,21 +154,22 @@ def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list
 
 
 def settle_document(
-    *, slot: Slot, text: str, lines: list[RulingLine], kinds: frozenset[str]
+    *, slot: Slot, text: str, lines: list[RulingLine], kinds: frozenset[str], dispute: Dispute | None = None
 ) -> tuple[str, list[RulingLine]]:
     """What the rulings make of the dialogue, brought together with what the expert changed besides.
 
-    ``text``: the expert's own draft. Returns canonical text and the rulings, values filled in. Raises Invalid where a
-    disputed place has no ruling or reason, or draft and ruling contradict each other.
+    ``text``: the expert's own draft; ``dispute``: of the slot, where it is at hand. Returns canonical text and the
+    rulings, values filled in. Raises Invalid where a disputed place has no ruling or reason, or draft and ruling
+    contradict each other. What was decided elsewhere so that nothing is left to decide needs no ruling.
     """
-    dispute = load_dispute(slot)
+    dispute = dispute or load_dispute(slot)
     if dispute is None:
         if lines:
             raise Invalid("Nothing is disputed here; edit the dialogue itself.")
         return text, []
     draft = load_text(text)
     require_known(dispute, lines)
-    lines = [_with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
+    lines = [with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
     choices = choices_of(lines)
     moot = moot_places(dispute.left.document, dispute.right.document, dispute.places, choices)
     _require_complete(dispute, lines, kinds, moot)
@@ -208,7 +216,7 @@ def _require_complete(
             )
 
 
-def _with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:
+def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:
     """The ruling with its third value: as given, else as the expert's draft has it (perhaps nothing at all)."""
     if line.choice != "third":
         return replace(line, value=None, has_value=False)

@@ -19,6 +19,7 @@ from reviews.protocols import Protocol, Stage, StageKind
 from reviews.protocols import Verdict as PureVerdict
 from reviews.protocols import offered_verdicts as verdicts_of
 from reviews.services.adjudication import RulingLine, read_rulings, settle_document
+from reviews.services.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.claims import branch_of
 from reviews.services.statements import rows
 from reviews.services.waivers import live_waivers
@@ -26,8 +27,6 @@ from reviews.services.waivers import live_waivers
 MAX_REASON = 4000
 MAX_NOTE = 1000
 MAX_FAULTS = 200
-#: In a checklist's answers, beside the ids of tasks: the dialogue as a whole.
-WHOLE = "dialogue"
 
 PASSING = (Verdict.APPROVE, Verdict.FIX)
 
@@ -50,7 +49,8 @@ class HandIn:
     document: dict[str, Any]
     changed: bool
     labels: dict[str, dict[str, str | None]]
-    checklist: dict[str, dict[str, bool | None]]
+    checklist: Answers
+    notes: Notes
     faults: list[Fault]
     reason: str
     rulings: list[RulingLine] = field(default_factory=list)
@@ -76,6 +76,7 @@ def prepare(
     draft: Draft | None,
     document: dict[str, Any] | None,
     checklist: Mapping[str, Any],
+    notes: Mapping[str, Any],
     findings: Sequence[Mapping[str, Any]],
     reason: str,
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
@@ -99,6 +100,10 @@ def prepare(
     reason = _reason(chosen, reason)
     if chosen in PASSING:
         _require_clean(actor, slot, content, seen, project)
+    answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
+    remarks = read_notes(stage, content, notes)
+    faults = [_fault(one, protocol, content, seen) for one in _some(findings)]
+    require_grounds(stage, content, answers, remarks, [fault.anchor for fault in faults])
     return HandIn(
         verdict=chosen,
         document=content,
@@ -107,8 +112,9 @@ def prepare(
             task["id"]: {"policy": task["policy"], "information": task["information"]}
             for task in content.get("tasks", [])
         },
-        checklist=_checklist(stage, content, checklist, chosen),
-        faults=[_fault(one, protocol, content, seen) for one in _some(findings)],
+        checklist=answers,
+        notes=remarks,
+        faults=faults,
         reason=reason,
         rulings=lines,
         draft=None if document is not None else draft,
@@ -196,32 +202,6 @@ def _as_data(findings: list[Finding]) -> list[dict[str, str]]:
          "value_hash": one.value_hash}
         for one in findings
     ]  # fmt: skip
-
-
-def _checklist(
-    stage: Stage, document: dict[str, Any], answers: Mapping[str, Any], verdict: Verdict
-) -> dict[str, dict[str, bool | None]]:
-    """The answers that mean something. They speak of what is handed in, so a “no” cannot pass."""
-    items = {item.key: item for item in stage.checklist.items}
-    tasks = [task["id"] for task in document.get("tasks", [])]
-    out: dict[str, dict[str, bool | None]] = {}
-    for place in (WHOLE, *tasks):
-        given = answers.get(place)
-        if given is None:
-            continue
-        if not isinstance(given, Mapping):
-            raise Invalid(f"The checklist's answers for {place} must be an object of yes (true), no (false) or null.")
-        for key, answer in given.items():
-            if key not in items or items[key].per_task is (place == WHOLE):
-                raise Invalid(f"This stage's checklist has no item “{key}” for {place}; load the page again.")
-            if answer is not None and not isinstance(answer, bool):
-                raise Invalid(f"The answer to “{key}” is true, false or null.")
-            if answer is False and verdict in PASSING:
-                raise Invalid(
-                    f"The checklist says no to “{items[key].text}” ({place}): mend it, or reject or escalate."
-                )
-            out.setdefault(place, {})[key] = answer
-    return out
 
 
 def _some(findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

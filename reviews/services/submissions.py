@@ -238,7 +238,8 @@ def _lock_and_read_again(slot: Slot) -> None:
     statement = "SELECT status, stage, owner_id, head_id FROM annotator_dialogue WHERE id = %s"
     [(dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id)] = rows(locked(statement), [dialogue.pk])
     statement = "SELECT state, holder_id, reserved_for_id, owner_id, protocol_id FROM reviews_slot WHERE id = %s"
-    [(slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id)] = rows(locked(statement), [slot.pk])
+    [found] = rows(locked(statement), [slot.pk])
+    slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id = found
     if protocol_id != slot.protocol_id:
         # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
         slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=protocol_id)

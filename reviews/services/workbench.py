@@ -43,7 +43,7 @@ class Workbench:
     def form(self) -> dict[str, Any]:
         """Reason, checklist, findings and rulings filled in so far."""
         stored = ReviewDraft.objects.filter(slot=self.work.slot, person=self.actor).values_list("form", flat=True)
-        return {"reason": "", "checklist": {}, "findings": [], "rulings": {}} | (stored.first() or {})
+        return {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}} | (stored.first() or {})
 
     @property
     def dialogue(self) -> Dialogue:
@@ -94,7 +94,7 @@ def assemble(*, actor: User, work: Work, draft: Draft) -> Workbench:
 
 def keep_form(*, actor: User, work: Work, changes: dict[str, Any]) -> dict[str, Any]:
     """Store part of what a reviewer has filled in. Raises Invalid for what could never be submitted."""
-    unknown = set(changes) - {"reason", "checklist", "findings", "rulings"}
+    unknown = set(changes) - {"reason", "checklist", "notes", "findings", "rulings", "joint"}
     if unknown:
         raise Invalid(f"A review has no field {sorted(unknown)[0]}.")
     if len(changes.get("reason", "")) > MAX_REASON:
@@ -102,7 +102,7 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any]) -> dict[str, 
     with transaction.atomic():
         draft, _ = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
         for key, value in changes.items():
-            if isinstance(value, dict) and key in ("checklist", "rulings"):
+            if isinstance(value, dict) and key in ("checklist", "notes", "rulings"):
                 draft.form[key] = {**draft.form.get(key, {}), **value}
             else:
                 draft.form[key] = value

@@ -1,28 +1,25 @@
 """From a draft to a verdict: what was filled in, the last look, and merging with a newer version."""
 
+import json
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.comparison import describe, describe_changes, value_text
 from annotator.errors import DomainError
-from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS
 from annotator.services import drafts
 from annotator.views.pages import PageRequest
 from reviews.models import Verdict
 from reviews.services import claims, submissions
-from reviews.services.adjudication import load_dispute
 from reviews.services.workbench import Workbench, keep_form, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
 
 #: Rows for faults on the form; more than anybody fills in for one item.
 FAULT_ROWS = 3
-#: What a third version of a label may be.
-_VALUES = {"policy": list(POLICY_LABELS), "information": list(INFORMATION_LABELS), "answer_type": ["tool", "chat"]}
 
 
 @login_required
@@ -54,6 +51,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
                 verdict=verdict,
                 draft=bench.draft,
                 checklist=filled.get("checklist", {}),
+                notes=filled.get("notes", {}),
                 findings=filled.get("findings", []),
                 reason=filled.get("reason", ""),
                 rulings=filled.get("rulings", {}),
@@ -62,7 +60,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             refused = error
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
-            return _after_submission(request, bench)
+            return after_submission(request, bench)
     context = workbench_context(request, bench)
     context |= {
         "verdict": verdict,
@@ -72,7 +70,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
         "reason_label": "Why?" if verdict in (Verdict.REJECT, Verdict.ESCALATE) else "Anything the others should know",
         "taxonomy": bench.work.protocol.kinds_in_use(),
-        "checklist": _checklist(bench),
+        "checklist": checklist_rows(bench),
         "finding_rows": [
             *bench.form.get("findings", []),
             *({"kind": "", "anchor": "", "note": ""} for _ in range(FAULT_ROWS)),
@@ -80,63 +78,6 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "places": _places(bench),
     }
     return render(request, "reviews/submit.html", context, status=refused.status if refused else 200)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def settle(request: PageRequest, slot: str) -> HttpResponse:
-    """Both sides of a dispute, a ruling at every place on which they differ, and the decision."""
-    bench = open_workbench(actor=request.user, slot_id=slot)
-    dispute = load_dispute(bench.work.slot)
-    if dispute is None:
-        return redirect("workspace", slot=slot)
-    refused: DomainError | None = None
-    if request.method == "POST":
-        try:
-            filled = keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
-            require_draft_version(bench.draft, seen_version(request, bench.draft))
-            verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
-            submissions.submit_review(
-                actor=request.user,
-                slot=bench.work.slot,
-                token=bench.work.claim.token,
-                verdict=verdict,
-                draft=bench.draft,
-                reason=filled.get("reason", ""),
-                rulings={} if verdict else filled.get("rulings", {}),
-            )
-        except DomainError as error:
-            refused = error
-            bench = open_workbench(actor=request.user, slot_id=slot)
-        else:
-            return _after_submission(request, bench)
-    given = bench.form.get("rulings", {})
-    context = workbench_context(request, bench)
-    context |= {
-        "refused": refused.sentence if refused else "",
-        "taxonomy": bench.work.protocol.kinds_in_use(),
-        "summaries": [dispute.left, dispute.right, *dispute.more],
-        "left_title": dispute.left.title,
-        "right_title": dispute.right.title,
-        "rows": [
-            {"choice": "", "value": "", "reason_kind": "", "reason": ""}
-            | given.get(place.anchor, {})
-            | {
-                "anchor": place.anchor,
-                "place": dispute.words(place.anchor),
-                "label": place.label,
-                "left": _side_text(place.left),
-                "right": _side_text(place.right),
-                "values": ", ".join(_VALUES.get(place.anchor.rsplit("/", 1)[-1], ())),
-            }
-            for place in dispute.places
-        ],
-    }
-    return render(request, "reviews/adjudicate.html", context, status=refused.status if refused else 200)
-
-
-def _side_text(value: Any) -> str | None:
-    return None if value is None or repr(value) == "ABSENT" else value_text(value)
 
 
 @login_required
@@ -180,7 +121,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     return render(request, "reviews/merge.html", context, status=409 if request.method == "POST" else 200)
 
 
-def _after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
+def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
     slot = bench.work.slot
     messages.success(request, f"{slot.dialogue.external_id}: submitted.")
     if "stay" in request.POST:
@@ -199,12 +140,18 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
     if "reason" in posted:
         out["reason"] = posted["reason"].replace("\r\n", "\n").strip()
     checklist: dict[str, dict[str, bool | None]] = {}
+    notes: dict[str, dict[str, str]] = {}
     for key in posted:
         if key.startswith("check:") and key.count(":") >= 2:
             _, task, item = key.split(":", 2)
             checklist.setdefault(task, {})[item] = {"yes": True, "no": False}.get(posted[key])
+        elif key.startswith("check-note:") and key.count(":") >= 2:
+            _, task, item = key.split(":", 2)
+            notes.setdefault(task, {})[item] = posted[key].strip()
     if checklist:
         out["checklist"] = checklist
+    if notes:
+        out["notes"] = notes
     if "finding-kind" in posted:
         rows = zip(
             posted.getlist("finding-kind"),
@@ -220,23 +167,37 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
             anchor = key.removeprefix("why:")
             rulings[anchor] = {
                 "choice": posted.get(f"ruling:{anchor}", ""),
-                "value": posted.get(f"third:{anchor}", ""),
+                "value": _third(posted, anchor),
                 "reason_kind": posted.get(f"why:{anchor}", ""),
                 "reason": posted.get(f"note:{anchor}", "").strip(),
+                "follow": f"follow:{anchor}" in posted,
             }
     if rulings:
         out["rulings"] = rulings
     return out
 
 
-def _checklist(bench: Workbench) -> list[dict[str, Any]]:
+def _third(posted: QueryDict, anchor: str) -> str:
+    """A third value as it was typed; of dependencies the list that was ticked, as JSON."""
+    if f"deps:{anchor}" not in posted:
+        return posted.get(f"third:{anchor}", "").replace("\r\n", "\n")
+    chosen = [text.rpartition(" ") for text in posted.getlist(f"dep:{anchor}") if " " in text]
+    return json.dumps([{"id": step, "kind": kind} for step, _, kind in chosen])
+
+
+def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
     """The stage's checklist as rows of questions: for the dialogue, then for each task."""
-    answers = bench.form.get("checklist", {})
+    answers, notes = bench.form.get("checklist", {}), bench.form.get("notes", {})
     places = [("dialogue", "The dialogue", False), *((t.id, f"Task {t.number}", True) for t in bench.view.tasks)]
     rows = []
     for key, title, per_task in places:
         items = [
-            {"key": item.key, "text": item.text, "answer": answers.get(key, {}).get(item.key)}
+            {
+                "key": item.key,
+                "text": item.text,
+                "answer": answers.get(key, {}).get(item.key),
+                "note": notes.get(key, {}).get(item.key, ""),
+            }
             for item in bench.stage.checklist.items
             if item.per_task is per_task
         ]

@@ -280,8 +280,10 @@ def test_answers_that_make_no_sense(team: Team, item: Dialogue, answers: dict[st
 
 
 def test_a_no_is_fine_where_the_item_does_not_pass(team: Team, item: Dialogue) -> None:
-    review = submit(team, held(team, item), "escalate", reason="Wrong.", checklist={"t1": {"facts": False}})
+    review = submit(team, held(team, item), "escalate", reason="Wrong.", checklist={"t1": {"facts": False}},
+                    notes={"t1": {"facts": "It rains."}})  # fmt: skip
     assert review.checklist == {"t1": {"facts": False}}
+    assert review.checklist_notes == {"t1": {"facts": "It rains."}}
 
 
 def test_answers_about_a_task_that_was_deleted_are_dropped(team: Team) -> None:

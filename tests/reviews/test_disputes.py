@@ -1,0 +1,374 @@
+"""The page of a dispute: whole calls, what goes with them, reasons for all that follow, and what comes back."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.comparison import resolve_choices
+from annotator.comparison.consequences import moot_places
+from annotator.comparison.discrepancies import discrepancies
+from annotator.errors import Invalid
+from annotator.graph_pairs import pair_graphs
+from annotator.models import Dialogue, User, Waiver
+from reviews.models import Claim, Review, Ruling
+from reviews.services.adjudication import load_dispute
+from reviews.services.claims import claim_slot
+from reviews.services.disputes import Sheet, effective_rulings, read_sheet
+from reviews.services.workbench import keep_form, open_workbench
+from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "/tasks/t1/steps/s1/text"
+MESSAGE = "/tasks/t1/user_message"
+NEEDS = "/tasks/t1/steps/s1/depends_on"
+SKY = "/tasks/t1/steps/s0/observation/sky"
+REASON = {"reason_kind": "answer_wrong", "reason": "As observed."}
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(seniors=2)
+    adopt_c3(team)
+    return team
+
+
+def with_call(document: dict[str, Any], key: str = "s2", *, name: str = "find_trains", used: bool = True) -> Any:
+    """A copy with one more call, on which the answer depends."""
+    copy = deepcopy(document)
+    steps = copy["tasks"][0]["steps"]
+    arguments = {"origin": "Ghent", "destination": "Bruges"} if name == "find_trains" else {"city": "Bruges"}
+    call = {
+        "id": key, "type": "call", "name": name, "arguments": arguments, "observation": {"trains": 4},
+        "depends_on": [],
+    }  # fmt: skip
+    steps.insert(len(steps) - 1, call)
+    if used:
+        steps[-1]["depends_on"] += depends(key)
+    copy["tasks"][0]["policy"] = "multi_tool"
+    return copy
+
+
+def disputed(team: Team, left: Any, right: Any, document: dict[str, Any] | None = None) -> Dialogue:
+    """Two colleagues disagree; each is a function of the document. They escalate, so that no check stands in the way."""
+    item = make_item(team, "cross_check", document or make_document("x"))
+    for person, edit in ((team.annotators[1], left), (team.annotators[2], right)):
+        hand_in(person, item, "escalate", document=edit(current(item)), reason="See the changes.")
+    item.refresh_from_db()
+    return item
+
+
+def same(document: dict[str, Any]) -> dict[str, Any]:
+    return document
+
+
+def at_desk(team: Team, item: Dialogue) -> str:
+    """The expert holds the item; returns the slot's id."""
+    slot = open_slot(item)
+    claim_slot(actor=team.senior, slot=slot)
+    return str(slot.public_id)
+
+
+def sheet_of(team: Team, slot: str) -> Sheet:
+    bench = open_workbench(actor=team.senior, slot_id=slot)
+    dispute = load_dispute(bench.work.slot)
+    assert dispute is not None
+    return read_sheet(
+        actor=team.senior, slot=bench.work.slot, dispute=dispute, draft=bench.draft, protocol=bench.work.protocol,
+        given=bench.form["rulings"],
+    )  # fmt: skip
+
+
+def rule(team: Team, slot: str, **rulings: Any) -> Sheet:
+    bench = open_workbench(actor=team.senior, slot_id=slot)
+    keep_form(actor=team.senior, work=bench.work, changes={"rulings": rulings["rulings"]})
+    return sheet_of(team, slot)
+
+
+# --- whole calls ------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_that_one_side_added_is_one_place(team: Team) -> None:
+    slot = at_desk(team, disputed(team, same, with_call))
+    rows = {row.anchor: row for row in sheet_of(team, slot).rows}
+    call = rows["/tasks/t1/steps/s2"]
+    assert (call.left, call.one_sided, call.editor, call.may_be_none) == (None, "call", "json", False)
+    assert call.right is not None
+    assert "find_trains" in call.right
+    assert NEEDS not in rows  # the edge to the call is part of the call
+
+
+def test_leaving_the_call_out_takes_its_edges_along(team: Team) -> None:
+    item = disputed(team, same, with_call)
+    slot = at_desk(team, item)
+    rulings = {"/tasks/t1/steps/s2": {"choice": "left", **REASON}, "/tasks/t1/policy": {"choice": "left", **REASON}}
+    sheet = rule(team, slot, rulings=rulings)
+    assert sheet.outcome.notes == ["Task 1, call s2 find_trains is left out, so answer s1 no longer waits for it."]
+    assert sheet.outcome.clean
+    review = hand_in(team.senior, item, rulings=rulings)
+    assert review.verdict == "approve"
+
+
+def test_taking_the_call_brings_its_edges(team: Team) -> None:
+    item = disputed(team, same, with_call)
+    rulings = {"/tasks/t1/steps/s2": {"choice": "right", **REASON}, "/tasks/t1/policy": {"choice": "right", **REASON}}
+    slot = at_desk(team, item)
+    outcome = rule(team, slot, rulings=rulings).outcome
+    assert outcome.ready
+    assert not outcome.problem
+    # The values of the new call come from nowhere: its expert is told before the submission, with the place.
+    assert {one.anchor.rpartition("/")[0] for one in outcome.warnings} == {"/tasks/t1/steps/s2/arguments"}
+
+
+def two_tools(document: dict[str, Any]) -> tuple[Any, Any]:
+    left = with_call(document, name="get_weather")
+    right = with_call(document, name="find_trains")
+    right["tasks"][0]["steps"][-1]["depends_on"] = depends("s0")
+    # The same id with another tool: a content that neither alignment nor comparison can split.
+    left["tasks"][0]["steps"][1]["observation"] = {"sky": "grey"}
+    return left, right
+
+
+def test_neither_of_two_calls_leaves_nothing_and_moots_the_edges_to_it(team: Team) -> None:
+    left, right = two_tools(make_document("x"))
+    places = discrepancies(left, right)
+    anchors = [place.anchor for place in places]
+    assert anchors == ["/tasks/t1/steps/s2", NEEDS]
+    none = {"/tasks/t1/steps/s2": {"absent": True}}
+    moot = moot_places(left, right, places, none)
+    assert moot == {NEEDS: "The two differ only in what this depends on that is left out: task 1, call s2 get_weather."}
+    settled = resolve_choices(make_document("x"), left, right, none | {NEEDS: "left"})
+    steps = settled["tasks"][0]["steps"]
+    assert [step["id"] for step in steps] == ["s0", "s1"]
+    assert steps[-1]["depends_on"] == depends("s0")
+    assert moot_places(left, right, places, {"/tasks/t1/steps/s2": "left"}) == {}
+
+
+def test_a_moot_place_needs_no_ruling(team: Team) -> None:
+    left, right = two_tools(make_document("x"))
+    item = disputed(team, lambda document: left, lambda document: right)
+    rulings: dict[str, Any] = {"/tasks/t1/steps/s2": {"choice": "none", **REASON}}
+    sheet = rule(team, at_desk(team, item), rulings=rulings)
+    row = next(row for row in sheet.rows if row.anchor == NEEDS)
+    assert row.moot
+    assert row.settled
+    with pytest.raises(Invalid, match="policy"):  # the task has one call now: the label is checked like any other
+        hand_in(team.senior, item, rulings=rulings)
+    own = current(item)
+    own["tasks"][0]["policy"] = "single_tool"
+    assert sheet.settled == len(sheet.rows)
+
+
+def test_a_third_version_cannot_depend_on_what_is_left_out(team: Team) -> None:
+    left, right = two_tools(make_document("x"))
+    item = disputed(team, lambda document: left, lambda document: right)
+    rulings = {
+        "/tasks/t1/steps/s2": {"choice": "none", **REASON},
+        NEEDS: {"choice": "third", "value": depends("s2"), **REASON},
+    }
+    with pytest.raises(Invalid, match="You leave s2 out, so .* cannot depend on it"):
+        hand_in(team.senior, item, rulings=rulings)
+
+
+def test_what_both_deleted_stays_deleted_and_renamed_steps_are_the_same(team: Team) -> None:
+    document = with_call(make_document("x"), used=False)
+
+    def fewer(content: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+        copy = deepcopy(content)
+        task = copy["tasks"][0]
+        task["steps"] = [step for step in task["steps"] if step["id"] != "s2"]
+        twin = deepcopy(task["steps"][0]) | {"id": key, "arguments": {"city": "Bruges"}}
+        task["steps"].insert(1 if text else 0, twin)
+        task["steps"][-1]["depends_on"] = depends("s0", key)
+        if text:
+            task["steps"][-1]["text"] = text
+        return copy
+
+    # Both delete s2 and add the same call: one as s3 after s0, one as s7 before it.
+    item = disputed(team, lambda d: fewer(d, "s3", "Clear in both."), lambda d: fewer(d, "s7", ""), document)
+    slot = at_desk(team, item)
+    sheet = sheet_of(team, slot)
+    assert [row.anchor for row in sheet.rows] == [TEXT]
+    outcome = rule(team, slot, rulings={TEXT: {"choice": "left", **REASON}}).outcome
+    assert outcome.ready
+    assert not outcome.problem
+
+
+def test_an_order_has_no_third_version() -> None:
+    document = make_document("x", tasks=3)
+    other = deepcopy(document)
+    other["tasks"] = [other["tasks"][i] for i in (0, 2, 1)]
+    from annotator.comparison.choices import ChoiceProblem
+
+    with pytest.raises(ChoiceProblem, match="there is no third order"):
+        resolve_choices(document, document, other, {"/tasks#order": {"absent": True}})
+    assert [t["id"] for t in resolve_choices(document, document, other, {"/tasks#order": "right"})["tasks"]] == [
+        "t1", "t3", "t2",
+    ]  # fmt: skip
+
+
+def test_an_order_is_moot_where_only_tasks_left_out_differ() -> None:
+    document = make_document("x", tasks=3)
+    other = deepcopy(document)
+    other["tasks"] = [other["tasks"][i] for i in (1, 0, 2)]
+    left = deepcopy(document)
+    places = discrepancies(left, other)
+    assert [place.anchor for place in places] == ["/tasks#order"]
+    assert moot_places(left, other, places, {}) == {}
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+def test_graphs_side_by_side_name_what_differs() -> None:
+    left = with_call(make_document("x"))
+    right = with_call(make_document("x"))
+    right["tasks"][0]["steps"][1]["depends_on"] = [{"id": "s0", "kind": "logical"}]
+    pair = pair_graphs(left, right, "t1")
+    assert pair is not None
+    assert pair.differences == ["Only Right: s2 depends on s0 (order alone)."]
+    assert [(one.edge.step, one.edge.needs, one.note) for one in pair.right.edges if one.differs] == [
+        ("s2", "s0", "only here")
+    ]
+    assert not any(one.differs for one in pair.left.edges)
+    assert pair_graphs(left, left, "t1") is None
+
+
+# --- three ways -------------------------------------------------------------------------------------------------------
+
+
+def test_three_columns_where_neither_side_is_as_it_was(team: Team) -> None:
+    def text(words: str) -> Any:
+        def edit(document: dict[str, Any]) -> dict[str, Any]:
+            copy = deepcopy(document)
+            copy["tasks"][0]["steps"][1]["text"] = words
+            return copy
+
+        return edit
+
+    slot = at_desk(team, disputed(team, text("Clear."), text("Sunny.")))
+    (row,) = sheet_of(team, slot).rows
+    assert (row.three_way, row.base, row.base_is) == (True, "It is clear and 18 degrees in Ghent x.", "")
+    slot = at_desk(team, disputed(team, same, text("Sunny."), make_document("y")))
+    (row,) = sheet_of(team, slot).rows
+    assert (row.three_way, row.base, row.base_is) == (False, None, "left")
+
+
+# --- reasons, drafts, values ------------------------------------------------------------------------------------------
+
+
+def three_places(document: dict[str, Any]) -> dict[str, Any]:
+    copy = deepcopy(document)
+    task = copy["tasks"][0]
+    task["user_message"] = "Weather in Ghent x?"
+    task["steps"][0]["observation"]["sky"] = "grey"
+    task["steps"][1]["text"] = "It is grey and 18 degrees in Ghent x."
+    return copy
+
+
+def test_the_same_reason_for_all_that_follow(team: Team) -> None:
+    slot = at_desk(team, disputed(team, same, three_places))
+    bench = open_workbench(actor=team.senior, slot_id=slot)
+    dispute = load_dispute(bench.work.slot)
+    assert dispute is not None
+    given = {
+        MESSAGE: {"choice": "left", "reason_kind": "message_unnatural", "reason": "Too short.", "follow": True},
+        SKY: {"choice": "right", "reason_kind": "", "reason": ""},
+        TEXT: {"choice": "right", "reason_kind": "answer_wrong", "reason": ""},
+    }
+    out = effective_rulings(dispute, given)
+    assert [(row["reason_kind"], row["reason"]) for row in out.values()] == [
+        ("message_unnatural", "Too short."),
+        ("message_unnatural", "Too short."),
+        ("answer_wrong", ""),
+    ]
+    sheet = rule(team, slot, rulings=given)
+    assert [row.settled for row in sheet.rows] == [True, True, True]
+    assert sheet.rows[1].inherited == (1, "message_unnatural")
+
+
+def test_json_is_read_on_the_server_and_refused_in_a_sentence(team: Team) -> None:
+    def grey(document: dict[str, Any]) -> dict[str, Any]:
+        copy = deepcopy(document)
+        copy["tasks"][0]["steps"][0]["observation"]["degrees"] = 19
+        return copy
+
+    anchor = "/tasks/t1/steps/s0/observation/degrees"
+    slot = at_desk(team, disputed(team, same, grey))
+    bad = {anchor: {"choice": "third", "value": "{18", **REASON}}
+    sheet = rule(team, slot, rulings=bad)
+    assert sheet.settled == 0
+    assert "This is not JSON (line 1, column 2" in sheet.rows[0].problem
+    good = {anchor: {"choice": "third", "value": "20", **REASON}}
+    assert rule(team, slot, rulings=good).rows[0].problem == ""
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def page_of(client: Client, person: User, slot: str, name: str = "workspace-settle") -> str:
+    client.force_login(person)
+    return reverse(name, args=[slot])
+
+
+def test_leaving_and_coming_back_loses_nothing(client: Client, team: Team) -> None:
+    slot = at_desk(team, disputed(team, same, three_places))
+    keep = page_of(client, team.senior, slot, "workspace-settle-keep")
+    form = {f"ruling:{TEXT}": "third", f"third:{TEXT}": "Grey, I fear.", f"why:{TEXT}": "answer_wrong",
+            f"note:{TEXT}": "Looked it up.", f"why:{MESSAGE}": "", f"why:{SKY}": "", "reason": "Half done."}  # fmt: skip
+    answer = client.post(keep, form)
+    assert answer.status_code == 302
+    text = client.get(reverse("workspace-settle", args=[slot])).content.decode()
+    for words in ("Grey, I fear.", "Looked it up.", "Half done.", "<strong>1 of 3</strong>"):
+        assert words in text
+    part = client.post(keep, {**form, f"ruling:{SKY}": "right", f"why:{SKY}": "other"}, headers={"HX-Request": "true"})
+    assert "<strong>2 of 3</strong>" in part.content.decode()
+
+
+def test_the_page_settles_in_one_post_without_scripts(client: Client, team: Team) -> None:
+    slot = at_desk(team, disputed(team, same, three_places))
+    url = page_of(client, team.senior, slot)
+    form = {f"ruling:{place}": "right" for place in (TEXT, MESSAGE, SKY)} | {
+        f"why:{place}": "" for place in (TEXT, MESSAGE, SKY)
+    }
+    refused = client.post(url, form)
+    assert refused.status_code == 422
+    assert 'href="#place-1"' in refused.content.decode()
+    form |= {f"why:{MESSAGE}": "message_unnatural", f"follow:{MESSAGE}": "on"}
+    assert client.post(url, form).status_code == 302
+    review = Review.objects.get(stage_kind="expert")
+    assert review.verdict == "fix"
+    assert set(Ruling.objects.filter(review=review).values_list("reason_kind", flat=True)) == {"message_unnatural"}
+
+
+def test_errors_of_the_result_link_to_their_place_and_warnings_are_waived_there(client: Client, team: Team) -> None:
+    slot = at_desk(team, disputed(team, same, three_places))
+    url = page_of(client, team.senior, slot)
+    form = {f"ruling:{place}": "left" for place in (MESSAGE, SKY)} | {
+        f"ruling:{TEXT}": "third", f"third:{TEXT}": "TODO: the weather",
+    } | {f"why:{place}": "other" for place in (TEXT, MESSAGE, SKY)}  # fmt: skip
+    refused = client.post(url, form)
+    assert refused.status_code == 422
+    text = refused.content.decode()
+    assert 'href="#place-3"' in text
+    key = text.split('name="waive-key:0" value="', 1)[1].split('"', 1)[0]
+    keep = reverse("workspace-settle-keep", args=[slot])
+    assert client.post(keep, {**form, "waive": "0", "waive-key:0": key, "waive-reason:0": ""}).status_code == 422
+    client.post(keep, {**form, "waive": "0", "waive-key:0": key, "waive-reason:0": "It is the title of a film."})
+    assert Waiver.objects.get().anchor == TEXT
+    assert client.post(url, form).status_code == 302
+
+
+def test_a_claim_that_is_lost_is_said_in_words(client: Client, team: Team) -> None:
+    item = disputed(team, same, three_places)
+    slot = at_desk(team, item)
+    url = page_of(client, team.senior, slot)
+    client.post(reverse("workspace-settle-keep", args=[slot]), {f"ruling:{TEXT}": "left", f"why:{TEXT}": "other"})
+    Claim.objects.filter(slot__public_id=slot).update(expires_at="2001-01-01T00:00:00Z")
+    claim_slot(actor=team.seniors[1], slot=open_slot(item))
+    for answer in (client.get(url), client.post(url, {f"ruling:{TEXT}": "left", f"why:{TEXT}": "other"})):
+        assert answer.status_code == 409
+        assert "Your time on this item ran out and a colleague has it now. Your draft is kept." in answer.content.decode()
