@@ -166,7 +166,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
     roles, now = lock_membership(actor=actor, project=dialogue.project)
-    _lock_and_read_again(slot)
+    guideline = _lock_and_read_again(slot)
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
         return Review.objects.get(slot=slot)
     seconds = _end_claim(actor, roles, slot, claim, now)
@@ -191,6 +191,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         seen_revision=seen,
         seen_author_id=seen.author_id,
         made_revision=made,
+        guideline_id=guideline,
         labels=handed_in.labels,
         checklist=handed_in.checklist,
         checklist_notes=handed_in.notes,
@@ -232,11 +233,20 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     return review
 
 
-def _lock_and_read_again(slot: Slot) -> None:
-    """Lock the dialogue, then the slot, and see what has become of them since they were read."""
+def _lock_and_read_again(slot: Slot) -> int | None:
+    """Lock the dialogue, then the slot, and see what has become of them since they were read.
+
+    Returns the id of the guideline in force, which costs no statement of its own here.
+    """
     dialogue = slot.dialogue
-    statement = "SELECT status, stage, owner_id, head_id FROM annotator_dialogue WHERE id = %s"
-    [(dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id)] = rows(locked(statement), [dialogue.pk])
+    statement = (
+        "SELECT status, stage, owner_id, head_id, (SELECT g.id FROM annotator_guideline g "
+        "WHERE g.project_id = annotator_dialogue.project_id ORDER BY g.number DESC LIMIT 1) "
+        "FROM annotator_dialogue WHERE id = %s"
+    )
+    [(dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id, guideline)] = rows(
+        locked(statement), [dialogue.pk]
+    )
     statement = "SELECT state, holder_id, reserved_for_id, owner_id, protocol_id FROM reviews_slot WHERE id = %s"
     [found] = rows(locked(statement), [slot.pk])
     slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id = found
