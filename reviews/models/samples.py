@@ -58,6 +58,8 @@ class DrawItem(models.Model):
     #: Of a round: whether it had been seen without conflict.
     seen = models.BooleanField(default=False, db_default=False)
     selected = models.BooleanField()
+    #: Of a round: which of the draw's ``pairs`` looks at it; null where it is for whoever takes it.
+    pair = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["draw", "dialogue"], name="draw_item_once")]

@@ -1,6 +1,6 @@
 """Review protocols as data. Pure: no Django here, so a notebook can read one and recompute its draws."""
 
-from reviews.protocols.drawing import Allotment, Candidate, draw_sample, population_hash
+from reviews.protocols.drawing import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.protocols.outcomes import Combination, combinations, decide, offered_verdicts
 from reviews.protocols.presets import MAJORITY_OF_THREE, PRESETS, load_preset
 from reviews.protocols.protocol import (
@@ -46,6 +46,7 @@ __all__ = [
     "Verdict",
     "combinations",
     "decide",
+    "draw_round",
     "draw_sample",
     "load_preset",
     "offered_verdicts",

@@ -10,6 +10,9 @@ The algorithm, version 1. Given the closed population as (external id, stratum) 
 4. Within a stratum the members with the smallest SHA-256(seed LF "item" LF external id), in hexadecimal, are drawn.
 
 LF is the line feed; texts are UTF-8. Exact arithmetic, no generator of any language's library.
+
+Version 2 is that of rounds. The strata are ``unseen`` and ``seen``; n is as above, and the unseen come first: of them
+min(n, all there are) are drawn, of the seen as many as are then missing. Within a stratum as above.
 """
 
 import hashlib
@@ -22,6 +25,8 @@ from math import ceil
 from annotator.schema.canonical import canonical, content_hash
 
 ALGORITHM = 1
+ROUNDS = 2
+UNSEEN, SEEN = "unseen", "seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,20 @@ def draw_sample(
     for name, members in strata.items():
         ranked = sorted(members, key=lambda external_id: _digest(seed, "item", external_id))
         drawn.update(ranked[: allotments[name].sample])
+    return drawn, allotments
+
+
+def draw_round(population: Sequence[Candidate], *, fraction: float, seed: str) -> tuple[set[str], dict[str, Allotment]]:
+    """The external ids drawn in a round, unseen ones first. The population's strata are ``UNSEEN`` and ``SEEN``."""
+    wanted = ceil(Fraction(Decimal(repr(fraction))) * len(population))
+    drawn: set[str] = set()
+    allotments = {}
+    for name in (UNSEEN, SEEN):
+        members = [one.external_id for one in population if one.stratum == name]
+        ranked = sorted(members, key=lambda external_id: _digest(seed, "item", external_id))
+        taken = ranked[: wanted - len(drawn)]
+        drawn.update(taken)
+        allotments[name] = Allotment(len(members), len(taken))
     return drawn, allotments
 
 
