@@ -23,6 +23,8 @@ from scripts.bench_data import write_records  # noqa: E402
 from scripts.bench_graphs import as_json, graph_table, measure_graphs  # noqa: E402
 from scripts.bench_report import Measured, machine, machine_line, say, table  # noqa: E402
 from scripts.bench_run import Amounts, measure  # noqa: E402
+from scripts.bench_sandbox import as_json as sandbox_json  # noqa: E402
+from scripts.bench_sandbox import measure_sandbox, sandbox_table  # noqa: E402
 from scripts.environment import Stop  # noqa: E402
 from scripts.private_services import find_postgresql, private_postgresql  # noqa: E402
 
@@ -58,10 +60,14 @@ def main(arguments: Sequence[str]) -> int:
     say("Counting and matching tool graphs …")
     graphs = measure_graphs()
     lines += ["", *graph_table(graphs)]
+    say("Running validators …")
+    sandbox = measure_sandbox()
+    lines += ["", *sandbox_table(sandbox)]
     print("\n".join(lines))
     plan.out.mkdir(parents=True, exist_ok=True)
     file = plan.out / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
     result = {"machine": found, "runs": [one.as_json() for one in runs], "graphs": as_json(graphs)}
+    result["sandbox"] = sandbox_json(sandbox)
     file.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     say(f"The figures are in {file}.")
     return 1 if any(one.notes["doubles"] for one in runs) else 0

@@ -1,17 +1,24 @@
-"""The sandbox of this process: one for each worker, started after its own fork, or a service named in the settings."""
+"""The sandbox of this process: one for each worker, started after its own fork, or the service that is named."""
 
 import atexit
 import os
 import threading
 
 from annotator.sandbox.host import Sandbox
+from annotator.sandbox.service import RemoteSandbox
 
 _lock = threading.Lock()
 _sandboxes: dict[int, Sandbox] = {}
 
 
-def shared_sandbox() -> Sandbox:
-    """This process's sandbox. A forked child never uses its parent's: their answers would mix."""
+def shared_sandbox() -> Sandbox | RemoteSandbox:
+    """The service at the socket that ASSAY_SANDBOX names, else this process's own sandbox.
+
+    A forked child never uses its parent's: their answers would mix.
+    """
+    path = os.environ.get("ASSAY_SANDBOX")
+    if path:
+        return RemoteSandbox(path)
     me = os.getpid()
     with _lock:
         if me not in _sandboxes:

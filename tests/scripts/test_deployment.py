@@ -22,7 +22,7 @@ def compose(text):
 
 
 def test_every_service_of_the_server_mode_is_there(compose):
-    assert set(compose["services"]) == {"postgres", "redis", "proxy", *APPLICATION}
+    assert set(compose["services"]) == {"postgres", "redis", "proxy", "sandbox", *APPLICATION}
 
 
 def test_a_start_without_secrets_is_refused_with_a_sentence(text):
@@ -43,7 +43,8 @@ def test_example_names_what_is_required_and_fills_in_nothing():
 
 
 def test_application_runs_in_server_mode_with_one_environment(compose):
-    environments = [compose["services"][name]["environment"] for name in APPLICATION]
+    environments = [dict(compose["services"][name]["environment"]) for name in sorted(APPLICATION)]
+    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 1
     assert all(environment == environments[0] for environment in environments)
     assert environments[0]["ASSAY_MODE"] == "server"
     assert "ASSAY_DEMO" not in environments[0]
@@ -64,17 +65,31 @@ def test_only_the_proxy_is_open_to_the_outside(compose):
 
 def test_what_is_named_is_declared(compose):
     for service in compose["services"].values():
-        assert set(service["networks"]) <= set(compose["networks"])
+        assert set(service.get("networks", ())) <= set(compose["networks"])
         assert set(service.get("depends_on", ())) <= set(compose["services"])
         named = {volume.partition(":")[0] for volume in service.get("volumes", ())}
         assert {volume for volume in named if not volume.startswith(".")} <= set(compose["volumes"])
         assert all((ROOT / volume).exists() for volume in named if volume.startswith("."))
 
 
+def test_strangers_code_runs_where_there_is_nothing(compose):
+    sandbox, worker = compose["services"]["sandbox"], compose["services"]["worker"]
+    assert sandbox["network_mode"] == "none"
+    assert sandbox["read_only"] is True
+    assert sandbox["cap_drop"] == ["ALL"]
+    assert sandbox["user"] not in ("0:0", "10001:10001")
+    assert sandbox["mem_limit"]
+    assert sandbox["pids_limit"]
+    assert "environment" not in sandbox
+    assert sandbox["volumes"] == ["sandbox:/run/assay"]
+    assert worker["environment"]["ASSAY_SANDBOX"] == sandbox["command"][-1]
+    assert "celery" not in str(sandbox["command"])
+
+
 def test_long_running_services_tell_their_health(compose):
     docker = (ROOT / "Dockerfile").read_text()
     assert "HEALTHCHECK" in docker
-    for name in ("postgres", "redis", "worker", "proxy"):
+    for name in ("postgres", "redis", "worker", "proxy", "sandbox"):
         assert compose["services"][name]["healthcheck"]["test"]
 
 

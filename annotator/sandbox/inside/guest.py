@@ -59,8 +59,8 @@ def load(source: str, function: str) -> "Callable[..., Any] | Answer":
         exec(code, names)  # noqa: S102 - that is what this process is for
     except BaseException as error:
         return _fault(error, source, loading=True)
-    found = names.get(function)
-    if not callable(found):
+    found: Callable[..., Any] | None = names.get(function)
+    if found is None or not callable(found):
         return "missing_function", None, f"There is no function {function}."
     return found
 

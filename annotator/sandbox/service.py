@@ -1,0 +1,147 @@
+"""The sandbox as a service of its own: a server on a Unix socket, and what speaks with it.
+
+    python -m annotator.sandbox /run/assay/sandbox.socket
+
+For containers: the workers' own processes then never start an interpreter for strangers' code. One request and one
+answer a connection, each four bytes of length (little endian) and JSON. Each connection waits its turn.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from annotator.sandbox.host import Sandbox
+from annotator.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
+
+#: Bytes of a request or an answer.
+MOST = 64 << 20
+#: Seconds a client may take to send, or to fetch its answer.
+PATIENCE = 30.0
+#: Seconds a client waits for its answer: the batches of others come first.
+WAIT = 600.0
+
+
+class RemoteSandbox:
+    """The same as ``Sandbox``, run by a service."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def run(
+        self,
+        source: str,
+        function: str,
+        calls: Iterable[Call],
+        *,
+        expected: Expected = Expected.VERDICT,
+        limits: Limits | None = None,
+    ) -> list[CallResult]:
+        """See ``Sandbox.run``. Raises SandboxUnavailable, too, when the service cannot be reached."""
+        request = {
+            "source": source,
+            "function": function,
+            "calls": [asdict(call) for call in calls],
+            "expected": expected,
+            "limits": asdict(limits or Limits()),
+        }
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(WAIT)
+                connection.connect(self.path)
+                _send(connection, request)
+                answer = _receive(connection)
+        except (OSError, ValueError) as error:
+            raise SandboxUnavailable(f"The sandbox service does not answer ({error}); is it running?") from None
+        if "unavailable" in answer:
+            raise SandboxUnavailable(answer["unavailable"])
+        return [CallResult(**{**one, "status": Status(one["status"])}) for one in answer["results"]]
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def serve(path: str) -> None:
+    """Answer on a Unix socket until told to stop. Raises OSError where the socket cannot be made."""
+    with contextlib.suppress(FileNotFoundError):
+        Path(path).unlink()
+    with Sandbox() as sandbox, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(path)
+        # Whoever may enter the folder may ask; the folder is the workers' and ours.
+        os.chmod(path, 0o666)  # noqa: S103
+        listener.listen(64)
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=_answer, args=(sandbox, connection), daemon=True).start()
+
+
+def _answer(sandbox: Sandbox, connection: socket.socket) -> None:
+    with connection, contextlib.suppress(OSError):
+        connection.settimeout(PATIENCE)
+        try:
+            answer = _run(sandbox, _receive(connection))
+        except (ValueError, TypeError, KeyError) as error:
+            answer = {"unavailable": f"The sandbox service did not understand the request ({error})."}
+        _send(connection, answer)
+
+
+def _run(sandbox: Sandbox, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        results = sandbox.run(
+            request["source"],
+            request["function"],
+            [Call(tuple(call["args"]), call["kwargs"]) for call in request["calls"]],
+            expected=Expected(request["expected"]),
+            limits=Limits(**request["limits"]),
+        )
+    except SandboxUnavailable as why:
+        return {"unavailable": str(why)}
+    return {"results": [asdict(result) for result in results]}
+
+
+def _send(connection: socket.socket, value: Any) -> None:
+    data = json.dumps(value).encode()
+    if len(data) > MOST:
+        raise ValueError("it is too long")
+    connection.sendall(len(data).to_bytes(4, "little") + data)
+
+
+def _receive(connection: socket.socket) -> Any:
+    size = int.from_bytes(_exactly(connection, 4), "little")
+    if size > MOST:
+        raise ValueError("it is too long")
+    return json.loads(_exactly(connection, size))
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    parts: list[bytes] = []
+    while count:
+        part = connection.recv(min(count, 1 << 20))
+        if not part:
+            raise ValueError("it ended early")
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def main(arguments: list[str]) -> int:
+    """Serve on the socket that is named."""
+    if len(arguments) != 1:
+        print("Name the socket: python -m annotator.sandbox PATH", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    try:
+        serve(arguments[0])
+    except OSError as error:
+        print(f"The sandbox service cannot listen on {arguments[0]}: {error.strerror}.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
+    return 0

@@ -1,0 +1,105 @@
+"""How fast validators run shut in, and what a prepared interpreter takes.
+
+Needs no database. ``python scripts/bench_sandbox.py`` prints the table by itself.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from annotator.sandbox import Call, Sandbox  # noqa: E402
+
+CALLS = 1_000
+_ROUNDS = 5
+SOURCE = """
+import json, re
+
+def validate(response):
+    try:
+        data = json.loads(response)
+    except ValueError as error:
+        return False, f"Not JSON: {error}"
+    words = len(re.findall(r"\\w+", data["summary"]))
+    return words <= 50, f"{words} words"
+"""
+RESPONSE = '{"summary": "' + "a few words of an answer, " * 8 + '"}'
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table."""
+
+    title: str
+    value: float
+    unit: str
+    budget: float
+
+    @property
+    def kept(self) -> bool:
+        return self.value <= self.budget
+
+
+def measure_sandbox() -> list[Figure]:
+    """The rows of the table, best of a few rounds each."""
+    cold, warm, many, memory = [], [], [], 0.0
+    for _ in range(_ROUNDS):
+        with Sandbox() as sandbox:
+            cold.append(_timed(lambda: sandbox.run(SOURCE, "validate", [Call((RESPONSE,))])))
+            warm.append(_timed(lambda: sandbox.run(SOURCE, "validate", [Call((RESPONSE,))])))
+            many.append(_timed(lambda: sandbox.run(SOURCE, "validate", [Call((RESPONSE,))] * CALLS)))
+            memory = _memory()
+    return [
+        Figure("sandbox: first call, cold start included", 1000 * min(cold), "ms", 250),
+        Figure("sandbox: one more call of another batch", 1000 * min(warm), "ms", 20),
+        Figure(f"sandbox: {CALLS:,} calls of one source", 1000 * min(many), "ms", 1000),
+        Figure("sandbox: memory of one prepared interpreter", memory, "MB", 80),
+    ]
+
+
+def sandbox_table(figures: Sequence[Figure]) -> list[str]:
+    """The table, a line a figure."""
+    lines = [f"{'Sandbox':52} {'measured':>12}   budget"]
+    for one in figures:
+        words = "kept" if one.kept else "MISSED"
+        lines.append(f"{one.title:52} {one.value:9.1f} {one.unit}   ≤ {one.budget:g} {one.unit:6} {words}")
+    return lines
+
+
+def as_json(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    """What is stored."""
+    return [asdict(one) for one in figures]
+
+
+def _timed(work: Any) -> float:
+    start = time.perf_counter()
+    results = work()
+    seconds = time.perf_counter() - start
+    if not all(result.ok and result.accepted for result in results):
+        raise RuntimeError(f"The validator that is measured did not answer: {results[0]}")
+    return seconds
+
+
+def _memory() -> float:
+    """Megabytes that the prepared interpreter's processes have for themselves, what they share counted once."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if b"inside.zygote" in Path(f"/proc/{name}/cmdline").read_bytes():
+                    lines = Path(f"/proc/{name}/smaps_rollup").read_text().splitlines()
+                    total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+            except OSError:
+                continue
+    return total / 1024
+
+
+if __name__ == "__main__":
+    print("\n".join(sandbox_table(measure_sandbox())))

@@ -1,0 +1,110 @@
+"""The sandbox as a service: the same answers over a socket, and sentences where it is not there."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from annotator.sandbox import Call, Expected, Limits, SandboxUnavailable, Status, shared_sandbox
+from annotator.sandbox import service as service_module
+from annotator.sandbox.service import RemoteSandbox
+from tests.conftest import ROOT
+
+SOURCE = "def validate(response):\n    return len(response) > 2, str(len(response))\n"
+
+
+@contextlib.contextmanager
+def running(path):
+    process = subprocess.Popen([sys.executable, "-m", "annotator.sandbox", str(path)], cwd=ROOT)
+    try:
+        while process.poll() is None:
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(str(path))
+                break
+        yield process
+    finally:
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sandbox") / "socket"
+    with running(path):
+        yield RemoteSandbox(str(path))
+
+
+def test_the_same_answers_as_without_a_service(service):
+    good, bad = service.run(SOURCE, "validate", [Call(("abc",)), Call(("a",))])
+    assert (good.status, good.accepted, good.message) == (Status.OK, True, "3")
+    assert (bad.status, bad.accepted, bad.message) == (Status.OK, False, "1")
+    [tool] = service.run(
+        "def add(a, b):\n    return {'sum': a + b}\n", "add", [Call((1,), {"b": 2})], expected=Expected.VALUE
+    )
+    assert tool.value == {"sum": 3}
+    [late] = service.run(
+        "def validate(r):\n    while True: pass\n", "validate", [Call(("",))], limits=Limits(wall=0.5, cpu=1)
+    )
+    assert late.status in (Status.TIMEOUT_WALL, Status.TIMEOUT_CPU)
+
+
+def test_several_clients_wait_their_turn(service):
+    results = {}
+
+    def ask(number):
+        results[number] = service.run(SOURCE, "validate", [Call(("x" * number,))])[0].message
+
+    clients = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert results == {number: str(number) for number in range(8)}
+
+
+@pytest.mark.parametrize(
+    "sent", [b"\x02\x00\x00\x00{}", b"\x01\x00\x00\x007", b"\xff\xff\xff\xff", b"\x04\x00\x00\x00{{{{"]
+)
+def test_nonsense_is_answered_with_a_sentence_and_the_next_request_is_served(service, sent):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(service.path)
+        connection.sendall(sent)
+        assert b"did not understand" in connection.recv(4096)
+    assert service.run(SOURCE, "validate", [Call(("abc",))])[0].ok
+
+
+def test_without_the_service_nothing_runs(tmp_path):
+    with pytest.raises(SandboxUnavailable, match="is it running"):
+        RemoteSandbox(str(tmp_path / "absent")).run(SOURCE, "validate", [Call(("abc",))])
+
+
+def test_a_request_beyond_all_bounds_is_not_sent(service, monkeypatch):
+    monkeypatch.setattr(service_module, "MOST", 100)
+    with pytest.raises(SandboxUnavailable, match="too long"):
+        service.run(SOURCE, "validate", [Call(("x" * 200,))])
+
+
+def test_the_environment_names_the_service(service, monkeypatch):
+    monkeypatch.setenv("ASSAY_SANDBOX", service.path)
+    assert shared_sandbox().run(SOURCE, "validate", [Call(("abc",))])[0].ok
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 2), (["/nowhere/at/all"], 1)])
+def test_wrong_use_is_a_sentence(arguments, code):
+    command = [sys.executable, "-m", "annotator.sandbox", *arguments]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert ended.stderr.count("\n") == 1
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_socket_left_by_a_killed_service_is_replaced(tmp_path):
+    path = Path(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    with running(path):
+        assert RemoteSandbox(str(path)).run(SOURCE, "validate", [Call(("abc",))])[0].ok
