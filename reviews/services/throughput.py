@@ -1,0 +1,237 @@
+"""What the page on progress shows: reviews over time, time per item, faults named, and when the work will be done.
+
+Everything is read from counts that are folded as reviews come in (``reviews.services.workload``) and from counters.
+"""
+
+from collections import Counter as Tally
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+from django.db.models import QuerySet
+
+from annotator.models import Project, User
+from reviews.agreement.forecasting import Forecast, forecast, quartiles
+from reviews.models import WorkCount, WorkPending
+from reviews.protocols import EntryMode, Protocol
+from reviews.services.counters import read_counters
+from reviews.services.protocols import current_protocol, stage_titles
+
+#: Days that the pace is taken from, and those that are shown one by one before weeks are.
+PACE_DAYS = 28
+SHOWN_DAYS = 28
+SHOWN_WEEKS = 26
+#: Items that must have left a stage before what happened to them says how many will come to a later one.
+LEAST_LEFT = 5
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Reviews handed in per day or per week (``step`` is 1 or 7 days), by stage; the last is not over yet."""
+
+    starts: list[date]
+    step: int
+    #: Stage, title, count for each start; the stages with any review, in order.
+    stages: list[tuple[str, str, list[int]]]
+
+    @property
+    def total(self) -> int:
+        return sum(sum(counts) for _, _, counts in self.stages)
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """Seconds of activity that a review of a stage took. ``n``: the reviews of which it is known."""
+
+    stage: str
+    title: str
+    n: int
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class FaultCount:
+    """How often a kind of fault was named, by stage."""
+
+    kind: str
+    label: str
+    by_stage: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_stage.values())
+
+
+@dataclass(frozen=True)
+class PersonWork:
+    """How much one person reviewed, by stage."""
+
+    pseudonym: str
+    by_stage: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_stage.values())
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """When the work will be done."""
+
+    #: Reviews still to come: those that are open now, and those that will follow in later stages.
+    open: int
+    following: float
+    forecast: Forecast
+    today: date
+
+    @property
+    def remaining(self) -> float:
+        return self.open + self.following
+
+    @cached_property
+    def dates(self) -> tuple[date, date, date | None] | None:
+        """Expected, earliest and latest day; None where nothing can be said, or only of a far future."""
+        days = self.forecast.days
+        if days is None or self.forecast.low is None or days > 3650:
+            return None
+        high = self.forecast.high
+        return (
+            self.today + timedelta(days=round(days)),
+            self.today + timedelta(days=round(self.forecast.low)),
+            None if high is None or high > 3650 else self.today + timedelta(days=round(high)),
+        )
+
+
+def read_throughput(*, project: Project, now: datetime, person: User | None = None, by_week: bool) -> Throughput:
+    """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
+
+    Times before the first review are left out.
+    """
+    today = now.astimezone(ZoneInfo(project.time_zone)).date()
+    step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
+    last = today - timedelta(days=today.weekday()) if by_week else today
+    starts = [last - timedelta(days=step * back) for back in reversed(range(most))]
+    days = _days(project, person, starts[0])
+    if not days:
+        return Throughput([], step, [])
+    first = min(days)[0]
+    starts = [start for start in starts if start + timedelta(days=step) > first]
+    by_stage: dict[str, list[int]] = defaultdict(lambda: [0] * len(starts))
+    for (day, stage), count in days.items():
+        place = (day - starts[0]).days // step
+        # Clocks may differ: what was handed in “tomorrow” counts as today's.
+        by_stage[stage][min(max(place, 0), len(starts) - 1)] += count
+    titles = stage_titles(project)
+    return Throughput(starts, step, [(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage])
+
+
+def read_times(*, project: Project, person: User | None = None) -> list[StageTime]:
+    """Quartiles of the time that reviews took, by stage, in the protocol's order."""
+    counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for stage, key, count in _rows(project, "time", person).values_list("stage", "key", "count"):
+        counts[stage].append((int(key), count))
+    out = []
+    for stage, title in stage_titles(project).items():
+        found = quartiles(counts[stage])
+        if found is not None:
+            out.append(StageTime(stage, title, sum(count for _, count in counts[stage]), *found))
+    return out
+
+
+def read_faults(*, project: Project, person: User | None = None, received: bool = False) -> list[FaultCount]:
+    """How often each kind of fault was named, the most frequent first.
+
+    Of one person: by them, or ``received``: in versions that they wrote.
+    """
+    protocol = current_protocol(project)
+    labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
+    counts: dict[str, Tally[str]] = defaultdict(Tally)
+    rows = _rows(project, "received" if received else "named", person)
+    for stage, kind, count in rows.values_list("stage", "key", "count"):
+        counts[kind][stage] += count
+    faults = [FaultCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]
+    return sorted(faults, key=lambda one: (-one.total, one.label))
+
+
+def read_people(*, project: Project) -> list[PersonWork]:
+    """How much each person reviewed, whoever did most first. For those who oversee the project."""
+    counts: dict[str, Tally[str]] = defaultdict(Tally)
+    for pseudonym, stage, count in _rows(project, "day", None).values_list("person", "stage", "count"):
+        counts[pseudonym][stage] += count
+    people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
+    return sorted(people, key=lambda one: (-one.total, one.pseudonym))
+
+
+def read_outlook(*, project: Project, now: datetime) -> Outlook:
+    """When the project's work will be done at the pace of the last four weeks."""
+    today = now.astimezone(ZoneInfo(project.time_zone)).date()
+    protocol = current_protocol(project)
+    counters = read_counters(project)
+    left = {
+        stage.key: counters.get(f"stage:{stage.key}:open", 0) + counters.get(f"stage:{stage.key}:claimed", 0)
+        for stage in (protocol.stages if protocol else ())
+    }
+    following = expected_to_follow(protocol, left, counters) if protocol else 0.0
+    since = today - timedelta(days=PACE_DAYS)
+    days: Tally[date] = Tally()
+    for (day, _), count in _days(project, None, since).items():
+        days[day] += count
+    first = min(days, default=today)
+    # Days before anybody began say nothing of the pace; today is not over.
+    daily = [
+        days[since + timedelta(days=place)] for place in range(PACE_DAYS) if since + timedelta(days=place) >= first
+    ]
+    if not days and WorkCount.objects.filter(project=project, what="day").exists():
+        daily = [0] * PACE_DAYS
+    open_now = sum(left.values())
+    return Outlook(open_now, following, forecast(open_now + following, daily), today)
+
+
+def count_waiting_work(project: Project) -> int:
+    """Reviews that are handed in and not counted yet; those whose faults wait for a blind stage are not meant."""
+    return WorkPending.objects.filter(project=project, faults=False).count()
+
+
+def expected_to_follow(protocol: Protocol, left: dict[str, int], counters: dict[str, int]) -> float:
+    """How many reviews in later stages the open ones will bring, going by what became of the items so far.
+
+    Of the items that left a stage, the share that came to a later one is taken; with fewer than five of them, what the
+    protocol says (all of them, or the fraction that is drawn). Items that wait in a pool come to its stage at its
+    fraction. Items that go back to their author are not foreseen.
+    """
+    stages = protocol.stages
+
+    def reached(key: str) -> int:
+        """Items that were really reviewed in a stage."""
+        return counters.get(f"settled:{key}", 0) - counters.get(f"outcome:{key}:not_drawn", 0)
+
+    out = 0.0
+    for place, stage in enumerate(stages):
+        pooled = counters.get(f"stage:{stage.key}:pooled", 0)
+        out += pooled * stage.entry.fraction * stage.reviewers
+        items = left.get(stage.key, 0) / stage.reviewers
+        for later in stages[place + 1 :]:
+            done = counters.get(f"settled:{stage.key}", 0)
+            if done >= LEAST_LEFT:
+                share = min(1.0, reached(later.key) / done)
+            else:
+                share = 1.0 if later.entry.mode is EntryMode.ALL else later.entry.fraction
+            out += items * share * later.reviewers
+    return out
+
+
+def _days(project: Project, person: User | None, since: date) -> dict[tuple[date, str], int]:
+    rows = _rows(project, "day", person).filter(key__gte=since.isoformat())
+    out: Tally[tuple[date, str]] = Tally()
+    for day, stage, count in rows.values_list("key", "stage", "count"):
+        out[date.fromisoformat(day), stage] += count
+    return dict(out)
+
+
+def _rows(project: Project, what: str, person: User | None) -> QuerySet[WorkCount]:
+    rows = WorkCount.objects.filter(project=project, what=what, count__gt=0)
+    return rows if person is None else rows.filter(person=person.pseudonym)
