@@ -12,7 +12,7 @@ from reviews.protocols import AuthorRule, StageKind
 from reviews.services.claims import lock_slot, stage_of, withdraw
 from reviews.services.eligibility import refusal
 from reviews.services.journal import Journal
-from reviews.services.queues import new_position
+from reviews.services.queues import ASIDE, new_position
 
 
 def reassign(*, actor: User, slot: Slot, to: User, reason: str = "") -> Slot:
@@ -89,6 +89,7 @@ def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         open_slots = Slot.objects.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN])
+        open_slots = open_slots.exclude(position=ASIDE)
         # A new place as well: an old one may lie behind everybody's cursor in the queue it comes into.
         count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
         if count:

@@ -16,12 +16,14 @@ from annotator.models import Dialogue, Project, Role, User
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.protocols import Protocol, Stage
 from reviews.services.eligibility import lock_membership, refusal
+from reviews.services.gold_turns import take_gold
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (
+    ASIDE,
     move_cursor,
     new_position,
     queues_for,
-    read_cursors,
+    read_turns,
     read_versions,
     take_first,
 )
@@ -79,12 +81,14 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
         claim = _resume_or_take_over(actor, project, roles, now, [queue.stage for queue in queues])
         if claim is not None:
             return claim
-        cursors = read_cursors(actor=actor, project=project)
-        slot = take_first(actor=actor, project=project, queues=queues, cursors=cursors)
-        if slot is None and cursors:
+        turns = read_turns(actor=actor, project=project)
+        slot = take_first(actor=actor, project=project, queues=queues, cursors=turns.cursors)
+        if slot is None and turns.cursors:
             slot = take_first(actor=actor, project=project, queues=queues, cursors={})
         if slot is None:
             return None
+        if slot.stage in turns.gold:
+            slot = take_gold(actor=actor, roles=roles, slot=slot, turns=turns)
         version = next(version for version in versions if version.pk == slot.protocol_id)
         claim = _new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage), now=now)
         move_cursor(actor=actor, slot=slot)
@@ -332,7 +336,7 @@ def _give_back(actor: User, token: str, state: ClaimState) -> None:
         claim = _own_claim(actor, token)
         slot = lock_slot(claim.slot_id)
         if Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE).update(state=state, ended_at=Now()):
-            if state == ClaimState.SKIPPED:
+            if state == ClaimState.SKIPPED and slot.position != ASIDE:
                 slot.position = new_position()
             _open(slot)
 

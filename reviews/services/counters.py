@@ -12,6 +12,7 @@ Stored keys (``read_counters`` offers them under the names of its docstring):
     outcome:<stage>:<outcome>  settled stage runs
     compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
     sampled:<stage>            drawn items with a review, sampled_errors:<stage> those of them that held an error
+    gold:<any of these>        what gold items add to it, for who must take them for ordinary ones: nobody else
 """
 
 from collections import Counter as Tally
@@ -27,6 +28,7 @@ from reviews.models import (
     ClaimState,
     Counter,
     CounterDelta,
+    GoldItem,
     Review,
     Slot,
     SlotState,
@@ -34,6 +36,7 @@ from reviews.models import (
     StageRunState,
     Verdict,
 )
+from reviews.services.queues import ASIDE
 from reviews.services.statements import write
 
 #: Rows of the outbox that one transaction folds.
@@ -59,33 +62,42 @@ def stored_counters(project: Project) -> dict[str, int]:
     return {key: value for key, value in total.items() if value}
 
 
-def read_counters(project: Project) -> dict[str, int]:
+def read_counters(project: Project, *, with_gold: bool = False) -> dict[str, int]:
     """How many items stand where. Absent keys are zero.
 
     ``status:<status>`` dialogues; ``stage:<key>:open|claimed|done`` slots and ``stage:<key>:pooled`` items;
     ``settled:<stage>`` stage runs, ``outcome:<stage>:<outcome>`` by what became of them, ``compared:<stage>`` with two
     or more reviews, ``discrepant:<stage>`` that disagreed, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
+
+    Gold items are left out, but ``with_gold``: then all is as if they were ordinary, as their lists show them to people
+    who are not to know them.
     """
     out: Tally[str] = Tally()
     for key, value in stored_counters(project).items():
         name, _, rest = key.partition(":")
+        if name == "gold":
+            if not with_gold:
+                continue
+            name, _, rest = rest.partition(":")
         if name == "left":
             out[f"stage:{rest}:open"] += value
         elif name in ("done", "pooled"):
-            out[f"stage:{rest}:{name}"] = value
+            out[f"stage:{rest}:{name}"] += value
         else:
-            out[key] = value
+            out[f"{name}:{rest}"] += value
             if name == "outcome":
                 out[f"settled:{rest.partition(':')[0]}"] += value
-    for stage, count in live_claims(project).items():
+    for stage, count in live_claims(project, with_gold=with_gold).items():
         out[f"stage:{stage}:claimed"] = count
         out[f"stage:{stage}:open"] -= count
     return {key: value for key, value in out.items() if value}
 
 
-def live_claims(project: Project) -> dict[str, int]:
-    """How many slots of each stage somebody is at work on."""
+def live_claims(project: Project, *, with_gold: bool = False) -> dict[str, int]:
+    """How many slots of each stage somebody is at work on; those of gold items only ``with_gold``."""
     claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
+    if not with_gold:
+        claims = claims.exclude(slot__position=ASIDE)
     return dict(claims.values_list("stage").annotate(Count("id")).order_by())
 
 
@@ -114,13 +126,14 @@ def fold_counters() -> int:
 def recount(project: Project) -> dict[str, int]:
     """What the counters ought to be, counted from the rows: slow, for tests and for whoever doubts."""
     out: Tally[str] = Tally()
-    dialogues = Dialogue.objects.filter(project=project, published=True)
+    ordinary = Dialogue.objects.filter(project=project).counted()
+    dialogues = ordinary.filter(published=True)
     _take(out, "status:{}", dialogues.values_list("status").annotate(Count("id")).order_by())
-    slots = Slot.objects.filter(project=project)
+    slots = Slot.objects.filter(project=project, dialogue__in=ordinary)
     unfinished = slots.filter(state__in=[SlotState.OPEN, SlotState.CLAIMED])
     _take(out, "left:{}", unfinished.values_list("stage").annotate(Count("id")).order_by())
     _take(out, "done:{}", slots.filter(state=SlotState.DONE).values_list("stage").annotate(Count("id")).order_by())
-    runs = StageRun.objects.filter(project=project)
+    runs = StageRun.objects.filter(project=project, cycle__dialogue__in=ordinary)
     pooled = runs.filter(state=StageRunState.POOLED)
     _take(out, "pooled:{}", pooled.values_list("stage").annotate(Count("id")).order_by())
     settled = runs.filter(state=StageRunState.SETTLED)
@@ -130,12 +143,18 @@ def recount(project: Project) -> dict[str, int]:
     _take(out, "compared:{}", compared.values_list("stage").annotate(Count("id")).order_by())
     discrepant = compared.filter(discrepancy_count__gt=0)
     _take(out, "discrepant:{}", discrepant.values_list("stage").annotate(Count("id")).order_by())
-    sampled = Review.objects.filter(project=project, stage_run__entered_as="sampled").exclude(
+    sampled = Review.objects.filter(project=project, dialogue__in=ordinary, stage_run__entered_as="sampled").exclude(
         stage_run__state=StageRunState.CANCELLED
     )
     counts = sampled.values_list("stage_run__stage").order_by()
     _take(out, "sampled:{}", counts.annotate(Count("id")))
     _take(out, "sampled_errors:{}", counts.annotate(n=Count("id", filter=~Q(verdict=Verdict.APPROVE))))
+    for item in GoldItem.objects.filter(project=project).annotate(done=Count("scores")):
+        out[f"gold:left:{item.stage}"] += item.pool - item.done
+        out[f"gold:done:{item.stage}"] += item.done
+        if item.live:
+            out["gold:status:in_review"] += 1
+            out["gold:status:verified"] -= 1
     return {key: value for key, value in out.items() if value}
 
 

@@ -6,6 +6,7 @@ from annotator.errors import Hidden
 from annotator.models import Project, Role, User
 from reviews.models import Slot
 from reviews.protocols import AuthorRule, Stage, StageKind
+from reviews.services.queues import ASIDE
 from reviews.services.statements import clock, locked, read_clock, rows
 
 
@@ -36,6 +37,9 @@ def refusal(*, person: User, roles: frozenset[Role], slot: Slot, stage: Stage) -
         words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
         return f"“{stage.title}” takes the role of {words}; an administrator can give it."
     if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
+        return "This item is reserved for somebody else; an administrator can reassign it."
+    if slot.position == ASIDE and not slot.claims.filter(person=person).exists():
+        # A gold item's: made for one person, and to everybody else an ordinary item that is somebody's.
         return "This item is reserved for somebody else; an administrator can reassign it."
     if stage.kind is not StageKind.SELF_CHECK:
         if slot.revision_author_id == person.pk:

@@ -10,8 +10,9 @@ from annotator.services.access import roles_in
 from reviews.models import Claim, ClaimState
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
+from reviews.services.gold_turns import OVERSEERS
 from reviews.services.protocols import parse, shortfalls
-from reviews.services.queues import count_waiting, queues_for, read_cursors, read_versions
+from reviews.services.queues import ASIDE, count_waiting, queues_for, read_cursors, read_versions
 
 #: My work counts up to here in each queue, then says “or more”.
 MANY = 100
@@ -135,10 +136,13 @@ class MyWork:
         return next((stage.key for stage in reversed(self.waiting) if stage.count), "")
 
 
-def read_progress(*, project: Project) -> Progress:
-    """How many items stand where in a project."""
+def read_progress(*, project: Project, roles: frozenset[Role] | None = None) -> Progress:
+    """How many items stand where in a project. ``roles``: of who looks; without them, what goes on record.
+
+    Who is not to know gold items sees them counted as the ordinary items they look like.
+    """
     versions = read_versions(project)
-    counts = read_counters(project)
+    counts = read_counters(project, with_gold=roles is not None and not roles & OVERSEERS)
     stages: dict[str, StageProgress] = {}
     for version in versions:
         protocol = parse(version)
@@ -179,6 +183,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         limit=MANY,
     )
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
+    overdue = overdue.exclude(slot__position=ASIDE)
     for stage in overdue.values_list("stage", flat=True)[:MANY]:
         if stage in order and any(queue.stage == stage for queue in queues):
             counts[stage] = counts.get(stage, 0) + 1

@@ -26,6 +26,9 @@ from reviews.services.statements import Value, rows, write
 #: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
 DEPTH = 16
 
+#: Where slots stand that no queue offers, being before its beginning: those of gold items, made for one person each.
+ASIDE = -1
+
 #: Stage → position.
 Cursors = Mapping[str, int]
 
@@ -92,13 +95,46 @@ def read_cursors(*, actor: User, project: Project) -> dict[str, int]:
     )
 
 
+@dataclass(frozen=True)
+class Turns:
+    """Where one person stands in the queues of a project, and how often gold items are mixed into them."""
+
+    cursors: dict[str, int]
+    #: Stage → claims so far.
+    taken: dict[str, int]
+    #: Stage → (rate, secret), where the rate is not 0.
+    gold: dict[str, tuple[float, str]]
+
+
+def read_turns(*, actor: User, project: Project) -> Turns:
+    """The actor's place in each queue. One statement: a project without gold items does not pay for them."""
+    found = rows(
+        "SELECT stage, position, taken, 0.0, '' FROM reviews_cursor WHERE person_id = %s AND project_id = %s "
+        "UNION ALL SELECT stage, -1, 0, rate, secret FROM reviews_goldrate WHERE project_id = %s AND rate > 0",
+        [actor.pk, project.pk, project.pk],
+    )
+    mine = [row for row in found if not row[4]]
+    return Turns(
+        cursors={stage: position for stage, position, *_ in mine},
+        taken={stage: taken for stage, _, taken, *_ in mine},
+        gold={stage: (float(rate), secret) for stage, *_, rate, secret in found if secret},
+    )
+
+
+def in_turn(slot: Slot) -> bool:
+    """Whether a slot stands in the common queue of its stage: reserved for nobody, and not out of turn."""
+    return slot.reserved_for_id is None and slot.priority == Priority.NORMAL
+
+
 def move_cursor(*, actor: User, slot: Slot) -> None:
-    """Remember that the actor has got as far as this slot."""
-    if slot.reserved_for_id is None and slot.priority == Priority.NORMAL:
+    """Remember that the actor has got as far as this slot, and claimed once more."""
+    if in_turn(slot):
+        reached = "" if slot.position == ASIDE else "position = excluded.position, "
         write(
-            "INSERT INTO reviews_cursor (person_id, project_id, stage, position) VALUES (%s, %s, %s, %s) "
-            "ON CONFLICT (person_id, project_id, stage) DO UPDATE SET position = excluded.position",
-            [actor.pk, slot.project_id, slot.stage, slot.position],
+            "INSERT INTO reviews_cursor (person_id, project_id, stage, position, taken) "  # noqa: S608 - no value is in it
+            f"VALUES (%s, %s, %s, %s, 1) ON CONFLICT (person_id, project_id, stage) DO UPDATE SET {reached}"
+            "taken = reviews_cursor.taken + 1",
+            [actor.pk, slot.project_id, slot.stage, max(0, slot.position)],
         )
 
 

@@ -1,0 +1,200 @@
+"""The past of a gold item: what had happened to the verified dialogue until it came into the stage, written anew.
+
+Versions, reviews and events get keys and hashes of their own; people, words and times stay.
+"""
+
+from typing import Any
+
+from annotator.models import Dialogue, Event, Revision
+from annotator.models.keys import new_public_id
+from annotator.schema import content_hash
+from annotator.services.events import event_digest
+from reviews.models import (
+    Cycle,
+    ProtocolVersion,
+    Review,
+    ReviewFinding,
+    StageRun,
+    StageRunState,
+)
+
+
+def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, version: ProtocolVersion, text: str) -> StageRun:
+    """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened; returns its own open run of that stage.
+
+    ``text``: canonical content of the version that is shown, in place of the one that came into the run.
+    """
+    versions = _copy_versions(dialogue, run, text)
+    own = Cycle.objects.create(
+        dialogue=dialogue,
+        project_id=cycle.project_id,
+        protocol=version,
+        number=1,
+        entry_revision=versions.get(cycle.entry_revision_id, versions[run.entry_revision_id]),
+        created_at=cycle.created_at,
+    )
+    runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
+    hashes = {revision.content_hash: versions[pk].content_hash for pk, revision in _chain(run)}
+    _copy_events(dialogue, cycle, run, version.number, reviews, hashes)
+    return runs[run.pk]
+
+
+def _chain(run: StageRun) -> list[tuple[int, Revision]]:
+    """The versions that led to what came into the run, oldest first."""
+    chain: list[tuple[int, Revision]] = []
+    revision: Revision | None = run.entry_revision
+    while revision is not None:
+        chain.append((revision.pk, revision))
+        revision = revision.parent
+    return chain[::-1]
+
+
+def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
+    """Key of the original → its copy."""
+    out: dict[int, Revision] = {}
+    parent: Revision | None = None
+    for number, (key, original) in enumerate(_chain(run), 1):
+        content = text if key == run.entry_revision_id else original.content
+        parent = out[key] = Revision.objects.create(
+            dialogue=dialogue,
+            parent=parent,
+            branch="main",
+            number=number,
+            author_id=original.author_id,
+            message=original.message,
+            toolset_revision=original.toolset_revision,
+            guideline_id=original.guideline_id,
+            content_hash=content_hash(content),
+            content=content,
+            created_at=original.created_at,
+        )
+    return out
+
+
+def _copy_runs(
+    dialogue: Dialogue, own: Cycle, cycle: Cycle, run: StageRun, versions: dict[int, Revision]
+) -> tuple[dict[int, StageRun], dict[str, str]]:
+    """Key of each run up to and including ``run`` → its copy; public id of each review before it → its copy's."""
+    runs: dict[int, StageRun] = {}
+    reviews: dict[str, str] = {}
+    shown = versions[run.entry_revision_id]
+    for original in StageRun.objects.filter(cycle=cycle, pk__lte=run.pk).order_by("pk"):
+        last = original.pk == run.pk
+        runs[original.pk] = copy = _again(
+            original,
+            cycle=own,
+            entry_revision=shown if last else versions.get(original.entry_revision_id, shown),
+            exit_revision=None if last else versions.get(original.exit_revision_id or 0, shown),
+            escalated_from=runs.get(original.escalated_from_id or 0),
+        )
+        if last:
+            copy.state, copy.outcome, copy.settled_at, copy.discrepancy_count = StageRunState.OPEN, "", None, None
+        copy.save(force_insert=True)
+        if not last:
+            _copy_reviews(dialogue, own, original, copy, versions, reviews)
+    return runs, reviews
+
+
+def _copy_reviews(
+    dialogue: Dialogue,
+    own: Cycle,
+    original: StageRun,
+    copy: StageRun,
+    versions: dict[int, Revision],
+    reviews: dict[str, str],
+) -> None:
+    for review in Review.objects.filter(stage_run=original).select_related("slot").order_by("pk"):
+        seen, made = versions.get(review.seen_revision_id), versions.get(review.made_revision_id or 0)
+        if seen is None or (made is None and review.verdict == "fix"):
+            # Of a branch that nothing came of: no version of it is shown.
+            continue
+        slot = _again(
+            review.slot, stage_run=copy, dialogue=dialogue, cycle=own, protocol_id=own.protocol_id, revision=seen
+        )
+        slot.public_id = new_public_id()
+        slot.save(force_insert=True)
+        twin = _again(
+            review, slot=slot, stage_run=copy, dialogue=dialogue, seen_revision=seen, made_revision=made, sealed=False
+        )
+        twin.public_id = reviews[review.public_id] = new_public_id()
+        document = (made or seen).document()
+        twin.labels = {
+            task["id"]: {"policy": task["policy"], "information": task["information"]}
+            for task in document.get("tasks", [])
+        }
+        twin.save(force_insert=True)
+        ReviewFinding.objects.bulk_create(_again(finding, review=twin) for finding in review.findings.order_by("pk"))
+
+
+def _copy_events(
+    dialogue: Dialogue,
+    cycle: Cycle,
+    run: StageRun,
+    protocol: int,
+    reviews: dict[str, str],
+    hashes: dict[str, str],
+) -> None:
+    """The events of the source's beginning and of the cycle until the run opened, on a chain of their own."""
+    chain = list(Event.objects.filter(dialogue=cycle.dialogue_id).order_by("number"))
+    begun = [event.number or 0 for event in chain if event.kind == "cycle.begun"]
+    first = begun[cycle.number - 1] if len(begun) >= cycle.number else 0
+    before = StageRun.objects.filter(cycle=cycle, pk__lt=run.pk).order_by("pk").last()
+    until = max(
+        [first]
+        + [
+            event.number or 0
+            for event in chain
+            if (event.number or 0) > first
+            and before is not None
+            and event.kind == "stage.settled"
+            and (event.after.get("stage"), event.after.get("round")) == (before.stage, before.round)
+        ]
+    )
+    digest, number = "", 0
+    copies = []
+    for event in chain:
+        place = event.number or 0
+        if place > until or (first > place > 1) or (place < first and event.kind != "dialogue.imported"):
+            continue
+        number += 1
+        after = _renamed(event.after, event.kind, protocol, reviews, hashes)
+        previous, digest = digest, event_digest(
+            previous_hash=digest,
+            project_id=event.project_id,
+            dialogue_id=dialogue.pk,
+            number=number,
+            actor_id=event.actor_id,
+            kind=event.kind,
+            before=event.before,
+            after=after,
+            created_at=event.created_at.isoformat(timespec="microseconds"),
+        )  # fmt: skip
+        copies.append(
+            _again(event, dialogue=dialogue, number=number, after=after, previous_hash=previous, hash=digest,
+                   sealed=False)
+        )  # fmt: skip
+    Event.objects.bulk_create(copies)
+
+
+def _renamed(
+    after: dict[str, Any], kind: str, protocol: int, reviews: dict[str, str], hashes: dict[str, str]
+) -> dict[str, Any]:
+    out = dict(after)
+    if kind == "cycle.begun":
+        out = {"cycle": 1, "protocol": protocol}
+    if "review" in out:
+        out["review"] = reviews.get(out["review"], new_public_id())
+    if "content_hash" in out:
+        out["content_hash"] = hashes.get(out["content_hash"], out["content_hash"])
+    return out
+
+
+def _again(row: Any, **changes: Any) -> Any:
+    """An unsaved copy of a row with these fields changed; every other field is the row's."""
+    fields = {
+        field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if not field.primary_key
+    }
+    copy = type(row)(**fields)
+    for name, value in changes.items():
+        setattr(copy, name, value)
+    return copy

@@ -1,0 +1,95 @@
+"""How often gold items come, and when they are no longer given to anybody."""
+
+import math
+import secrets
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Project, User
+from annotator.models.content import SetApart
+from annotator.services.access import require_administrator
+from annotator.services.events import append_event
+from reviews.models import GoldItem, GoldRate, Slot, SlotState
+from reviews.services.counters import write_deltas
+from reviews.services.gold_making import gold_stage, shown_as
+
+#: More would be a burden: half of somebody's work that nobody can use.
+MOST = 0.5
+
+
+def set_gold_rate(*, actor: User, project: Project, stage: str, rate: float, reveal: bool = False) -> GoldRate:
+    """Let this share of each person's claims in a stage be gold items (0: none), as far as there are any for them.
+
+    ``reveal``: whether people see their own results once an item is retired. Raises Denied, or Invalid for a stage
+    that can have none.
+    """
+    require_administrator(actor=actor, project=project)
+    if not math.isfinite(rate) or not 0 <= rate <= MOST:
+        raise Invalid(f"The rate is a share from 0 to {MOST:.0%} of a person’s claims; 5 % is usual.", field="rate")
+    gold_stage(project, stage)
+    with transaction.atomic():
+        known = GoldRate.objects.select_for_update().filter(project=project, stage=stage).first()
+        before = {"rate": known.rate, "reveal": known.reveal} if known else {}
+        setting = known or GoldRate(project=project, stage=stage, secret=secrets.token_hex(32))
+        setting.rate, setting.reveal = rate, reveal
+        setting.save()
+        append_event(
+            actor=actor,
+            project=project,
+            kind="gold.rate_set",
+            before=before,
+            after={"stage": stage, "rate": rate, "reveal": reveal},
+            sealed=True,
+        )
+    return setting
+
+
+def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: str = "") -> GoldItem:
+    """Give an item to nobody any more; who is at work on it goes on, and is scored. Its answer is open again.
+
+    Raises Denied, Hidden, or Conflict for one that is retired.
+    """
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        item = GoldItem.objects.filter(project=project, public_id=public_id).first()
+        if item is None:
+            raise Hidden("There is no such gold item.")
+        if not _retire(actor=actor, item=item, reason=reason):
+            raise Conflict("This gold item is retired already.")
+    return GoldItem.objects.get(pk=item.pk)
+
+
+def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> int:
+    """Retire what has its answer in these dialogues, because it is known or in doubt now; returns how many.
+
+    In the caller's transaction.
+    """
+    items = GoldItem.objects.filter(source_id__in=dialogue_ids, retired_at=None).order_by("pk")
+    return sum(_retire(actor=actor, item=item, reason=reason) for item in items)
+
+
+def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
+    """False where somebody else has done it meanwhile."""
+    now = timezone.now()
+    # Whoever gets it at this moment has locked its row: they are before this, or get another one.
+    retired = GoldItem.objects.filter(pk=item.pk, retired_at=None)
+    if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
+        return False
+    scores = item.scores.count()
+    pool = scores + Slot.objects.filter(stage_run_id=item.stage_run_id, state=SlotState.CLAIMED).count()
+    before = GoldItem.objects.values_list("pool", flat=True).get(pk=item.pk)
+    GoldItem.objects.filter(pk=item.pk).update(pool=pool)
+    Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)
+    Dialogue.objects.filter(pk=item.source_id, set_apart=SetApart.ANSWER).update(set_apart="")
+    deltas = shown_as(item, -1) | {f"gold:left:{item.stage}": pool - before}
+    write_deltas(project_id=item.project_id, deltas=deltas)
+    append_event(
+        actor=actor,
+        project=item.project,
+        kind="gold.retired",
+        after={"item": item.public_id, "reason": reason[:500]},
+        sealed=True,
+    )
+    return True

@@ -1,0 +1,99 @@
+"""A gold item in place of the next ordinary one, where it is somebody's turn. Runs within a claim."""
+
+from collections.abc import Iterable
+
+from annotator.models import Role, User
+from reviews.gold import draw_number, is_due
+from reviews.models import GoldItem, Slot, SlotState
+from reviews.services.counters import write_deltas
+from reviews.services.queues import ASIDE, Turns, in_turn
+from reviews.services.statements import Value, locked, rows, write
+
+#: Who sees known answers, and so never gets a gold item.
+OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
+
+# Who has had the item, or had a hand in the dialogue behind it, is no test of anything. Takes the person four times.
+_FIT = (
+    "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "
+    "FROM reviews_golditem g WHERE g.project_id = %s AND g.stage = %s AND g.retired_at IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM reviews_slot s JOIN reviews_claim c ON c.slot_id = s.id "
+    "WHERE s.dialogue_id IN (g.dialogue_id, g.source_id) AND c.person_id = %s) "
+    "AND NOT EXISTS (SELECT 1 FROM annotator_revision r WHERE r.dialogue_id = g.source_id AND r.author_id = %s) "
+    "AND NOT EXISTS (SELECT 1 FROM reviews_comment k WHERE k.dialogue_id = g.source_id AND k.author_id = %s) "
+    "AND NOT EXISTS (SELECT 1 FROM annotator_dialogue d WHERE d.id = g.source_id AND d.owner_id = %s)"
+)
+
+
+def take_gold(*, actor: User, roles: Iterable[Role], slot: Slot, turns: Turns) -> Slot:
+    """What the actor gets in place of ``slot``, which they have just taken: a gold item's slot, or ``slot`` itself.
+
+    An item that is out of turn, or reserved for the actor, is never replaced: somebody waits for it.
+    """
+    rate, secret = turns.gold[slot.stage]
+    claims = turns.taken.get(slot.stage, 0)
+    if not in_turn(slot) or OVERSEERS & set(roles):
+        return slot
+    if not is_due(secret, person=actor.pk, claims=claims, rate=rate):
+        return slot
+    chance = draw_number(secret, "item", actor.pk, claims)
+    # Somebody retired it at this moment: then the next one, and at last none.
+    for item_id in _in_order(items_for(actor=actor, project_id=slot.project_id, stage=slot.stage), chance):
+        gold = _new_slot(actor, item_id)
+        if gold is not None:
+            write("UPDATE reviews_slot SET state = 'open', holder_id = NULL WHERE id = %s", [slot.pk])
+            return gold
+    return slot
+
+
+def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, int]]:
+    """(key, people who got it) of each item in use that the actor may be tested on."""
+    values: list[Value] = [project_id, stage, *[actor.pk] * 4]
+    return [(int(key), int(given)) for key, given in rows(_FIT, values)]
+
+
+def may_get(*, person: User, item: GoldItem) -> bool:
+    """Whether the person has had no hand in the item, nor in the dialogue behind it."""
+    found = items_for(actor=person, project_id=item.project_id, stage=item.stage)
+    return any(key == item.pk for key, _ in found)
+
+
+def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:
+    """Those first that the fewest have got; among equals, whichever ``chance`` (from 0 up to 1) begins with."""
+    items = sorted(items)
+    begin = int(chance * len(items))
+    return [key for key, _ in sorted(items[begin:] + items[:begin], key=lambda item: item[1])]
+
+
+def _new_slot(actor: User, item_id: int) -> Slot | None:
+    """The actor's slot of the item; None where it is no longer in use."""
+    # Two people who get one item at once are numbered one after the other.
+    found = rows(locked("SELECT stage_run_id, pool FROM reviews_golditem WHERE id = %s AND retired_at IS NULL",
+                        "FOR NO KEY UPDATE"), [item_id])  # fmt: skip
+    if not found:
+        return None
+    [(run_id, pool)] = found
+    item = GoldItem.objects.select_related("stage_run__cycle", "dialogue", "dialogue__head").get(pk=item_id)
+    run, dialogue, head = item.stage_run, item.dialogue, item.dialogue.head
+    assert head is not None  # noqa: S101 - it was made with one
+    [(index,)] = rows("SELECT coalesce(max(s.index), -1) + 1 FROM reviews_slot s WHERE s.stage_run_id = %s", [run_id])
+    if index >= pool:
+        GoldItem.objects.filter(pk=item_id).update(pool=index + 1)
+        write_deltas(project_id=item.project_id, deltas={f"gold:left:{item.stage}": index + 1 - pool})
+    return Slot.objects.create(
+        stage_run=run,
+        index=index,
+        project_id=item.project_id,
+        dialogue=dialogue,
+        cycle=run.cycle,
+        protocol_id=run.cycle.protocol_id,
+        stage=item.stage,
+        stage_kind="cross_check",
+        round=run.round,
+        state=SlotState.CLAIMED,
+        position=ASIDE,
+        revision=head,
+        revision_author_id=head.author_id,
+        owner_id=dialogue.owner_id,
+        holder=actor,
+        created_at=run.opened_at,
+    )
