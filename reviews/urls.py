@@ -2,19 +2,39 @@
 
 from django.urls import path
 
-from reviews.views import adjudication, dialogues, feedback, graph, paths, project, submission, workspace
+from reviews.views import (
+    adjudication,
+    dialogues,
+    feedback,
+    graph,
+    paths,
+    project,
+    protocol,
+    remarks,
+    submission,
+    workspace,
+)
 
 _WORK = "work/<str:slot>/"
 
 urlpatterns = [
     path("", project.home, name="home"),
     path("p/<slug:slug>/", project.project, name="project"),
-    path("p/<slug:slug>/protocol/", project.protocol, name="protocol"),
+    path("p/<slug:slug>/protocol/", protocol.protocol, name="protocol"),
+    path("p/<slug:slug>/protocol/edit/", protocol.protocol_edit, name="protocol-edit"),
+    path("p/<slug:slug>/protocol/changes/", protocol.protocol_changes, name="protocol-changes"),
+    path("p/<slug:slug>/protocol/json/", protocol.protocol_json, name="protocol-json"),
     path("p/<slug:slug>/draw/", project.draw, name="draw"),
     path("p/<slug:slug>/feedback/", feedback.feedback_list, name="feedback-list"),
     path("p/<slug:slug>/next/", workspace.work_next, name="work-next"),
     path("p/<slug:slug>/dialogues/", dialogues.dialogue_list, name="dialogue-list"),
     path("p/<slug:slug>/dialogues/<str:public_id>/", dialogues.dialogue_detail, name="dialogue"),
+    path("p/<slug:slug>/dialogues/<str:public_id>/comments/", remarks.dialogue_comment, name="dialogue-comment"),
+    path(
+        "p/<slug:slug>/dialogues/<str:public_id>/comments/<str:comment>/",
+        remarks.comment_resolve,
+        name="comment-resolve",
+    ),
     path("p/<slug:slug>/dialogues/<str:public_id>/changes/", dialogues.revision_diff, name="revision-diff"),
     path("p/<slug:slug>/dialogues/<str:public_id>/tasks/<str:task>/paths/", paths.decision_tree, name="decision-tree"),
     path(_WORK, workspace.workspace, name="workspace"),

@@ -33,8 +33,10 @@ api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
+comment-resolve                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
+dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
 feedback-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -59,6 +61,9 @@ project-create                        in  403 200 403 403 403 200   in  403 302 
 project-list                          in  200 200 200 200 200 200   in  405 405 405 405 405 405
 project-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
 protocol                              in  404 404 200 200 200 200   in  404 404 403 403 403 409
+protocol-changes                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
+protocol-edit                         in  404 404 403 403 403 200   in  404 404 403 403 403 422
+protocol-json                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
@@ -127,8 +132,10 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
     "api-revision-list": {"public_id": "dialogue"},
+    "comment-resolve": {"public_id": "dialogue"},
     "decision-tree": {"public_id": "dialogue"},
     "dialogue": {"public_id": "dialogue"},
+    "dialogue-comment": {"public_id": "dialogue"},
     "import-cancel": {"public_id": "import"},
     "import-detail": {"public_id": "import"},
     "import-report": {"public_id": "import"},
@@ -148,6 +155,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
     "api-work-submit": {"token": "$claim", "verdict": "approve"},
+    "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "guideline-edit": {"text": "Be careful.", "seen": "0"},
     "job-list": {"job": "$job"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},

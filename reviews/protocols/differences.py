@@ -1,48 +1,37 @@
 """What differs between two protocols, in words a reader of both can follow."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reviews.protocols.outcomes import combinations, deciding_rule
-from reviews.protocols.protocol import (
-    AuthorRule,
-    Checklist,
-    ContentRule,
-    Entry,
-    EntryMode,
-    Outcome,
-    OutcomeRule,
-    Protocol,
-    Stage,
-    StageKind,
-)
+from reviews.protocols.protocol import Checklist, ContentRule, Entry, EntryMode, OutcomeRule, Protocol, Stage
 
-STAGE_KINDS = {
-    StageKind.SELF_CHECK: "self-check",
-    StageKind.CROSS_CHECK: "cross-check",
-    StageKind.EXPERT: "expert",
+#: Words by value; strings, so that they also name what a form holds.
+STAGE_KINDS: Mapping[str, str] = {"self_check": "self-check", "cross_check": "cross-check", "expert": "expert"}
+AUTHOR_RULES: Mapping[str, str] = {
+    "any": "anybody with the role",
+    "owner": "the item’s owner only",
+    "not_author": "never the author or owner",
 }
-AUTHOR_RULES = {
-    AuthorRule.ANY: "anybody with the role",
-    AuthorRule.OWNER: "the item’s owner only",
-    AuthorRule.NOT_AUTHOR: "never the author or owner",
+ENTRY_MODES: Mapping[str, str] = {
+    "all": "every item",
+    "fraction": "a random fraction",
+    "escalated_and_fraction": "every escalated item and a random fraction",
+    "rounds": "rounds of random fractions",
 }
-ENTRY_MODES = {
-    EntryMode.ALL: "every item",
-    EntryMode.FRACTION: "a random fraction",
-    EntryMode.ESCALATED_AND_FRACTION: "every escalated item and a random fraction",
+OUTCOMES: Mapping[str, str] = {
+    "pass": "passes",
+    "pass_with_fix": "passes with the fix",
+    "rejected": "rejected",
+    "escalate": "escalated to an expert",
+    "back_to_author": "back to the author",
+    "restart": "another round of the stage",
+    "return": "back to the stage that escalated it",
+    "confirm": "somebody else confirms it",
 }
-OUTCOMES = {
-    Outcome.PASS: "passes",
-    Outcome.PASS_WITH_FIX: "passes with the fix",
-    Outcome.REJECTED: "rejected",
-    Outcome.ESCALATE: "escalated to an expert",
-    Outcome.BACK_TO_AUTHOR: "back to the author",
-    Outcome.RESTART: "the stage begins anew",
-}
-CONTENT_RULES = {ContentRule.ANY: "any", ContentRule.SAME: "the same", ContentRule.DIFFERENT: "different"}
+CONTENT_RULES: Mapping[str, str] = {"any": "any", "same": "the same", "different": "different"}
 #: Fields of a stage that have words of their own below.
 _KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "outcomes", "checklist", "lease_minutes"}
 
@@ -104,7 +93,11 @@ def entry_words(entry: Entry) -> str:
     if entry.mode is EntryMode.ALL:
         return "every item"
     drawn = f"a random {percent(entry.fraction)}"
-    return drawn if entry.mode is EntryMode.FRACTION else f"every escalated item and {drawn} of the approved"
+    if entry.mode is EntryMode.FRACTION:
+        return drawn
+    if entry.mode is EntryMode.ESCALATED_AND_FRACTION:
+        return f"every escalated item and {drawn} of the approved" if entry.fraction else "every escalated item"
+    return f"rounds of {drawn}, what nobody has seen first"
 
 
 def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
@@ -121,6 +114,7 @@ def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
     yield "Blind", _yes(before.blind), _yes(after.blind)
     yield "Enters", entry_words(before.entry), entry_words(after.entry)
     yield "Lease, minutes", str(before.lease_minutes), str(after.lease_minutes)
+    yield from _rest(before.entry, after.entry, {"mode", "fraction"})
     yield from _rest(before, after, _KNOWN)
     yield from _outcome_lines(before, after)
     yield from _checklist_lines(before.checklist, after.checklist)
@@ -137,6 +131,10 @@ def _rest(before: Any, after: Any, known: set[str]) -> Iterator[tuple[str, str, 
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return _yes(value)
+    if value is None:
+        return "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in value.items())
     return str(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
 
 
@@ -165,6 +163,8 @@ def rule_words(rule: OutcomeRule) -> str:
 
 
 def _checklist_lines(before: Checklist, after: Checklist) -> Iterator[tuple[str, str, str]]:
+    for what, left, right in _rest(before, after, {"version", "items"}):
+        yield f"Checklist, {what.lower()}", left, right
     old = {item.key: _item(item.text, item.per_task) for item in before.items}
     new = {item.key: _item(item.text, item.per_task) for item in after.items}
     for key in [*new, *(key for key in old if key not in new)]:

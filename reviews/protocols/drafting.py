@@ -55,7 +55,8 @@ def overlay(draft: Draft, fields: Iterable[tuple[str, Sequence[str]]]) -> Draft:
 
 
 def step(draft: Draft, action: str) -> Draft:
-    """A copy after one step: ``add:/stages``, ``remove:/stages/1``, ``up:…``, ``down:…``; ``agree:/stages/1``: a table.
+    """A copy after one step: ``add:/stages``, ``remove:/stages/1``, ``up:…``, ``down:…``; ``agree:/stages/1``: a table;
+    ``give:/stages/3/entry/send_back`` and ``drop:…``: evidence upon which the rest of an owner's items goes back.
 
     What cannot be done is not done: the page it was asked from may be old.
     """
@@ -76,6 +77,9 @@ def step(draft: Draft, action: str) -> Draft:
             )
         return draft
     holder, key = _holder(draft, pointer)
+    if name in ("give", "drop") and isinstance(holder, dict) and key == "send_back":
+        holder[key] = {"above": 0.2, "audited": 5} if name == "give" else None
+        return draft
     if not isinstance(holder, list) or not isinstance(key, int) or not _has(holder, key):
         return draft
     if name == "remove":

@@ -1,4 +1,4 @@
-"""My work, the project's page, its protocol and its draws."""
+"""My work, the project's page and its draws."""
 
 from typing import Any
 
@@ -7,16 +7,15 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from annotator.errors import Conflict
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
 from annotator.services.access import require_administrator
 from annotator.services.notices import unread_notices
 from annotator.views.pages import PageRequest, project_page
 from reviews.models import Draw
-from reviews.services import progress, protocols, sampling
+from reviews.services import progress, sampling
 
 #: Unread notices on one's own page; the others are one click away.
 _MOST_NOTICES = 10
@@ -46,7 +45,7 @@ def home(request: PageRequest) -> HttpResponse:
 @require_safe
 def project(request: PageRequest) -> HttpResponse:
     """How many items stand where."""
-    stands = progress.read_progress(project=request.project)
+    stands = progress.read_progress(project=request.project, roles=request.roles)
     context = {
         "progress": stands,
         "stages": _pipeline(request, stands),
@@ -82,29 +81,6 @@ def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str,
             }
         )
     return rows
-
-
-@project_page
-@require_http_methods(["GET", "POST"])
-def protocol(request: PageRequest) -> HttpResponse:
-    """The protocol in force: stages, outcome tables, checklists, taxonomy. A project without one gets a preset here."""
-    version = protocols.current_version(request.project)
-    if request.method == "POST":
-        require_administrator(actor=request.user, project=request.project)
-        if version is not None:
-            raise Conflict("This project has a protocol already; changing that of a running project comes later.")
-        protocols.adopt_preset(actor=request.user, project=request.project, preset=request.POST.get("preset", ""))
-        messages.success(request, "The protocol is in force.")
-        return redirect("protocol", slug=request.project.slug)
-    return render(
-        request,
-        "reviews/protocol.html",
-        {
-            "version": version,
-            "protocol": protocols.parse(version) if version else None,
-            "is_admin": Role.ADMINISTRATOR in request.roles,
-        },
-    )
 
 
 @project_page

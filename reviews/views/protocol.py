@@ -1,0 +1,365 @@
+"""The protocol of a project: in force, earlier versions, what changed, and the editor that writes the next one."""
+
+import inspect
+from dataclasses import fields, replace
+from typing import Any
+
+import orjson
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Project, Role
+from annotator.models.content import DialogueStatus
+from annotator.schema.errors import Problem
+from annotator.services.access import require_administrator
+from annotator.views.pages import PageRequest, project_page
+from reviews.models import ProtocolVersion
+from reviews.protocols import PRESETS, Protocol, load_preset
+from reviews.protocols.differences import Difference, describe_protocol_changes
+from reviews.protocols.drafting import Draft, check, complete, overlay, step
+from reviews.protocols.estimating import Assumption
+from reviews.services import dry_runs, protocols
+from reviews.services.counters import stored_counters
+from reviews.views.protocol_form import Complaints, form_of, shaped
+
+#: Bytes of a protocol as JSON; the presets have about eight thousand.
+MOST = 400_000
+#: Items a dry run can be asked for.
+MOST_ITEMS = 10_000_000
+_UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def protocol(request: PageRequest) -> HttpResponse:
+    """A version of the protocol, by default the one in force, and the list of all. A project without one gets a
+    preset here.
+    """
+    versions = _versions(request.project)
+    if request.method == "POST":
+        require_administrator(actor=request.user, project=request.project)
+        if versions:
+            raise Conflict("This project has a protocol already; write its next version in the editor.")
+        protocols.adopt_preset(actor=request.user, project=request.project, preset=request.POST.get("preset", ""))
+        messages.success(request, "The protocol is in force.")
+        return redirect("protocol", slug=request.project.slug)
+    wanted = request.GET.get("version", "")
+    version = _version(versions, wanted) if wanted else versions[0] if versions else None
+    context = {
+        "version": version,
+        "versions": versions,
+        "current": versions[0] if versions else None,
+        "protocol": protocols.parse(version) if version else None,
+        "is_admin": Role.ADMINISTRATOR in request.roles,
+        "presets": [] if versions else _presets(),
+    }
+    return render(request, "reviews/protocol.html", context)
+
+
+@project_page
+@require_safe
+def protocol_changes(request: PageRequest) -> HttpResponse:
+    """What differs between two versions, by default the one in force and the one before it."""
+    versions = _versions(request.project)
+    if not versions:
+        raise Hidden("This project has no protocol yet.")
+    after = _version(versions, request.GET.get("b") or str(versions[0].number))
+    earlier = [one for one in versions if one.number < after.number]
+    before = _version(versions, request.GET.get("a") or str((earlier or [after])[0].number))
+    context = {
+        "versions": versions,
+        "sides": [("a", "From", before), ("b", "To", after)],
+        "before": before,
+        "after": after,
+        "groups": _grouped(describe_protocol_changes(protocols.parse(before), protocols.parse(after))),
+    }
+    return render(request, "reviews/protocol_changes.html", context)
+
+
+@project_page
+@require_safe
+def protocol_json(request: PageRequest) -> HttpResponse:
+    """A version as a file of JSON, by default the one in force."""
+    versions = _versions(request.project)
+    if not versions:
+        raise Hidden("This project has no protocol yet.")
+    version = _version(versions, request.GET.get("version") or str(versions[0].number))
+    response = HttpResponse(_pretty(_as_json(protocols.parse(version))), content_type="application/json")
+    name = f"protocol-{request.project.slug}-{version.number}.json"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def protocol_edit(request: PageRequest) -> HttpResponse:
+    """Write the next version: form or JSON, a dry run, what would change, and then adopt it. Nothing is stored before.
+
+    What has been written so far is in the form itself, so every step works without a script.
+    """
+    require_administrator(actor=request.user, project=request.project)
+    current = protocols.current_version(request.project)
+    if request.method == "GET":
+        draft, seen = _beginning(request, current), current.number if current else 0
+        return _editor(request, draft, seen=seen)
+    posted = request.POST
+    seen = int(posted["seen"]) if posted.get("seen", "").isdecimal() and len(posted["seen"]) < 9 else 0
+    draft = overlay(_posted_draft(posted), [(name, posted.getlist(name)) for name in posted])
+    action = posted.get("do", "")
+    name = action.partition(":")[0]
+    if name == "json":
+        return _take_json(request, draft, seen)
+    if name in ("check", "adopt"):
+        return _go_on(request, draft, seen, adopt=name == "adopt")
+    return _editor(request, step(draft, action), seen=seen, quiet=name not in ("", "look"))
+
+
+# --- the editor -------------------------------------------------------------------------------------------------------
+
+
+def _editor(
+    request: PageRequest,
+    draft: Draft,
+    *,
+    seen: int,
+    quiet: bool = False,
+    refused: bool = False,
+    json_text: str | None = None,
+    json_problems: list[Problem] | None = None,
+) -> HttpResponse:
+    """The editor's page. ``quiet``: a step was taken; what is wrong is said beside the fields, not first of all."""
+    found, problems = check(complete(draft))
+    people = protocols.roles_of_members(request.project)
+    short = protocols.staff_problems(found, list(people.values())) if found else []
+    complaints = Complaints(problems + short)
+    current = protocols.current_version(request.project)
+    known = protocols.parse(current).taxonomy if current else ()
+    context = {
+        "form": form_of(draft, complaints, known_kinds=frozenset(kind.key for kind in known)),
+        "base": orjson.dumps(draft).decode(),
+        "seen": seen,
+        "current": current,
+        "newer": current if current and current.number != seen else None,
+        "summary": [] if quiet else complaints.summary(),
+        "problem_count": len(problems),
+        "short": short,
+        "presets": _presets(),
+        "json_text": _pretty(complete(draft)) if json_text is None else json_text,
+        "json_problems": json_problems or [],
+        "run": _run(request, found) if found and not problems else None,
+    }
+    return render(request, "reviews/protocol_edit.html", context, status=422 if refused or json_problems else 200)
+
+
+def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> HttpResponse:
+    """What adopting would change, or the adoption itself; back to the editor where something is wrong."""
+    draft = complete(draft)
+    found, problems = check(draft)
+    if found is None or problems:
+        return _editor(request, draft, seen=seen, refused=True)
+    current, refused = protocols.current_version(request.project), ""
+    people = protocols.roles_of_members(request.project)
+    short = protocols.staff_problems(found, list(people.values()))
+    if adopt and short and "understaffed" not in request.POST:
+        refused = "There are too few people; invite more, or say that you adopt it all the same."
+    elif adopt:
+        try:
+            version = protocols.adopt_protocol(actor=request.user, project=request.project, protocol=found, seen=seen)
+        except Conflict as error:
+            # Nothing is overwritten unseen: what changed is now told against the newer version.
+            refused, seen = error.sentence, error.details["number"]
+            current = protocols.current_version(request.project)
+        else:
+            messages.success(request, f"Version {version.number} is in force for every cycle that begins from now on.")
+            return redirect("protocol", slug=request.project.slug)
+    counts = stored_counters(request.project)
+    changes = describe_protocol_changes(protocols.parse(current), found) if current else []
+    context = {
+        "protocol": found,
+        "base": orjson.dumps(draft).decode(),
+        "seen": seen,
+        "current": current,
+        "groups": _grouped(changes),
+        "same": current is not None and not changes,
+        "under_way": sum(counts.get(f"status:{status}", 0) for status in _UNDER_WAY),
+        "short": short,
+        "refused": refused,
+        "run": _run(request, found),
+    }
+    return render(request, "reviews/protocol_review.html", context, status=409 if refused else 200)
+
+
+def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
+    """Replace the draft by what was pasted or uploaded; where that is no protocol, say why and keep both."""
+    upload = request.FILES.get("json_file")
+    raw = upload.read(MOST + 1) if upload else request.POST.get("json", "").encode()
+    text = raw.decode(errors="replace")
+    problems: list[Problem] = []
+    if len(raw) > MOST:
+        problems = [Problem("", f"This is longer than {MOST:,} bytes; a protocol is much shorter.")]
+        text = ""
+    else:
+        try:
+            read = orjson.loads(raw)
+        except orjson.JSONDecodeError as error:
+            problems = [Problem("", f"This is no JSON: {error.msg}, line {error.lineno}, column {error.colno}.")]
+        else:
+            found, problems = check(complete(read) if isinstance(read, dict) else read)
+            if found is not None:
+                # Whatever a rule says against it can be mended in the form.
+                messages.info(request, "The JSON is in the form now. Nothing is adopted yet.")
+                return _editor(request, _as_json(found), seen=seen)
+    return _editor(request, draft, seen=seen, json_text=text, json_problems=problems)
+
+
+def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
+    """What the editor opens with: a preset with its options, an earlier version, or the one in force."""
+    preset = request.GET.get("preset", "")
+    if preset:
+        return _as_json(_preset(preset, request.GET))
+    wanted = request.GET.get("version", "")
+    if wanted:
+        return _as_json(protocols.parse(_version(_versions(request.project), wanted)))
+    return _as_json(protocols.parse(current) if current else load_preset(next(iter(PRESETS))))
+
+
+def _preset(name: str, given: QueryDict) -> Protocol:
+    options: dict[str, Any] = {}
+    for option in _options(name):
+        text = given.get(option["name"], "").strip().replace(",", ".")
+        if not text:
+            continue
+        try:
+            options[option["name"]] = int(text) if option["whole"] else float(text)
+        except ValueError:
+            raise Invalid(f"“{text[:40]}” is no number for “{option['label']}”.") from None
+    try:
+        return load_preset(name, **options)
+    except KeyError:
+        raise Hidden(f"There is no preset called “{name[:40]}”; there are: {', '.join(PRESETS)}.") from None
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"The preset {name} cannot be set up like this: {error}.") from None
+
+
+def _presets() -> list[dict[str, Any]]:
+    """Name, title, what it is and options of each preset."""
+    return [
+        {
+            "name": name,
+            "title": load_preset(name).name,
+            "about": (inspect.getdoc(make) or "").partition("\n")[0],
+            "options": _options(name),
+        }
+        for name, make in PRESETS.items()
+    ]
+
+
+def _options(name: str) -> list[dict[str, Any]]:
+    if name not in PRESETS:
+        return []
+    return [
+        {
+            "name": option.name,
+            "label": option.name.replace("_", " ").capitalize(),
+            "value": option.default,
+            "whole": isinstance(option.default, int),
+        }
+        for option in inspect.signature(PRESETS[name]).parameters.values()
+        if isinstance(option.default, int | float)
+    ]
+
+
+def _posted_draft(posted: QueryDict) -> Draft:
+    try:
+        draft = orjson.loads(posted.get("base", ""))
+    except orjson.JSONDecodeError:
+        draft = None
+    if not shaped(draft):
+        raise Invalid("What was sent holds no protocol; open the editor again.")
+    found: Draft = draft
+    return found
+
+
+# --- the dry run ------------------------------------------------------------------------------------------------------
+
+
+def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
+    """What the protocol asks of the team, with the assumptions it rests on, as they were typed or as they are known."""
+    posted = request.POST
+    known, measured = dry_runs.assumptions_for(project=request.project, protocol=found)
+    items = _number(posted.get("run:items"), dry_runs.usual_items(request.project), MOST_ITEMS)
+    assumptions: dict[str, Assumption] = {}
+    for stage in found.stages:
+        typed = {}
+        for one in fields(Assumption):
+            name, unit = f"run:{stage.key}:{one.name}", 1 if one.name == "minutes" else 100
+            value = _number(posted.get(name), None, 100_000 if unit == 1 else 100)
+            if value is not None:
+                typed[one.name] = value / unit
+        assumptions[stage.key] = replace(known[stage.key], **typed)
+    result, people = dry_runs.dry_run(
+        project=request.project, protocol=found, items=int(items), assumptions=assumptions
+    )
+    rows = [
+        {
+            "stage": stage,
+            "measured": stage.key in measured,
+            "inputs": [
+                {
+                    "name": f"run:{stage.key}:{one.name}",
+                    "label": f"{_ASSUMED[one.name]}, {stage.title}",
+                    "value": f"{getattr(assumptions[stage.key], one.name) * (1 if one.name == 'minutes' else 100):g}",
+                }
+                for one in fields(Assumption)
+                if one.name in _ASSUMED
+            ],
+        }
+        for stage in result.stages
+    ]
+    return {"items": int(items), "people": people, "result": result, "rows": rows, "heads": list(_ASSUMED.values())}
+
+
+_ASSUMED = {"fix": "Fix, %", "reject": "Reject, %", "escalate": "Escalate, %", "minutes": "Minutes a review"}
+
+
+def _number(text: str | None, otherwise: Any, most: float) -> Any:
+    try:
+        value = float((text or "").replace(",", "."))
+    except ValueError:
+        return otherwise
+    return min(max(value, 0.0), most) if value == value else otherwise
+
+
+# --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _versions(project: Project) -> list[ProtocolVersion]:
+    """All versions, newest first, with their authors, their definitions left out."""
+    return list(
+        ProtocolVersion.objects.filter(project=project).select_related("author").defer("definition").order_by("-number")
+    )
+
+
+def _version(versions: list[ProtocolVersion], number: str) -> ProtocolVersion:
+    for version in versions:
+        if str(version.number) == number:
+            return version
+    raise Hidden("There is no such version of the protocol.")
+
+
+def _grouped(changes: list[Difference]) -> list[tuple[str, list[Difference]]]:
+    groups: dict[str, list[Difference]] = {}
+    for change in changes:
+        groups.setdefault(change.place, []).append(change)
+    return list(groups.items())
+
+
+def _as_json(protocol: Protocol) -> Draft:
+    return protocol.model_dump(mode="json")
+
+
+def _pretty(draft: Draft) -> str:
+    return orjson.dumps(draft, option=orjson.OPT_INDENT_2).decode()

@@ -1,0 +1,234 @@
+"""The protocol's pages: versions, what changed, and the editor, which keeps what is written in its own form."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reviews.models import ProtocolVersion
+from reviews.protocols import load_preset
+from reviews.services.protocols import adopt_protocol, current_protocol
+from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_dialogues, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4, seniors=2)
+    adopt_c3(team)
+    return team
+
+
+@pytest.fixture
+def client(team: Team) -> Client:
+    client = Client()
+    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def draft(**changes: Any) -> dict[str, Any]:
+    return load_preset("c3").model_dump(mode="json") | changes
+
+
+def address(team: Team, page: str = "edit/") -> str:
+    return f"/p/{team.project.slug}/protocol/{page}"
+
+
+def send(client: Client, team: Team, do: str, base: dict[str, Any] | None = None, seen: int = 1, **fields: Any) -> Any:
+    body = {"base": json.dumps(base or draft()), "seen": str(seen), "do": do}
+    return client.post(address(team), body | fields)
+
+
+def text(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client, team: Team) -> None:
+    page = text(client.get(address(team)))
+    assert 'value="Cross-check"' in page
+    assert "Dry run" in page
+    one = text(client.get(address(team) + "?preset=c3&cross_check_reviewers=1&audit_fraction=0.25"))
+    assert 'name="%/stages/3/entry/fraction" value="25"' in one
+    assert client.get(address(team) + "?preset=none").status_code == 404
+    refused = client.get(address(team) + "?preset=c3&cross_check_reviewers=7")
+    assert refused.status_code == 422
+    assert "one or two reviewers" in text(refused)
+    assert client.get(address(team) + "?preset=c3&audit_fraction=some").status_code == 422
+
+
+def test_steps_change_the_form_and_nothing_else(client: Client, team: Team) -> None:
+    page = send(client, team, "add:/stages", **{"/name": "Ours"})
+    assert page.status_code == 200
+    assert "New stage" in text(page)
+    assert 'value="Ours"' in text(page)
+    assert ProtocolVersion.objects.filter(project=team.project).count() == 1
+
+
+def test_what_is_wrong_stands_beside_its_field_and_nothing_is_adopted(client: Client, team: Team) -> None:
+    wrong = {"/stages/2/reviewers": "3", "/stages/0/lease_minutes": "soon", "/stages/1/title": ""}
+    for do in ("check", "adopt"):
+        page = send(client, team, do, **wrong)
+        assert page.status_code == 422
+        assert 'id="f-stages-0-lease-minutes-error"' in text(page)
+        assert 'href="#f-stages-1-title"' in text(page)
+    page = send(client, team, "check", **{"/stages/2/reviewers": "3"})
+    assert "The row names 2 verdicts, but 3 people review here." in text(page)
+    assert "does not say what follows from" in text(page)
+    assert ProtocolVersion.objects.filter(project=team.project).count() == 1
+
+
+def test_too_few_people_are_told_at_the_number_of_reviewers(client: Client, team: Team) -> None:
+    base = draft()
+    base["stages"][2]["reviewers"] = 7
+    page = send(client, team, "agree:/stages/2", base)
+    assert "needs 8 with the role" in text(page)
+    page = send(client, team, "look", base)
+    assert 'href="#f-stages-2-reviewers"' in text(page)
+
+
+def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) -> None:
+    begin(team.project, make_dialogues(team.project, 3))
+    changed = {"/stages/2/title": "Peer check", "%/discrepancy_alarm": "7"}
+    page = send(client, team, "check", **changed)
+    assert page.status_code == 200
+    assert "<del>5 %</del>" in text(page)
+    assert "<ins>7 %</ins>" in text(page)
+    assert "3 items are under way" in text(page)
+    done = send(client, team, "adopt", **changed)
+    assert done.status_code == 302
+    found = current_protocol(team.project)
+    assert found is not None
+    assert (found.stages[2].title, found.discrepancy_alarm) == ("Peer check", 0.07)
+    assert [item.after["number"] for item in team.project.events.filter(kind="protocol.adopted").order_by("pk")] == [
+        1,
+        2,
+    ]
+
+
+def test_what_somebody_else_adopted_meanwhile_is_not_overwritten_unseen(client: Client, team: Team) -> None:
+    adopt_c3(team, audit_fraction=0.3)
+    page = send(client, team, "adopt", **{"/name": "Ours"})
+    assert page.status_code == 409
+    assert "Version 2 came into force while you edited version 1" in text(page)
+    # What is shown now is against the newer one, and is what the next try adopts.
+    assert "a random 30 % of the approved" in text(page)
+    assert 'name="seen" value="2"' in text(page)
+    assert send(client, team, "adopt", seen=2, **{"/name": "Ours"}).status_code == 302
+
+
+def test_understaffed_protocols_are_adopted_only_knowingly(client: Client, team: Team) -> None:
+    base = draft()
+    base["stages"][3]["eligible"]["roles"] = ["senior_reviewer"]
+    base["stages"][3]["reviewers"] = 5
+    base["stages"][3]["outcomes"] = [{"verdicts": ["approve"] * 5, "content": "any", "outcome": "pass"}]
+    base["stages"][3]["outcomes"] += [{"verdicts": ["any"] * 5, "content": "any", "outcome": "back_to_author"}]
+    page = send(client, team, "adopt", base)
+    assert page.status_code == 409
+    assert "There are too few people" in text(page)
+    assert send(client, team, "adopt", base, understaffed="on").status_code == 302
+
+
+def test_json_is_downloaded_and_read_in(client: Client, team: Team) -> None:
+    response = client.get(address(team, "json/"))
+    assert "protocol-" in response["Content-Disposition"]
+    read = json.loads(response.content)
+    read["name"] = "From a file"
+    page = send(client, team, "json", json=json.dumps(read))
+    assert page.status_code == 200
+    assert 'value="From a file"' in text(page)
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ("{", "This is no JSON"),
+        ("[]", "Input should be"),
+        ('{"name": "x", "stages": [], "colour": 1}', "/colour"),
+        ('{"name": "x", "stages": [{"key": "a", "reviewers": 12}]}', "/stages/0/reviewers"),
+        ("x" * 400_001, "longer than 400,000 bytes"),
+    ],
+)
+def test_json_that_is_no_protocol_is_told_place_by_place(client: Client, team: Team, sent: str, words: str) -> None:
+    page = send(client, team, "json", json=sent)
+    assert page.status_code == 422
+    assert words in text(page)
+    # Neither the form nor what was pasted is lost.
+    assert 'value="Cross-check"' in text(page)
+
+
+def test_json_that_breaks_a_rule_can_be_mended_in_the_form(client: Client, team: Team) -> None:
+    base = draft()
+    base["stages"][0]["outcomes"] = base["stages"][0]["outcomes"][:1]
+    page = send(client, team, "json", json=json.dumps(base))
+    assert page.status_code == 200
+    assert "does not say what follows from fix" in text(page)
+
+
+@pytest.mark.parametrize("base", ["", "[]", "{}", '{"stages": [1], "taxonomy": []}', '{"stages": {}, "taxonomy": []}'])
+def test_what_is_no_draft_is_refused(client: Client, team: Team, base: str) -> None:
+    assert client.post(address(team), {"base": base, "do": "look"}).status_code == 422
+
+
+def test_the_dry_run_takes_the_assumptions_that_were_typed(client: Client, team: Team) -> None:
+    sure = {f"run:{key}:{name}": "0" for key in ("self_check_single", "self_check_multi", "cross_check", "expert")
+            for name in ("fix", "reject", "escalate")}  # fmt: skip
+    page = send(client, team, "look", **sure, **{"run:items": "1024"})
+    assert "With 6 people and 1,024 items this takes exactly <strong>4,199 reviews</strong>" in text(page)
+    assert send(client, team, "look", **{"run:items": "many", "run:expert:fix": "-3"}).status_code == 200
+
+
+def test_assumptions_are_measured_where_there_are_enough_reviews(client: Client, team: Team) -> None:
+    for _ in range(20):
+        hand_in(team.annotator, make_item(team, "self_check_single"))
+    page = text(client.get(address(team)))
+    assert page.count("this project") == 1
+    assert 'name="run:self_check_single:fix" value="0"' in page
+
+
+def test_versions_are_listed_compared_and_begun_from(client: Client, team: Team) -> None:
+    adopt_c3(team, cross_check_reviewers=1)
+    page = text(client.get(address(team, "")))
+    assert "Version 2" in page
+    assert "Version 1" in page
+    old = text(client.get(address(team, "?version=1")))
+    assert "not in force any more" in old
+    changes = text(client.get(address(team, "changes/")))
+    assert "Reviewers" in changes
+    assert "<del>2</del>" in changes
+    assert "Nothing differs" in text(client.get(address(team, "changes/?a=2&b=2")))
+    assert client.get(address(team, "changes/?a=9")).status_code == 404
+    begun = text(client.get(address(team, "edit/?version=1")))
+    assert 'name="/stages/2/reviewers" value="2"' in begun
+
+
+def test_a_kind_in_force_is_taken_out_of_use_not_removed(client: Client, team: Team) -> None:
+    page = text(client.get(address(team)))
+    assert 'value="remove:/taxonomy/0"' not in page
+    assert 'value="remove:/taxonomy/15"' in text(send(client, team, "add:/taxonomy"))
+
+
+def test_a_new_project_is_set_up_without_inviting_first() -> None:
+    team = make_team(annotators=0, seniors=0)
+    client = Client()
+    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    page = text(client.get(address(team, "")))
+    assert "Use the C3-Bench protocol" in page
+    assert client.get(address(team, "json/")).status_code == 404
+    assert client.get(address(team, "changes/")).status_code == 404
+    assert send(client, team, "adopt", seen=0, understaffed="on").status_code == 302
+    make_dialogue(team.project)
+
+
+def test_a_changed_checklist_gets_the_next_version_on_adoption(team: Team) -> None:
+    protocol = load_preset("c3")
+    stage = protocol.stages[0]
+    fewer = stage.checklist.model_copy(update={"items": stage.checklist.items[1:]})
+    stages = (stage.model_copy(update={"checklist": fewer}), *protocol.stages[1:])
+    adopt_protocol(
+        actor=team.administrator, project=team.project, protocol=protocol.model_copy(update={"stages": stages})
+    )
+    found = current_protocol(team.project)
+    assert found is not None
+    assert [one.checklist.version for one in found.stages] == [2, 1, 1, 1]
