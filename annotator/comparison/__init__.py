@@ -6,7 +6,7 @@ from annotator.comparison.changes import Change, ChangeKind, apply_changes, diff
 from annotator.comparison.choices import ChoiceProblem, resolve_choices
 from annotator.comparison.consequences import dropped, lost_dependencies, moot_places, readable
 from annotator.comparison.describing import DescribedChange, describe_changes, value_text
-from annotator.comparison.discrepancies import Discrepancy, Label, discrepancies, same_content
+from annotator.comparison.discrepancies import Discrepancy, Label, discrepancies, in_reading_order, same_content
 from annotator.comparison.merging import Choice, Conflict, MergeResult, merge
 from annotator.comparison.wording import describe, step_words
 from annotator.comparison.words import Part, word_diff
@@ -31,6 +31,7 @@ __all__ = [
     "discrepancies",
     "dropped",
     "from_pointer",
+    "in_reading_order",
     "join",
     "leaves",
     "lookup",

@@ -4,6 +4,7 @@ Unlike a history of changes this ignores what carries no meaning: runs of white 
 (the graph orders them), ids of added steps, and the record of which candidate messages there were.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -63,6 +64,40 @@ def discrepancies(left: Document, right: Document) -> list[Discrepancy]:
         for change in differences(left, align(left, right))
         if matters(change)
     ]
+
+
+_READ = ("user_message", "policy", "information", "env_info", "chosen", "steps")
+_READ_STEP = ("name", "arguments", "observation", "question", "user_reply", "text", "answer_type", "depends_on")
+
+
+def in_reading_order(left: Document, right: Document, places: list[Discrepancy]) -> list[Discrepancy]:
+    """The places as somebody meets them who reads the dialogue: a task's message and labels, then step by step."""
+    tasks = _ranks(left.get("tasks", ()), right.get("tasks", ()))
+    by_id = [{task["id"]: task["steps"] for task in side.get("tasks", ())} for side in (left, right)]
+    steps = {key: _ranks(*(side.get(key, ()) for side in by_id)) for key in tasks}
+
+    def rank(place: Discrepancy) -> tuple[float, ...]:
+        parts = split(place.anchor)
+        if parts[:1] != ("tasks",):
+            return (-1.0,)
+        if len(parts) < 3:
+            return (tasks.get(parts[1], 0.0) if len(parts) == 2 else -0.5,)
+        at = (tasks.get(parts[1], 0.0), float(_READ.index(parts[2]) if parts[2] in _READ else len(_READ)))
+        if len(parts) == 3:
+            return at
+        field = _READ_STEP.index(parts[4]) if len(parts) > 4 and parts[4] in _READ_STEP else -1
+        return (*at, steps.get(parts[1], {}).get(parts[3], 0.0), float(field))
+
+    return sorted(places, key=rank)
+
+
+def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Id → place in the left list; of what only the right list has, just after what it follows there."""
+    ranks = {item["id"]: float(number) for number, item in enumerate(left)}
+    last = -1.0
+    for item in right:
+        last = ranks.setdefault(item["id"], last + 0.01)
+    return ranks
 
 
 def same_content(left: Document, right: Document) -> bool:

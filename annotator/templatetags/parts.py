@@ -184,12 +184,17 @@ def text_diff(
 
 
 @register.simple_tag
-def side_diff(left: str | None, right: str | None, side: str) -> SafeString:
-    """One side (left or right) of two texts; the words that the other lacks are marked."""
-    if left is None or right is None:
-        return mark_safe(escape(left if side == "left" else right))  # noqa: S308 - escaped
-    ours, theirs = word_diff(left, right)
-    return _marked(ours, "del") if side == "left" else _marked(theirs, "ins")
+def side_diff(left: str | None, right: str | None, side: str, before: str = "") -> SafeString:
+    """One side (left or right) of two texts; the words that the other lacks are marked.
+
+    ``before``: the side that is as it was before, else left: what stands only there is struck out, what only the other
+    has is underlined.
+    """
+    own, other = (left, right) if side == "left" else (right, left)
+    if own is None or other is None:
+        return mark_safe(escape(own or ""))  # noqa: S308 - escaped
+    parts = word_diff(own, other)[0]
+    return _marked(parts, "del" if side == (before or "left") else "ins")
 
 
 @register.simple_tag

@@ -13,6 +13,7 @@ from annotator.comparison import (
     align,
     describe,
     discrepancies,
+    in_reading_order,
     lookup,
     merge,
     moot_places,
@@ -114,7 +115,11 @@ def load_dispute(slot: Slot) -> Dispute | None:
         base=base,
         left=left,
         right=right,
-        places=discrepancies(left.document, right.document),
+        places=in_reading_order(
+            left.document,
+            align(left.document, right.document),
+            discrepancies(left.document, right.document),
+        ),
         more=more,
     )
 

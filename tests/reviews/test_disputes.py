@@ -174,7 +174,8 @@ def test_a_third_version_cannot_depend_on_what_is_left_out(team: Team) -> None:
 
 
 def test_what_both_deleted_stays_deleted_and_renamed_steps_are_the_same(team: Team) -> None:
-    document = with_call(make_document("x"), used=False)
+    document = with_call(make_document("x"), name="get_weather")
+    document["tasks"][0]["user_message"] = "What is the weather like in Ghent x and in Bruges?"
 
     def fewer(content: dict[str, Any], key: str, text: str) -> dict[str, Any]:
         copy = deepcopy(content)
