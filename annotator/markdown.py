@@ -1,6 +1,7 @@
 """Markdown people wrote, as safe HTML."""
 
 from functools import lru_cache
+from itertools import zip_longest
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
@@ -51,7 +52,7 @@ def render_markdown(text: str, anchors: bool = False) -> SafeString:
     """
     tokens = _PARSER.parse(text)
     taken: set[str] = set()
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, following in zip_longest(tokens, tokens[1:]):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
         if anchors and token.type == "heading_open" and following is not None:

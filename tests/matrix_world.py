@@ -14,6 +14,7 @@ from annotator.services.tokens import create_token
 from benchmark.models import ImportBatch, Release
 from reviews.models import Claim, Feedback
 from reviews.services.claims import claim_next
+from reviews.services.comments import comment_on
 from reviews.services.submissions import submit_review
 from tests.factories import (
     Team,
@@ -59,6 +60,7 @@ def make_world() -> World:
     other = _second_revision(held, colleague)
     batch = _import(team)
     release = _release(team)
+    remark = comment_on(actor=team.senior, dialogue=held, anchor="", text="Is this one request?")
     notice = Notice.objects.create(
         person=annotator, project=team.project, kind="comment", text="Look at this.", target="/notices/"
     )
@@ -83,6 +85,7 @@ def make_world() -> World:
         "token": token.public_id,
         "job": batch.job.public_id,
         "notice": notice.public_id,
+        "comment": remark.public_id,
         "task": "t1",
         "uidb36": "1",
         "key": "none-none",

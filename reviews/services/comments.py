@@ -1,60 +1,99 @@
-"""Comments: remarks on any place of a dialogue, hidden from colleagues while their author reviews blind."""
+"""Comments: remarks on any place of a dialogue, hidden from colleagues while their author reviews blind.
+
+Whoever is mentioned, answered, or owns the dialogue gets a notice: at once where the comment is open, else when its
+stage settles and it is opened. A sealed comment tells nobody that it is there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotator.comparison import AnchorMissing, resolve
+from annotator.comparison import AnchorMissing, describe, resolve
+from annotator.comparison.anchors import Document
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Revision, User
+from annotator.models import Dialogue, NoticeKind, Project, Revision, User
 from annotator.schema import value_hash
+from annotator.services.notices import dialogue_page, notify
 from reviews.models import Comment, StageRun
 from reviews.services.claims import Work
+from reviews.services.mentions import find_mentions, known_mentions
 
 MAX_TEXT = 4000
 
 
+@dataclass
+class Thread:
+    """A comment and its answers, with its place in words. ``stale``: what stood there has changed since, or is gone."""
+
+    comment: Comment
+    place: str
+    stale: bool
+    replies: list[Comment] = field(default_factory=list)
+
+
 def visible_comments(*, actor: User, dialogue: Dialogue) -> QuerySet[Comment]:
     """The dialogue's comments that the actor may see, oldest first."""
-    return Comment.objects.visible_to(actor).filter(dialogue=dialogue).select_related("author").order_by("pk")
+    rows = Comment.objects.visible_to(actor).filter(dialogue=dialogue)
+    return rows.select_related("author", "resolved_by").order_by("pk")
 
 
-def add_comment(*, actor: User, work: Work, anchor: str, text: str) -> Comment:
+def read_threads(*, actor: User, dialogue: Dialogue, document: Document) -> list[Thread]:
+    """The same as threads: open ones first, then those dealt with, each as they came. ``document``: what is shown."""
+    threads: dict[int, Thread] = {}
+    for comment in visible_comments(actor=actor, dialogue=dialogue):
+        if comment.parent_id is None:
+            stale = comment.value_hash != "" and comment.value_hash != _hash_at(document, comment.anchor)
+            place = describe(document, comment.anchor) if comment.anchor else ""
+            threads[comment.pk] = Thread(comment, place, stale)
+        elif comment.parent_id in threads:
+            threads[comment.parent_id].replies.append(comment)
+    return sorted(threads.values(), key=lambda thread: thread.comment.resolved_at is not None)
+
+
+def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> Comment:
     """Remark on a place of the dialogue one works on; ``anchor`` may also lie in one's draft. Raises Invalid."""
     slot = work.slot
     return _add(
         actor=actor, dialogue=slot.dialogue, revision=slot.revision, anchor=anchor, text=text, run=slot.stage_run,
-        sealed=work.blind,
+        sealed=work.blind, reply_to=reply_to,
     )  # fmt: skip
 
 
-def is_said(*, actor: User, work: Work, anchor: str, text: str) -> bool:
+def is_said(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> bool:
     """Whether the actor has remarked this, word for word, at this place in this passage already."""
     mine = Comment.objects.filter(author=actor, dialogue=work.slot.dialogue, stage_run=work.slot.stage_run)
-    return mine.filter(anchor=anchor[:600], text=text.strip()).exists()
+    where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": anchor[:600]}
+    return mine.filter(text=text.strip(), **where).exists()
 
 
-def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str) -> Comment:
+def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply_to: str = "") -> Comment:
     """Remark on a dialogue one looks at, open to everybody in the project.
 
     Raises Denied for somebody who reviews it blind at this moment: what they remark belongs into their review.
     """
-    run = StageRun.objects.filter(cycle__dialogue=dialogue, state="open", blind=True).first()
-    if run is not None and run.slots.filter(holder=actor).exists():
+    if reviews_blind(actor=actor, dialogue=dialogue):
         raise Denied("You review this dialogue independently; remark on it in the workspace, where it stays your own.")
     if dialogue.head is None:
         raise Invalid("There is nothing to remark on yet.")
     return _add(
-        actor=actor, dialogue=dialogue, revision=dialogue.head, anchor=anchor, text=text, run=None, sealed=False
-    )
+        actor=actor, dialogue=dialogue, revision=dialogue.head, anchor=anchor, text=text, run=None, sealed=False,
+        reply_to=reply_to,
+    )  # fmt: skip
 
 
-def resolve_comment(*, actor: User, public_id: str) -> Comment:
-    """Mark a remark as dealt with. Raises Hidden, or Conflict where it is already."""
+def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:
+    """Whether the actor holds, or has handed in, a review in a blind stage of the dialogue that has not settled."""
+    run = StageRun.objects.filter(cycle__dialogue=dialogue, state="open", blind=True).first()
+    return run is not None and run.slots.filter(holder=actor).exists()
+
+
+def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
+    """Mark a remark as dealt with. Raises Hidden, Conflict where it is already, or Denied for a blind reviewer."""
     with transaction.atomic():
-        comment = Comment.objects.visible_to(actor).select_for_update(of=("self",)).filter(public_id=public_id).first()
-        if comment is None:
-            raise Hidden("There is no such comment.")
+        comment = _locked(actor, public_id, dialogue)
         if comment.resolved_at is not None:
             raise Conflict("This comment has been dealt with already.")
         comment.resolved_at, comment.resolved_by = timezone.now(), actor
@@ -62,25 +101,124 @@ def resolve_comment(*, actor: User, public_id: str) -> Comment:
     return comment
 
 
+def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
+    """Take back that a remark is dealt with. Raises Hidden, Conflict where it is open, or Denied as above."""
+    with transaction.atomic():
+        comment = _locked(actor, public_id, dialogue)
+        if comment.resolved_at is None:
+            raise Conflict("This comment is open already.")
+        comment.resolved_at, comment.resolved_by = None, None
+        comment.save(update_fields=["resolved_at", "resolved_by"])
+    return comment
+
+
+def tell_of_opened(dialogue: Dialogue, ids: Sequence[int]) -> None:
+    """Tell people of comments that have just been opened, as they would have been told had these never been sealed."""
+    if not ids:
+        return
+    rows = Comment.objects.filter(pk__in=ids).select_related("author", "parent__author").order_by("pk")
+    for comment in rows:
+        _tell(dialogue, comment, known_mentions(dialogue.project, find_mentions(comment.text)))
+
+
+def _locked(actor: User, public_id: str, dialogue: Dialogue | None) -> Comment:
+    rows = Comment.objects.visible_to(actor).select_for_update(of=("self",)).select_related("dialogue")
+    rows = rows.filter(public_id=public_id, parent=None)
+    if dialogue is not None:
+        rows = rows.filter(dialogue=dialogue)
+    comment = rows.first()
+    if comment is None:
+        raise Hidden("There is no such comment.")
+    if not comment.sealed and reviews_blind(actor=actor, dialogue=comment.dialogue):
+        raise Denied("You review this dialogue independently; leave what others remarked as it is until that is over.")
+    return comment
+
+
 def _add(
-    *, actor: User, dialogue: Dialogue, revision: Revision, anchor: str, text: str, run: StageRun | None, sealed: bool
+    *,
+    actor: User,
+    dialogue: Dialogue,
+    revision: Revision,
+    anchor: str,
+    text: str,
+    run: StageRun | None,
+    sealed: bool,
+    reply_to: str,
 ) -> Comment:
     text = text.strip()
     if not text:
-        raise Invalid("Write something first.")
+        raise Invalid("Write something first.", field="text")
     if len(text) > MAX_TEXT or "\x00" in text:
-        raise Invalid(f"A comment has at most {MAX_TEXT:,} characters, none of them NUL.")
+        raise Invalid(f"A comment has at most {MAX_TEXT:,} characters, none of them NUL.", field="text")
+    mentioned = _mentioned(dialogue.project, text)
+    parent = None
+    if reply_to:
+        seen = Comment.objects.visible_to(actor).select_related("parent", "author")
+        parent = seen.filter(dialogue=dialogue, public_id=reply_to).first()
+        if parent is None:
+            raise Hidden("There is no such comment to answer.")
+        parent = parent.parent or parent
+        anchor = parent.anchor
+    about = _hash_at(revision.document(), anchor)
+    with transaction.atomic():
+        comment = Comment.objects.create(
+            dialogue=dialogue,
+            author=actor,
+            parent=parent,
+            stage_run=run,
+            anchor=anchor[:600],
+            value_hash=about,
+            text=text,
+            sealed=sealed,
+        )
+        if not sealed:
+            _tell(dialogue, comment, mentioned)
+    return comment
+
+
+def _hash_at(document: Document, anchor: str) -> str:
+    """The hash of what stands at an anchor; blank for a step that only a draft has: nothing there could change yet."""
     try:
-        about = value_hash(resolve(revision.document(), anchor.rstrip("/")))
+        return value_hash(resolve(document, anchor.rstrip("/")))
     except AnchorMissing:
-        # A step that only the draft has: there is no value yet that could change.
-        about = ""
-    return Comment.objects.create(
-        dialogue=dialogue,
-        author=actor,
-        stage_run=run,
-        anchor=anchor[:600],
-        value_hash=about,
-        text=text,
-        sealed=sealed,
-    )
+        return ""
+
+
+def _mentioned(project: Project, text: str) -> list[User]:
+    names = find_mentions(text)
+    known = known_mentions(project, names)
+    found = {name.casefold() for person in known for name in (person.username, person.pseudonym)}
+    unknown = [name for name in names if name.casefold() not in found]
+    if unknown:
+        raise Invalid(
+            f"Nobody in this project is called @{unknown[0]}. Choose a name from the list, or put the word in "
+            "`backticks` if it names no person.",
+            field="text",
+        )
+    return known
+
+
+def _tell(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> None:
+    """Each person once, for the reason that concerns them most."""
+    author, parent = comment.author, comment.parent
+    told = {author.pk}
+    circles: list[tuple[NoticeKind, str, Iterable[int | None]]] = [
+        (NoticeKind.MENTION, "mentions you", [person.pk for person in mentioned])
+    ]
+    if parent is not None:
+        answered = Comment.objects.filter(parent=parent, sealed=False).values_list("author", flat=True)
+        circles.append((NoticeKind.REPLY, "answers", [parent.author_id, *answered.order_by().distinct()]))
+    circles.append((NoticeKind.COMMENT, "comments", [dialogue.owner_id]))
+    for kind, verb, people in circles:
+        new = [one for one in people if one is not None and one not in told]
+        told.update(new)
+        notify(
+            actor=None,
+            project=dialogue.project,
+            people=new,
+            kind=kind,
+            text=f"{author} {verb} on {dialogue.external_id}: {comment.text}",
+            target=dialogue_page(dialogue.project, dialogue, f"c-{(parent or comment).public_id}"),
+            dialogue=dialogue,
+            subject=comment.public_id,
+        )

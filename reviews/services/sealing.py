@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from annotator.models import Dialogue, Event, Revision, Waiver
 from annotator.services.revisions import unseal
-from reviews.models import Comment, Review
-from reviews.services.statements import write
+from reviews.models import Review
+from reviews.services.comments import tell_of_opened
+from reviews.services.statements import rows, write
 
-_SEALABLE = [model._meta.db_table for model in (Review, Event, Comment, Waiver)]
+_SEALABLE = [model._meta.db_table for model in (Review, Event, Waiver)]
 
 
 def unseal_stage(dialogue: Dialogue, fixes: Iterable[Revision] | None = None) -> None:
@@ -24,3 +25,7 @@ def unseal_stage(dialogue: Dialogue, fixes: Iterable[Revision] | None = None) ->
     unseal(fixes)
     for table in _SEALABLE:
         write(f"UPDATE {table} SET sealed = %s WHERE dialogue_id = %s AND sealed", [False, dialogue.pk])  # noqa: S608
+    opened = rows(
+        "UPDATE reviews_comment SET sealed = %s WHERE dialogue_id = %s AND sealed RETURNING id", [False, dialogue.pk]
+    )
+    tell_of_opened(dialogue, [comment for (comment,) in opened])

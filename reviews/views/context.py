@@ -15,6 +15,7 @@ from annotator.services.revisions import latest_guideline
 from annotator.views.pages import PageRequest
 from reviews.models import Verdict
 from reviews.services import comments, submissions
+from reviews.services.mentions import suggested_names
 from reviews.services.workbench import Workbench
 from reviews.views.graph import graph_context, rows_of, trace_task
 
@@ -102,7 +103,10 @@ def workbench_context(
         "panel": panel if panel in PANELS else "edit",
         "policies": POLICY_LABELS,
         "information_labels": INFORMATION_LABELS,
-        "comments": comments.visible_comments(actor=request.user, dialogue=bench.dialogue),
+        "threads": comments.read_threads(actor=request.user, dialogue=bench.dialogue, document=bench.document)
+        if panel == "comments"
+        else [],
+        "names": suggested_names(request.project) if panel == "comments" else [],
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,

@@ -15,11 +15,13 @@ from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_L
 from annotator.services.access import load_dialogue
 from annotator.services.listing import PROBLEMS, Filters, list_dialogues
 from annotator.services.revisions import load_revision
+from annotator.services.stale import open_marks
 from annotator.views.pages import PageRequest, project_page
-from reviews.models import Comment, Review
+from reviews.models import Review
 from reviews.services.history import read_history
 from reviews.services.protocols import current_protocol, stage_titles
 from reviews.services.waivers import live_waivers
+from reviews.views.remarks import comment_context
 
 _CHOICES = {
     "left": "the first reviewer’s version",
@@ -69,7 +71,13 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
 def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """One dialogue as it is now, or at an earlier revision, with its findings and its history."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
-    wanted = request.GET.get("revision", "")
+    return render_dialogue(request, dialogue, wanted=request.GET.get("revision", ""))
+
+
+def render_dialogue(
+    request: PageRequest, dialogue: Dialogue, *, wanted: str = "", remark: dict[str, Any] | None = None
+) -> HttpResponse:
+    """The page of a dialogue. ``remark``: a comment that was refused just now, as ``comment_context`` takes it."""
     revision = load_revision(actor=request.user, dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
     if revision is None:
         raise Hidden("This dialogue has no content yet.")
@@ -96,10 +104,8 @@ def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
             "stage_title": stage_titles(request.project).get(dialogue.stage, ""),
             "history": read_history(actor=request.user, dialogue=dialogue),
             "reviews": _reviews(request, dialogue, revision.document()),
-            "comments": Comment.objects.visible_to(request.user)
-            .filter(dialogue=dialogue)
-            .select_related("author")
-            .order_by("pk"),
+            **comment_context(request, dialogue, revision.document(), remark),
+            "stale_work": open_marks(dialogue),
             "siblings": Dialogue.objects.visible_to(request.user)
             .filter(project=request.project, variant_group=dialogue.variant_group)
             .exclude(pk=dialogue.pk)
@@ -107,6 +113,7 @@ def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
             if dialogue.variant_group
             else [],
         },
+        status=422 if remark else 200,
     )
 
 
@@ -117,7 +124,8 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any])
     found = (
         Review.objects.visible_to(request.user)
         .filter(dialogue=dialogue)
-        .select_related("person", "slot")
+        .select_related("person", "slot", "guideline")
+        .defer("guideline__text")
         .prefetch_related("findings", "rulings")
         .order_by("-pk")
     )

@@ -27,6 +27,7 @@ from reviews.services.workbench import Workbench, assemble
 from reviews.views.context import seen_version, workbench_context
 from reviews.views.graph import open_bench, refused_edge
 from reviews.views.operations import operation_of
+from reviews.views.remarks import with_mention
 
 #: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
 MOST_ACTIVE_SECONDS = 1800
@@ -162,10 +163,14 @@ def waive(request: PageRequest, slot: str) -> HttpResponse:
 def comment(request: PageRequest, slot: str) -> HttpResponse:
     """Remark on the selected place. The same words sent twice, because an answer was lost, are one remark."""
     bench = open_bench(request, slot)
-    anchor, text = request.POST.get("anchor", ""), request.POST.get("text", "")
+    remark = {
+        "anchor": request.POST.get("anchor", ""),
+        "text": with_mention(request.POST.get("text", ""), request.POST.get("mention", "")),
+        "reply_to": request.POST.get("reply_to", ""),
+    }
     try:
-        if not comments.is_said(actor=request.user, work=bench.work, anchor=anchor, text=text):
-            comments.add_comment(actor=request.user, work=bench.work, anchor=anchor, text=text)
+        if not comments.is_said(actor=request.user, work=bench.work, **remark):
+            comments.add_comment(actor=request.user, work=bench.work, **remark)
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)

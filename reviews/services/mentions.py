@@ -1,0 +1,49 @@
+"""Mentions: ``@name`` in a comment, a member's username or pseudonym."""
+
+import re
+from collections.abc import Sequence
+
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from annotator.models import Project, User
+
+#: Names in code, and what follows a letter or a dot (an address of mail), mean nobody.
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
+_MENTION = re.compile(r"(?<![\w@./+-])@([\w][\w.@+-]*)")
+#: People who can be suggested; in larger projects the others are typed.
+MOST_SUGGESTED = 200
+
+
+def find_mentions(text: str) -> list[str]:
+    """The names a text mentions, each once, in order. A full stop that ends a sentence is no part of a name."""
+    found = (name.rstrip(".@+-") for name in _MENTION.findall(_CODE.sub(" ", text)))
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def known_mentions(project: Project, names: Sequence[str]) -> list[User]:
+    """The members among these names, whatever their case."""
+    wanted = [name.casefold() for name in names]
+    if not wanted:
+        return []
+    people = User.objects.annotate(low_name=Lower("username"), low_pseudonym=Lower("pseudonym"))
+    return list(
+        people.filter(
+            Q(low_name__in=wanted) | Q(low_pseudonym__in=wanted),
+            memberships__project=project,
+            memberships__ended_at=None,
+            is_active=True,
+        )
+        .distinct()
+        .order_by("pk")
+    )
+
+
+def suggested_names(project: Project, typed: str = "") -> list[User]:
+    """Members whose name begins like what was typed after the @, by name."""
+    people = User.objects.filter(memberships__project=project, memberships__ended_at=None, is_active=True)
+    if typed:
+        people = people.filter(
+            Q(username__istartswith=typed) | Q(pseudonym__istartswith=typed) | Q(display_name__istartswith=typed)
+        )
+    return list(people.distinct().order_by("display_name", "username")[:MOST_SUGGESTED])
