@@ -1,0 +1,127 @@
+"""``manage.py simulate_project --protocol c3|wild|cctu|async --dialogues N --people M --seed S [--json]``"""
+
+import json
+import sys
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotator.management.base import DONE, REFUSED, SentenceCommand, Stop
+from annotator.models import Project
+from reviews.protocols import PRESETS, Protocol, load_preset
+from reviews.protocols.protocol import Role
+from reviews.services.sampling import SIMULATED
+from reviews.services.simulating import play_to_the_end, set_up, too_few
+from reviews.services.simulation_summary import summarise_play
+from reviews.simulation import Rates, make_world
+
+#: Most dialogues and people of one simulation.
+MOST, MOST_PEOPLE = 100_000, 1000
+
+
+class Command(SentenceCommand):
+    help = (
+        "Play a whole project with synthetic annotators of known error rates, and compare what was planted with what "
+        "is measured. The project is a new one, whose address begins with sim-. Last line: a JSON summary, the same "
+        "for the same options. Exit code 1 where stored counts are not what a recount finds."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--protocol", required=True, metavar="|".join(PRESETS), help="the preset to play")
+        parser.add_argument("--dialogues", required=True, type=int, metavar="N", help="how many candidates")
+        parser.add_argument("--people", required=True, type=int, metavar="M", help="how many people, experts included")
+        parser.add_argument("--seed", required=True, type=int, metavar="S", help="what everything follows from")
+        parser.add_argument("--slug", metavar="SLUG", help=f"address of the new project; it begins with {SIMULATED}")
+        parser.add_argument("--json", action="store_true", help="the summary alone, no table for people")
+        for name, default in _rates().items():
+            parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="P", help=f"default {default}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        preset, slug = options["protocol"], _slug(options)
+        if preset not in PRESETS:
+            raise Stop(f"There is no protocol called “{preset}”; choose one of: {', '.join(PRESETS)}.")
+        for name, most in (("dialogues", MOST), ("people", MOST_PEOPLE)):
+            if not 1 <= options[name] <= most:
+                raise Stop(f"--{name} is a number from 1 to {most:,}.")
+        if Project.objects.filter(slug=slug).exists():
+            raise Stop(
+                f"There is a project {slug} already, and a simulation touches none; take another seed or --slug."
+            )
+        annotators, experts = share_roles(load_preset(preset), options["people"])
+        try:
+            rates = Rates(**{name: options[name] for name in _rates() if options[name] is not None})
+            world = make_world(
+                seed=options["seed"],
+                dialogues=options["dialogues"],
+                annotators=annotators,
+                experts=experts,
+                rates=rates,
+            )
+        except ValueError as error:
+            raise Stop(str(error)) from None
+        begin = time.perf_counter()
+        play = set_up(world=world, preset=preset, slug=slug)
+        if lacking := too_few(play=play):
+            raise Stop(f"There are too few people. {' '.join(lacking)}")
+        self.say(f"{len(world.items):,} candidates, {annotators} annotators and {experts} experts in {slug}.")
+        begun = time.perf_counter()
+        play_to_the_end(play)
+        seconds = time.perf_counter() - begun
+        self.say(f"{len(play.said):,} reviews in {seconds:.1f} s: {len(play.said) / seconds:.0f} a second.")
+        summary = summarise_play(play)
+        self.say(f"Everything took {time.perf_counter() - begin:.1f} s.")
+        if not options["json"]:
+            for line in table(summary):
+                self.say(line)
+        self.stdout.write(json.dumps(summary, ensure_ascii=False, separators=(",", ":")))
+        sys.exit(DONE if all(summary["consistent"].values()) else REFUSED)
+
+
+def share_roles(protocol: Protocol, people: int) -> tuple[int, int]:
+    """How many annotators and experts: experts where a stage takes them alone, one in four, at least one."""
+    takers = [set(stage.eligible.roles) for stage in protocol.stages]
+    if not any(Role.ANNOTATOR in roles for roles in takers):
+        return 0, people
+    if all(Role.ANNOTATOR in roles for roles in takers):
+        return people, 0
+    experts = max(1, people // 4)
+    return people - experts, experts
+
+
+def table(summary: dict[str, Any]) -> list[str]:
+    """The summary's figures for people: planted, measured, interval."""
+    lines = [f"{'':44} {'planted':>8} {'measured':>8}   95 % interval"]
+    for one in summary["accuracy"]:
+        lines.append(_line(f"accuracy after {one['point']}", one))
+    for one in summary["audits"]:
+        lines.append(_line(f"error rate of what {one['stage']} audits", one["error_rate"]))
+        lines.append(_line("  left after its corrections", one["residual"]))
+    for one in summary["agreement"]:
+        for figure in one["figures"]:
+            lines.append(_line(f"{one['label']} in {one['stage']}: {figure['figure']}", figure))
+    wrong = [name for name, good in summary["consistent"].items() if not good]
+    lines.append(
+        f"Not as a recount finds it: {', '.join(wrong)}." if wrong else "Every count is as a recount finds it."
+    )
+    return lines
+
+
+def _line(name: str, one: dict[str, Any]) -> str:
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    reach = "–" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}"
+    missed = "  does not hold it" if one["covers"] is False else ""
+    return f"{name[:44]:44} {number(one['planted']):>8} {number(one['measured']):>8}   {reach}{missed}"
+
+
+def _slug(options: dict[str, Any]) -> str:
+    named: str | None = options["slug"]
+    if named is not None and not named.startswith(SIMULATED):
+        raise Stop(f"The address of a simulation begins with {SIMULATED}, so that nobody takes it for real work.")
+    return named or f"{SIMULATED}{options['protocol']}-{options['dialogues']}-{options['people']}-{options['seed']}"
+
+
+def _rates() -> dict[str, float]:
+    return {name: getattr(Rates(), name) for name in Rates.__slots__}

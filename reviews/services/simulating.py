@@ -1,0 +1,376 @@
+"""Playing a project whose truth is known, through the services people use; see ``reviews.simulation`` for the world.
+
+Nothing here writes a row of the review itself: people claim, edit, submit; an administrator draws. What the people of a
+simulation make of an item is decided by the pure model alone.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from annotator.checks import run_checks
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Job, Project, Role, User
+from annotator.schema import canonical, content_hash, load_text
+from annotator.schema.toolsets import CompiledToolset
+from annotator.search import describe_document
+from annotator.services import drafts, jobs, projects
+from annotator.services.bulk import DialogueRow, write_dialogues
+from annotator.services.revisions import check_settings, ensure_toolset_revision
+from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot
+from reviews.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
+from reviews.services import sampling
+from reviews.services.adjudication import Dispute, load_dispute
+from reviews.services.claims import Work, claim_next, load_work
+from reviews.services.cycles import begin_cycles
+from reviews.services.protocols import adopt_preset, current_protocol, shortfalls
+from reviews.services.submissions import submit_review
+from reviews.services.waivers import waive_all
+from reviews.simulation import TOOLS, Document, Item, Judgement, Person, World, judge, put, settle, value_at
+
+#: How the people of simulations are called; every simulation of an installation has the same ones.
+USERNAME = "simulated-"
+#: A label that does not fit the steps is a fault that people have to find here, so it must not be found for them.
+CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
+REASON = "Looked at it: right in this dialogue."
+#: Reviews of one item, on average, after which a simulation is taken not to end.
+MOST_REVIEWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one person handed in, as the model has it: held against what the services counted."""
+
+    item: str
+    cycle: int
+    stage: str
+    round: int
+    person: int
+    verdict: Verdict
+    document: Document
+
+
+@dataclass
+class Play:
+    """A project in the hands of a simulation."""
+
+    world: World
+    project: Project
+    protocol: Protocol
+    administrator: User
+    users: dict[str, User]
+    said: list[Said] = field(default_factory=list)
+    draws: int = 0
+    #: Hashes of versions whose warnings have to be waived.
+    warned: set[str] = field(default_factory=set)
+
+    def stages_of(self, person: Person) -> tuple[str | None, ...]:
+        """Where a person works: annotators everywhere, experts where annotators do not, nearest to the end first.
+
+        Who may settle a dispute must not have been a party to it.
+        """
+        if not person.expert:
+            return (None,)
+        return tuple(stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
+
+
+def set_up(*, world: World, preset: str, slug: str) -> Play:
+    """A project of its own for the world: its people, its protocol, its candidates in the first stage.
+
+    Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are.
+    """
+    project = projects.create_project(
+        actor=None,
+        name=f"Simulation of {preset}, seed {world.seed}",
+        slug=slug,
+        description="Synthetic annotators with known error rates, and dialogues whose faults are known.",
+    )
+    administrator = _user("administrator")
+    users = {person.name: _user(person.name) for person in world.people}
+    projects.grant_role(actor=None, project=project, user=administrator, role=Role.ADMINISTRATOR)
+    for person in world.people:
+        role = Role.SENIOR_REVIEWER if person.expert else Role.ANNOTATOR
+        projects.grant_role(actor=administrator, project=project, user=users[person.name], role=role)
+    project = projects.change_project(
+        actor=administrator,
+        project=project,
+        name=project.name,
+        description=project.description,
+        time_zone=project.time_zone,
+        long_range_rule=project.long_range_rule,
+        check_settings=CHECKS,
+    )
+    adopt_preset(actor=administrator, project=project, preset=preset)
+    protocol = current_protocol(project)
+    if protocol is None:
+        raise AssertionError("the protocol has just been adopted")
+    _bring_in(world, project, administrator)
+    return Play(world, project, protocol, administrator, users)
+
+
+def too_few(*, play: Play) -> list[str]:
+    """Stages for which the world has too few people, as sentences."""
+    return shortfalls(project=play.project, protocol=play.protocol)
+
+
+def play_to_the_end(play: Play, *, tell: Callable[[int], None] = lambda reviews: None) -> None:
+    """Let people take turns until every item is verified or rejected. ``tell`` hears of the reviews so far.
+
+    Raises Conflict where it cannot come to its end, saying why.
+    """
+    chance = play.world.chance("turns")
+    people = list(play.world.people)
+    most = MOST_REVIEWS * len(play.world.items)
+    while True:
+        chance.shuffle(people)
+        sittings = ((person, chance.randint(2, 8)) for person in people)
+        worked = next((True for person, length in sittings if _sit_down(play, person, length)), False)
+        tell(len(play.said))
+        if len(play.said) > most:
+            raise Conflict(f"After {len(play.said):,} reviews the simulation has not come to its end.")
+        if not worked and not draw(play):
+            break
+    _require_end(play)
+
+
+def take_turn(play: Play, person: Person) -> Said | None:
+    """Claim the next item, look at it, hand it in; None where nothing waits for this person."""
+    user = play.users[person.name]
+    claims = (claim_next(actor=user, project=play.project, stage=stage) for stage in play.stages_of(person))
+    claim = next((claim for claim in claims if claim is not None), None)
+    return None if claim is None else hand_in(play, person, claim)
+
+
+def hand_in(play: Play, person: Person, claim: Claim) -> Said:
+    """Look at what one holds and submit what the model makes of it."""
+    user = play.users[person.name]
+    work = load_work(actor=user, public_id=claim.slot.public_id)
+    slot, item = work.slot, play.world.item(work.dialogue.external_id)
+    dispute = load_dispute(slot) if work.stage.kind is StageKind.EXPERT else None
+    seen = slot.revision.document()
+    judgement = _judgement(play, person, work, item, seen, dispute)
+    review = _submit(play, person, work, item, seen, dispute, judgement)
+    said = Said(
+        item.name, slot.cycle.number, slot.stage, slot.round, user.pk, Verdict(review.verdict), judgement.document
+    )
+    play.said.append(said)
+    return said
+
+
+def draw(play: Play) -> bool:
+    """Draw a sample wherever items wait for one, from a seed of the simulation's own; False where none do."""
+    drawn = sampling.close_population_and_draw(
+        actor=play.administrator, project=play.project, seed_source=lambda closed: _seed(play, play.draws)
+    )
+    if drawn is None:
+        return False
+    play.draws += 1
+    if drawn.carried_out_at is None:
+        job = Job.objects.get(project=play.project, kind=sampling.JOB, parameters={"draw": drawn.pk})
+        jobs.run(job.pk)
+    return True
+
+
+# --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _only_experts(stage: Stage) -> bool:
+    roles = set(map(str, stage.eligible.roles))
+    return Role.SENIOR_REVIEWER in roles and Role.ANNOTATOR not in roles
+
+
+def _user(name: str) -> User:
+    number = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10**7
+    user, created = User.objects.get_or_create(
+        username=f"{USERNAME}{name}",
+        # The strata of draws go by pseudonyms: in every database the same, and with digits that random ones never have.
+        defaults={"display_name": f"Simulated {name}", "pseudonym": f"p-01{number:07}"},
+    )
+    if created:
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+    elif user.has_usable_password() or not user.is_active:
+        raise Conflict(f"There is somebody called {user.username} who is no figure of a simulation; rename them.")
+    return user
+
+
+def _bring_in(world: World, project: Project, administrator: User) -> None:
+    toolset = ensure_toolset_revision(actor=administrator, project=project, tools=TOOLS, name="Trips")
+    compiled, settings = CompiledToolset.of(toolset.content), check_settings(project)
+    rows = []
+    for item in world.items:
+        document = load_text(item.candidate)
+        labels = describe_document(document)
+        found = run_checks(document, compiled, stage="import", settings=settings)
+        rows.append(
+            DialogueRow(
+                external_id=item.name,
+                language=labels.language or "",
+                variant_group="",
+                content=item.candidate,
+                content_hash=content_hash(item.candidate),
+                toolset_revision_id=toolset.pk,
+                title=labels.title[:160],
+                policies=_listed(labels.policies),
+                topologies=_listed(labels.topologies),
+                information=_listed(labels.information),
+                task_count=labels.task_count,
+                call_count=labels.call_count,
+                switches=labels.switches,
+                search_text=labels.search_text,
+                findings=[(f.check, f.severity, f.anchor, f.value_hash, f.message) for f in found],
+            )
+        )
+    for begin in range(0, len(rows), 500):
+        with transaction.atomic():
+            written = write_dialogues(
+                actor=administrator,
+                project=project,
+                rows=rows[begin : begin + 500],
+                native_format="neutral",
+                batch=None,
+                published=True,
+            )
+            begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
+
+
+def _listed(values: Sequence[str | None]) -> str:
+    return "," + ",".join(value or "" for value in values) + "," if values else ""
+
+
+def _sit_down(play: Play, person: Person, length: int) -> bool:
+    """Up to so many items in a row; False where there was not one."""
+    done = 0
+    while done < length and take_turn(play, person) is not None:
+        done += 1
+    return bool(done)
+
+
+def _judgement(
+    play: Play, person: Person, work: Work, item: Item, seen: Document, dispute: Dispute | None
+) -> Judgement:
+    slot = work.slot
+    chance = play.world.chance("look", person.name, item.name, slot.cycle.number, slot.stage, slot.round)
+    if dispute is None:
+        return judge(person=person, item=item, seen=seen, offered=offered_verdicts(work.stage), chance=chance)
+    return settle(
+        person=person,
+        item=item,
+        base=dispute.base,
+        left=dispute.left.document,
+        right=dispute.right.document,
+        chance=chance,
+    )
+
+
+def _submit(
+    play: Play, person: Person, work: Work, item: Item, seen: Document, dispute: Dispute | None, judgement: Judgement
+) -> Review:
+    user, slot = play.users[person.name], work.slot
+    refused = judgement.verdict in (Verdict.REJECT, Verdict.ESCALATE)
+    rulings = {} if refused or dispute is None else dict(_rulings(item, dispute, judgement.document))
+    edited = seen if refused else _own_edits(item, seen, dispute, judgement)
+    given: dict[str, Any] = {
+        "actor": user,
+        "slot": slot,
+        "token": work.claim.token,
+        "verdict": "" if rulings else judgement.verdict,
+        "reason": "It cannot be saved." if refused else "",
+        "findings": [] if refused or dispute else _findings(judgement, seen),
+        "checklist": {} if refused else _checklist(work.stage, seen),
+        "rulings": rulings,
+    }
+    if edited != seen and person.edits:
+        _edit(user, work, item, seen, edited)
+    elif edited != seen:
+        given["document"] = edited
+    final = content_hash(canonical(judgement.document))
+    if not refused and final in play.warned:
+        waive_all(actor=user, slot=slot, reason=REASON, document=judgement.document)
+    try:
+        review = submit_review(**given)
+    except Invalid as refusal:
+        findings = refusal.details.get("findings", [])
+        if final in play.warned or not findings or any(one["severity"] != "warning" for one in findings):
+            raise
+        play.warned.add(final)
+        waive_all(actor=user, slot=slot, reason=REASON, document=judgement.document)
+        review = submit_review(**given)
+    stored = review.made_revision.content_hash if review.made_revision else slot.revision.content_hash
+    if not refused and stored != final:
+        raise AssertionError(f"what {person.name} handed in of {item.name} is not what was stored")
+    return review
+
+
+def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The choice at every disputed place that makes the version the expert wants."""
+    places = {place.anchor: place for place in item.original.places}
+    for disputed in dispute.places:
+        place = places[disputed.anchor]
+        value = value_at(wanted, place)
+        choice = "left" if value == disputed.left else "right" if value == disputed.right else "third"
+        kind = place.kind_of(disputed.right if choice == "left" else disputed.left)
+        ruling = {"choice": choice, "reason_kind": kind, "reason": "As the dialogue has it."}
+        yield disputed.anchor, ruling | ({"value": value} if choice == "third" else {})
+
+
+def _own_edits(item: Item, seen: Document, dispute: Dispute | None, judgement: Judgement) -> Document:
+    """What the person writes themselves: all they change, in a dispute only where nothing is ruled on."""
+    if dispute is None:
+        return judgement.document
+    edited = load_text(canonical(seen))
+    for place in judgement.changed:
+        sides = [value_at(side.document, place) for side in (dispute.left, dispute.right)]
+        if sides == [value_at(seen, place)] * 2:
+            put(edited, place, value_at(judgement.document, place))
+    return edited
+
+
+def _findings(judgement: Judgement, seen: Document) -> list[dict[str, str]]:
+    return [
+        {"kind": kind, "anchor": place.anchor, "note": "Does not fit the dialogue."}
+        for place, kind in judgement.kinds(seen)
+    ]
+
+
+def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
+    items = stage.checklist.items
+    answers = {"dialogue": {item.key: True for item in items if not item.per_task}}
+    answers |= {task["id"]: {item.key: True for item in items if item.per_task} for task in document["tasks"]}
+    return {place: given for place, given in answers.items() if given}
+
+
+def _edit(user: User, work: Work, item: Item, seen: Document, wanted: Document) -> None:
+    """Bring the draft from one version to the other, edit by edit, as the page does."""
+    draft = drafts.open_draft(actor=user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
+    for place in item.original.places:
+        value = value_at(wanted, place)
+        if value != value_at(seen, place):
+            operation = {"op": "set", "anchor": place.anchor, "value": value}
+            draft = drafts.edit_draft(actor=user, draft=draft, operation=operation, seen=draft.version).draft
+
+
+def _seed(play: Play, number: int) -> str:
+    return hashlib.sha256(f"{play.world.seed}\ndraw\n{number}".encode()).hexdigest()
+
+
+def _require_end(play: Play) -> None:
+    stuck = Cycle.objects.filter(project=play.project, state=CycleState.ACTIVE)
+    names = list(
+        Dialogue.objects.filter(cycles__in=stuck).order_by("external_id").values_list("external_id", "stage")[:5]
+    )
+    if names:
+        words = ", ".join(f"{name} in {stage}" for name, stage in names)
+        slots = Slot.objects.filter(cycle__in=stuck, state="open").count()
+        raise Conflict(
+            f"Nobody may take what is left: {stuck.count()} items ({words}), {slots} open slots. Simulate more people."
+        )
+    seeds = list(Draw.objects.filter(project=play.project).order_by("pk").values_list("seed", flat=True))
+    if seeds != [_seed(play, number) for number in range(len(seeds))]:
+        raise Conflict(
+            "A worker drew a sample in the simulation’s project meanwhile, so it would not come out the same again. "
+            "Stop the workers, or take another database."
+        )
