@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import QuerySet, Sum
 
 from annotator.models import Project
+from annotator.models.content import SetApart
 from reviews.agreement import (
     OVERLAPPING,
     Circumstances,
@@ -203,6 +204,7 @@ def _lock(project_id: int) -> None:
 def _countable(project: Project) -> QuerySet[StageRun]:
     """Runs that may count; ``left_out`` has the last word."""
     runs = StageRun.objects.filter(project=project, state=StageRunState.SETTLED, blind=True, round=1, cycle__number=1)
+    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
     # Runs with one review have no number of discrepancies.
     return runs.filter(discrepancy_count__isnull=False).order_by("pk")
 
@@ -211,7 +213,8 @@ def _tally(run_ids: Sequence[int]) -> Tally[Key]:
     """The pattern counts of these runs: for all reviewers, and for each pair of them."""
     reviews = (
         Review.objects.filter(stage_run__in=run_ids)
-        .select_related("stage_run__cycle", "seen_revision", "made_revision")
+        .select_related("stage_run__cycle", "dialogue", "seen_revision", "made_revision")
+        .defer("dialogue__search_text")
         .order_by("stage_run_id", "person_id")
     )
     by_run: dict[int, list[Review]] = {}
@@ -231,8 +234,9 @@ def circumstances(reviews: Sequence[Review]) -> Circumstances:
         kind=StageKind(reviews[0].stage_kind),
         blind=run.blind,
         reviews=len(reviews),
-        round=run.round,
+        round=run.look,
         passage=run.cycle.number,
+        gold=reviews[0].dialogue.set_apart == SetApart.GOLD,
     )
 
 

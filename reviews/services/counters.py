@@ -12,6 +12,7 @@ Stored keys (``read_counters`` offers them under the names of its docstring):
     outcome:<stage>:<outcome>  settled stage runs
     compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
     sampled:<stage>            drawn items with a review, sampled_errors:<stage> those of them that held an error
+    round:seen:<stage>:<n>     items looked at in a round, round:errors:… and round:conflicts:… those of them with one
     gold:<any of these>        what gold items add to it, for who must take them for ordinary ones: nobody else
 """
 
@@ -19,7 +20,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Mapping
 
 from django.db import connection, transaction
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotator.models import Dialogue, Project
@@ -149,6 +150,14 @@ def recount(project: Project) -> dict[str, int]:
     counts = sampled.values_list("stage_run__stage").order_by()
     _take(out, "sampled:{}", counts.annotate(Count("id")))
     _take(out, "sampled_errors:{}", counts.annotate(n=Count("id", filter=~Q(verdict=Verdict.APPROVE))))
+    looked_at = settled.filter(looks__isnull=False).exclude(outcome="not_drawn")
+    wrong = Q(outcome__in=["pass_with_fix", "rejected"]) | ~Q(
+        exit_revision__content_hash=F("entry_revision__content_hash")
+    )
+    _take_rounds(out, "seen", looked_at, "")
+    _take_rounds(out, "conflicts", looked_at.filter(outcome="escalate"), "")
+    _take_rounds(out, "errors", looked_at.exclude(outcome="escalate").filter(wrong), "")
+    _take_rounds(out, "errors", settled.filter(wrong, escalated_from__looks__isnull=False), "escalated_from__")
     for item in GoldItem.objects.filter(project=project).annotate(done=Count("scores")):
         out[f"gold:left:{item.stage}"] += item.pool - item.done
         out[f"gold:done:{item.stage}"] += item.done
@@ -156,6 +165,11 @@ def recount(project: Project) -> dict[str, int]:
             out["gold:status:in_review"] += 1
             out["gold:status:verified"] -= 1
     return {key: value for key, value in out.items() if value}
+
+
+def _take_rounds(out: Tally[str], what: str, runs: QuerySet[StageRun], of: str) -> None:
+    found = runs.values_list(f"{of}stage", f"{of}round").annotate(Count("id")).order_by()
+    _take(out, "{}", ((f"round:{what}:{stage}:{number}", count) for stage, number, count in found))
 
 
 def _take(out: Tally[str], name: str, counts: Iterable[tuple[str, int]]) -> None:

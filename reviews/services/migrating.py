@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from annotator.errors import Conflict
 from annotator.models import Job, JobState, Project, User
+from annotator.models.content import SetApart
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
@@ -193,6 +194,8 @@ def _under_way(project: Project, version: ProtocolVersion) -> QuerySet[StageRun]
     runs = StageRun.objects.filter(
         project=project, state__in=_UNFINISHED, cycle__state=CycleState.ACTIVE, cycle__dialogue__published=True
     )
+    # A gold item goes nowhere, whatever the protocol says.
+    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
     return runs.exclude(cycle__protocol=version.pk) if version.pk else runs
 
 

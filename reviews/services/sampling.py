@@ -1,12 +1,15 @@
-"""The random audit: a population is closed, then a seed is drawn, then the seed says who is looked at.
+"""Random draws, of an audit or a round: a population is closed, then a seed is drawn, then the seed says what is drawn.
 
 Drawing records everything in one transaction and takes the members out of the pool. Carrying the draw out (a slot for
 whoever was drawn, the end of the protocol for the others) follows at once where it is small, else as a job in chunks;
 either way each member's step is one transaction, so a killed worker leaves nothing half done.
+
+What is not drawn for an audit goes on. What is not drawn for a round waits for the next one, until a round has found no
+error and everything was seen once without conflict: then the whole pool goes on (``reviews.services.rounds``).
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.db import transaction
 from django.db.models import F, Max, OuterRef, Subquery
@@ -14,23 +17,23 @@ from django.utils import timezone
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Revision, User
-from annotator.models.content import DialogueStatus
+from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.access import require_administrator
 from annotator.services.bulk import insert_rows
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
 from annotator.services.revisions import lock_dialogue
 from reviews.models import Cycle, CycleState, Draw, DrawItem, ProtocolVersion, StageRun, StageRunState
-from reviews.protocols import Candidate, EntryMode, Stage, draw_sample, population_hash
-from reviews.protocols.drawing import ALGORITHM
-from reviews.services.advancing import Passage, forward, open_slots
+from reviews.protocols import Allotment, Candidate, EntryMode, Stage, draw_round, draw_sample, population_hash
+from reviews.protocols.drawing import ALGORITHM, ROUNDS, SEEN, UNSEEN
+from reviews.services.advancing import NOT_DRAWN, Passage, forward, open_slots
 from reviews.services.chains import extend_chains, in_portions
 from reviews.services.counters import write_deltas
 from reviews.services.courses import await_courses
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse
+from reviews.services.rounds import end_round, is_under_way, last_round, people_of, share_out_round, tally_round
 
-NOT_DRAWN = "not_drawn"
 #: A draw with more members than this is carried out by a job.
 AT_ONCE = 500
 #: Members that one transaction of that job carries out.
@@ -48,8 +51,10 @@ def close_population_and_draw(
 ) -> Draw | None:
     """Draw the sample from everything that waits in the pool of a stage (without one: of the first that has a pool).
 
-    None when nothing waits. None as actor: the program, because nothing is left upstream. Raises Denied for others than
-    administrators.
+    Of a stage that goes by rounds: the next round, or, where the last one found no error and everything was seen once
+    without conflict, the draw that lets the whole pool go on (``Draw.closing``). None when nothing waits. None as
+    actor: the program, because nothing is left upstream. Raises Denied for others than administrators, Conflict where a
+    round is under way.
 
     ``seed_source``: for simulations, which have to come out the same twice: takes the hash of the closed population,
     gives the seed. The event of the draw says so. Raises ValueError for any project but a simulation's.
@@ -64,7 +69,16 @@ def close_population_and_draw(
         drawn_stage = _stage_with_pool(project, stage)
         if drawn_stage is None:
             return None
-        draw = _close_and_draw(actor, project, drawn_stage, seed_source)
+        closing = False
+        if drawn_stage.in_rounds:
+            last = _end_last_round(actor, project, drawn_stage)
+            if last is not None and is_under_way(last):
+                raise Conflict(
+                    f"Round {last.number} of “{drawn_stage.title}” is under way: the next one is drawn when everything "
+                    "drawn is settled, conflicts too."
+                )
+            closing = _is_over(last, project, drawn_stage)
+        draw = _close_and_draw(actor, project, drawn_stage, seed_source, closing=closing)
         if draw.population_size <= AT_ONCE:
             carry_out(draw)
         else:
@@ -75,14 +89,21 @@ def close_population_and_draw(
 
 def recompute_draw(draw: Draw) -> list[str]:
     """Draw again from what was recorded; what does not come out the same, as sentences. Empty for an honest draw."""
-    rows = draw.items.values_list("dialogue__external_id", "stratum", "selected")
-    population = [Candidate(external_id, stratum) for external_id, stratum, _ in rows]
-    drawn, allotments = draw_sample(population, fraction=draw.fraction, seed=draw.seed)
-    recorded = {external_id for external_id, _, selected in rows if selected}
+    rows = draw.items.values_list("dialogue__external_id", "stratum", "seen", "selected")
+    in_rounds = draw.algorithm == ROUNDS
+    population = [
+        Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else stratum)
+        for external_id, stratum, seen, _ in rows
+    ]
+    draw_again = draw_round if in_rounds else draw_sample
+    drawn, allotments = draw_again(population, fraction=draw.fraction, seed=draw.seed)
+    recorded = {external_id for external_id, *_, selected in rows if selected}
     strata = {name: [one.population, one.sample] for name, one in allotments.items()}
     problems = []
-    if draw.algorithm != ALGORITHM:
-        problems.append(f"It was drawn by version {draw.algorithm} of the algorithm; this program has {ALGORITHM}.")
+    if draw.algorithm not in (ALGORITHM, ROUNDS):
+        problems.append(
+            f"It was drawn by version {draw.algorithm} of the algorithm; this program has {ALGORITHM} and {ROUNDS}."
+        )
     if population_hash(population) != draw.population_hash:
         problems.append("The recorded population is not the one whose hash was recorded before the seed was drawn.")
     if drawn != recorded:
@@ -99,11 +120,40 @@ def draw_where_upstream_is_done() -> int:
     waiting = StageRun.objects.filter(state=StageRunState.POOLED, project__archived_at=None)
     for project_id, key in waiting.values_list("project_id", "stage").distinct().order_by("project_id", "stage"):
         project = Project.objects.get(pk=project_id)
+        stage = _stage_with_pool(project, key)
+        if stage is not None and stage.in_rounds:
+            count += tend_rounds(project_id=project_id, stage=key) is not None
+            continue
         upstream = _earlier_stages(project, key)
         left = StageRun.objects.filter(project=project, stage__in=upstream, state__in=_UNFINISHED)
+        # Gold items never go on.
+        left = left.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
         if not left.exists() and close_population_and_draw(actor=None, project=project, stage=key) is not None:
             count += 1
     return count
+
+
+def tend_rounds(*, project_id: int, stage: str) -> Draw | None:
+    """End the stage's round if all of it is settled, and draw the next one, or let the pool go on, if it is time.
+
+    Called after whatever may have ended a round, and by beat. Of two that come at once the second finds it done.
+    """
+    last = last_round(project_id, stage)
+    if last is not None and is_under_way(last):
+        return None
+    with transaction.atomic():
+        project = Project.objects.select_for_update(no_key=True).get(pk=project_id)
+        drawn_stage = _stage_with_pool(project, stage)
+        if drawn_stage is not None and not drawn_stage.in_rounds:
+            return None
+        last = _end_last_round(None, project, drawn_stage, key=stage)
+        if drawn_stage is None or (last is not None and is_under_way(last)) or _more_is_coming(project, stage):
+            return None
+        try:
+            return close_population_and_draw(actor=None, project=project, stage=stage)
+        except Conflict:
+            # What was in the pool a moment ago has been taken out of it.
+            return None
 
 
 def carry_out(draw: Draw) -> None:
@@ -141,8 +191,39 @@ def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
     return None
 
 
+def _end_last_round(actor: User | None, project: Project, stage: Stage | None, key: str = "") -> Draw | None:
+    """The stage's newest draw, its end written down if it has come. The project's row is locked."""
+    last = last_round(project.pk, stage.key if stage else key)
+    if last is not None and not last.closing and last.round_ended_at is None and not is_under_way(last):
+        end_round(actor=actor, draw=last)
+    return last
+
+
+def _is_over(last: Draw | None, project: Project, stage: Stage) -> bool:
+    """The rule by which rounds stop: the last one found no error, and all that waits was seen without conflict."""
+    if last is None or last.closing or last.carried_out_at is None or tally_round(last).errors:
+        return False
+    unseen = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED, seen=False)
+    return not unseen.exists()
+
+
+def _more_is_coming(project: Project, key: str) -> bool:
+    """Whether anything may still come into a stage's pool: from earlier stages, or settled and sent back."""
+    upstream = _earlier_stages(project, key)
+    runs = StageRun.objects.filter(project=project)
+    return (
+        runs.filter(stage__in=upstream, state__in=_UNFINISHED).exists()
+        or runs.filter(state=StageRunState.OPEN, escalated_from__stage__in=[*upstream, key]).exists()
+    )
+
+
 def _close_and_draw(
-    actor: User | None, project: Project, stage: Stage, seed_source: Callable[[str], str] | None
+    actor: User | None,
+    project: Project,
+    stage: Stage,
+    seed_source: Callable[[str], str] | None,
+    *,
+    closing: bool = False,
 ) -> Draw:
     runs = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED)
     # One statement decides who is in: what settles a moment later waits for the next draw. The dialogues' rows come
@@ -155,34 +236,53 @@ def _close_and_draw(
     )
     members = list(
         runs.order_by("cycle__dialogue__external_id")
-        .values_list("pk", "cycle__dialogue_id", "cycle__dialogue__external_id", "cycle__dialogue__owner__pseudonym")
+        .values_list(
+            "pk", "cycle__dialogue_id", "cycle__dialogue__external_id", "cycle__dialogue__owner__pseudonym", "seen"
+        )
         .select_for_update(of=("self",))
     )
     if not members:
         raise Conflict("Somebody else has just drawn; nothing is waiting for a draw any more.")
-    population = [Candidate(external_id, owner or "") for _, _, external_id, owner in members]
+    in_rounds = stage.in_rounds
+    population = [
+        Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else owner or "")
+        for _, _, external_id, owner, seen in members
+    ]
     closed = population_hash(population)
     # Only now: whoever could have steered the population cannot have known the seed.
     seed = secrets.token_hex(32) if seed_source is None else seed_source(closed)
-    drawn, allotments = draw_sample(population, fraction=stage.entry.fraction, seed=seed)
+    fraction = 0.0 if closing else stage.entry.fraction
+    drawn: set[str]
+    allotments: dict[str, Allotment]
+    drawn, allotments = (draw_round if in_rounds else draw_sample)(population, fraction=fraction, seed=seed)
     last = Draw.objects.filter(project=project, stage=stage.key).aggregate(last=Max("number"))["last"] or 0
+    pairs: list[tuple[str, str, int]] = []
+    pair_of: dict[int, int] = {}
+    if in_rounds and drawn:
+        chosen = [run_id for run_id, _, external_id, *_ in members if external_id in drawn]
+        pairs, pair_of = share_out_round(project=project, stage=stage, draw_number=last + 1, run_ids=chosen, seed=seed)
     draw = Draw.objects.create(
         project=project,
         stage=stage.key,
         number=last + 1,
-        fraction=stage.entry.fraction,
-        algorithm=ALGORITHM,
+        fraction=fraction,
+        algorithm=ROUNDS if in_rounds else ALGORITHM,
         seed=seed,
         population_hash=closed,
         population_size=len(population),
         sample_size=len(drawn),
         strata={name: [one.population, one.sample] for name, one in allotments.items()},
+        pairs=pairs,
+        closing=closing,
         actor=actor,
     )
     insert_rows(
         DrawItem,
-        ("dialogue_id", "stage_run_id", "stratum", "selected"),
-        [(dialogue_id, run_id, owner or "", external in drawn) for run_id, dialogue_id, external, owner in members],
+        ("dialogue_id", "stage_run_id", "stratum", "seen", "selected", "pair"),
+        [
+            (dialogue_id, run_id, owner or "", seen, external in drawn, pair_of.get(run_id))
+            for run_id, dialogue_id, external, owner, seen in members
+        ],
         constants={"draw_id": draw.pk},
     )
     for portion in in_portions([run_id for run_id, *_ in members]):
@@ -200,6 +300,7 @@ def _close_and_draw(
             "population": draw.population_size,
             "sample": draw.sample_size,
             "seed": seed,
+            **({"pairs": len(pairs), "closing": closing} if in_rounds else {}),
             **({} if seed_source is None else {"simulated": True}),
         },
     )
@@ -218,27 +319,35 @@ def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
         .select_related("cycle__protocol", "entry_revision")
         .defer("cycle__protocol__definition", "entry_revision__content")
     }
+    pairs = people_of(draw)
     passed_over: list[StageRun] = []
+    waiting: list[StageRun] = []
     for item in items:
         run = runs.get(item.stage_run_id)
         if run is None:
             continue
+        protocol = parse(run.cycle.protocol)
         if item.selected:
-            _open(draw, run)
-        elif parse(run.cycle.protocol).following(run.stage) is None:
+            _open(draw, run, () if item.pair is None else pairs[item.pair])
+        elif draw.algorithm == ROUNDS and not draw.closing:
+            waiting.append(run)
+        elif protocol.next_taking(run.stage) is None:
             passed_over.append(run)
         else:
             _pass_over(draw, run)
+    _wait_for_next_round(draw, waiting)
     _verify_all(draw, passed_over)
 
 
-def _open(draw: Draw, run: StageRun) -> None:
+def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
     passage = _passage(draw, run)
     stage = passage.protocol.stage(run.stage)
-    run.state, run.entered_as = StageRunState.OPEN, "sampled"
+    run.state = StageRunState.OPEN
+    if draw.algorithm != ROUNDS:
+        run.entered_as = "sampled"
     run.save(update_fields=["state", "entered_as"])
     passage.place(DialogueStatus.IN_REVIEW, run.stage)
-    open_slots(passage, run, stage, run.entry_revision)
+    open_slots(passage, run, stage, run.entry_revision, people=people)
     passage.journal.event("draw.selected", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
     passage.dialogue.save(update_fields=["status", "stage"])
     passage.journal.write()
@@ -247,12 +356,33 @@ def _open(draw: Draw, run: StageRun) -> None:
 def _pass_over(draw: Draw, run: StageRun) -> None:
     passage = _passage(draw, run)
     _settle_as_not_drawn([run])
+    run.outcome = NOT_DRAWN
     passage.journal.count(f"outcome:{run.stage}:{NOT_DRAWN}")
     passage.journal.event("draw.passed_over", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
     revision = Revision.objects.get(pk=run.entry_revision_id)
     forward(passage, run, revision)
     passage.dialogue.save(update_fields=["status", "stage"])
     passage.journal.write()
+
+
+def _wait_for_next_round(draw: Draw, runs: list[StageRun]) -> None:
+    """What was not drawn stays in the pool, thousands at a time: this round of it is over, the next one waits."""
+    if not runs:
+        return
+    _settle_as_not_drawn(runs)
+    insert_rows(
+        StageRun,
+        ("cycle_id", "stage", "entry_revision_id", "blind", "looks", "seen"),
+        [(run.cycle_id, run.stage, run.entry_revision_id, run.blind, run.looks, run.seen) for run in runs],
+        constants={
+            "project_id": draw.project_id, "round": draw.number + 1, "state": StageRunState.POOLED,
+            "opened_at": timezone.now(),
+        },
+    )  # fmt: skip
+    write_deltas(
+        project_id=draw.project_id,
+        deltas={f"outcome:{draw.stage}:{NOT_DRAWN}": len(runs), f"pooled:{draw.stage}": len(runs)},
+    )
 
 
 def _passage(draw: Draw, run: StageRun) -> Passage:

@@ -1,7 +1,9 @@
 """Settling a stage: when its last review is in, its outcome is looked up and the dialogue goes on."""
 
+from functools import partial
 from itertools import combinations
 
+from django.db import transaction
 from django.utils import timezone
 
 from annotator.comparison import discrepancies, same_content
@@ -13,6 +15,8 @@ from reviews.protocols import Outcome, Stage, StageKind, decide
 from reviews.services.advancing import Passage, advance
 from reviews.services.agreement import await_counting
 from reviews.services.feedback import report_audit_error, report_ruling
+from reviews.services.rounds import count_settled
+from reviews.services.sampling import tend_rounds
 from reviews.services.sealing import unseal_stage
 from reviews.services.statements import rows, write
 
@@ -75,11 +79,17 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
         journal.count(f"discrepant:{run.stage}", 1 if run.discrepancy_count else 0)
     await_counting(
         run=run,
-        circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.round, passage.cycle.number),
+        circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, passage.cycle.number),
     )
     if stage.kind is StageKind.EXPERT:
         _report(passage, run, reviews[-1], revision)
+    changed = revision.content_hash != entry.content_hash
+    round_of = count_settled(passage, run, stage, changed)
     advance(passage, run, outcome, revision)
+    if round_of:
+        # Once this is committed: of several that settle at one moment the last one finds all done.
+        tend = partial(tend_rounds, project_id=run.project_id, stage=round_of)
+        transaction.on_commit(tend, robust=True)
     dialogue.updated_at = run.settled_at
     return outcome
 

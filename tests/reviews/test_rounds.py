@@ -1,0 +1,302 @@
+"""Rounds of pairs: who looks at what, what a round finds, and when everything goes on."""
+
+import pytest
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Event, User
+from annotator.models.content import DialogueStatus
+from annotator.services.events import broken_links
+from reviews.models import Cycle, Draw, DrawItem, Slot, SlotState, StageRun, StageRunState
+from reviews.protocols.drawing import ROUNDS
+from reviews.services.claims import claim_next
+from reviews.services.counters import recount, stored_counters
+from reviews.services.protocols import adopt_preset
+from reviews.services.rounds import open_conflicts, read_rounds
+from reviews.services.sampling import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
+from reviews.services.submissions import submit_review
+from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=5, seniors=2)
+    adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=0.5)
+    return team
+
+
+def annotated(team: Team, count: int) -> list[Dialogue]:
+    """Items that have passed the annotation, owned by the annotators in turn, and wait for the first round."""
+    items = []
+    for n in range(count):
+        item = make_dialogue(team.project)
+        begin(team.project, [item])
+        hand_in(team.annotators[n % len(team.annotators)], item, "approve")
+        items.append(item)
+    return items
+
+
+def next_round(team: Team) -> Draw:
+    """What beat does: the round under way ends, and the next one is drawn."""
+    assert draw_where_upstream_is_done() == 1
+    return Draw.objects.filter(project=team.project).order_by("-number")[0]
+
+
+def drawn(draw: Draw) -> list[Dialogue]:
+    return list(Dialogue.objects.filter(pk__in=draw.items.filter(selected=True).values("dialogue")).order_by("pk"))
+
+
+def look(item: Dialogue, *verdicts: str, text: str = "") -> None:
+    """Both for whom the item is reserved hand in."""
+    slots = Slot.objects.filter(dialogue=item, stage="rounds", state=SlotState.OPEN).order_by("index")
+    for slot, verdict in zip(list(slots), verdicts, strict=True):
+        person = slot.reserved_for
+        assert person is not None
+        words = text or f"As {person} has it."
+        document = changed(current(item), words) if verdict == "fix" else None
+        hand_in(person, item, verdict, document=document)
+
+
+def settle(team: Team, item: Dialogue, verdict: str = "reject") -> None:
+    hand_in(team.seniors[0], item, verdict)
+
+
+def statuses(team: Team) -> dict[str, int]:
+    return {
+        key.removeprefix("status:"): n for key, n in stored_counters(team.project).items() if key.startswith("status:")
+    }
+
+
+def consistent(team: Team) -> None:
+    assert stored_counters(team.project) == recount(team.project)
+    for item in Dialogue.objects.filter(project=team.project):
+        assert broken_links(item) == []
+        unfinished = StageRun.objects.filter(cycle__dialogue=item, state__in=["open", "pooled", "drawn"])
+        assert unfinished.count() == (0 if item.status in ("verified", "rejected") else 1)
+
+
+def test_the_first_round_waits_until_nothing_is_upstream(team: Team) -> None:
+    annotated(team, 3)
+    late = make_dialogue(team.project)
+    begin(team.project, [late])
+    assert draw_where_upstream_is_done() == 0
+    hand_in(team.annotators[0], late, "approve")
+    draw = next_round(team)
+    assert (draw.number, draw.population_size, draw.sample_size, draw.algorithm) == (1, 4, 2, ROUNDS)
+    assert draw.strata == {"unseen": [4, 2], "seen": [0, 0]}
+    assert recompute_draw(draw) == []
+    consistent(team)
+
+
+def test_each_item_goes_to_a_pair_that_may_look_at_it(team: Team) -> None:
+    annotated(team, 6)
+    draw = next_round(team)
+    pairs = {frozenset((one, other)) for one, other, _ in draw.pairs}
+    assert sum(count for *_, count in draw.pairs) == 3
+    for item in drawn(draw):
+        slots = list(Slot.objects.filter(dialogue=item, stage="rounds", state=SlotState.OPEN))
+        people = [slot.reserved_for for slot in slots]
+        assert all(isinstance(person, User) for person in people)
+        assert item.owner not in people
+        assert frozenset(person.pseudonym for person in people if person) in pairs
+    # Everybody finds what is theirs, and nobody anything else.
+    slot = Slot.objects.filter(stage="rounds", state=SlotState.OPEN).order_by("pk")[0]
+    person = slot.reserved_for
+    assert person is not None
+    claim = claim_next(actor=person, project=team.project)
+    assert claim is not None
+    assert claim.slot.reserved_for == person
+
+
+def test_pairs_change_from_round_to_round(team: Team) -> None:
+    annotated(team, 8)
+    seen: list[set[frozenset[str]]] = []
+    for _ in range(2):
+        draw = next_round(team)
+        seen.append({frozenset(pair[:2]) for pair in draw.pairs})
+        for item in drawn(draw):
+            look(item, "approve", "approve")
+    assert not seen[0] & seen[1]
+
+
+def test_a_clean_pass_through_everything_ends_the_rounds(team: Team) -> None:
+    items = annotated(team, 4)
+    first = next_round(team)
+    for item in drawn(first):
+        look(item, "approve", "approve")
+        item.refresh_from_db()
+        assert (item.status, item.stage) == (DialogueStatus.POOLED, "rounds")
+    second = next_round(team)
+    # The unseen first: the two rounds share nobody.
+    assert not {item.pk for item in drawn(first)} & {item.pk for item in drawn(second)}
+    assert second.strata == {"unseen": [2, 2], "seen": [2, 0]}
+    for item in drawn(second):
+        look(item, "approve", "approve")
+    closing = next_round(team)
+    assert (closing.closing, closing.sample_size, closing.population_size) == (True, 0, 4)
+    assert recompute_draw(closing) == []
+    assert statuses(team) == {"verified": 4}
+    assert [(one.number, one.seen, one.errors, one.conflicts, one.last) for one in read_rounds(team.project)] == [
+        (1, 2, 0, 0, False),
+        (2, 2, 0, 0, True),
+    ]
+    for item in items:
+        assert Cycle.objects.get(dialogue=item).exit_revision == Dialogue.objects.get(pk=item.pk).head
+    assert draw_where_upstream_is_done() == 0
+    consistent(team)
+
+
+def test_an_error_makes_another_round(team: Team) -> None:
+    annotated(team, 4)
+    first = next_round(team)
+    wrong, right = drawn(first)
+    look(wrong, "fix", "fix", text="The same for both.")
+    look(right, "approve", "approve")
+    wrong.refresh_from_db()
+    assert wrong.status == DialogueStatus.POOLED
+    run = StageRun.objects.get(cycle__dialogue=wrong, stage="rounds", state=StageRunState.POOLED)
+    # Two independent people handed in this content, so it was seen without conflict.
+    assert (run.round, run.looks, run.seen, run.entry_revision) == (2, 1, True, wrong.head)
+    for item in drawn(next_round(team)):
+        look(item, "approve", "approve")
+    # Everything was seen, and the second round found nothing.
+    assert next_round(team).closing
+    figures = read_rounds(team.project)
+    assert [(one.errors, one.conflicts, one.accuracy.value) for one in figures] == [(1, 0, 0.5), (0, 0, 1.0)]
+    consistent(team)
+
+
+def test_all_seen_but_the_last_round_found_an_error(team: Team) -> None:
+    annotated(team, 4)
+    for item in drawn(next_round(team)):
+        look(item, "approve", "approve")
+    wrong, right = drawn(next_round(team))
+    look(wrong, "fix", "fix", text="The same for both.")
+    look(right, "approve", "approve")
+    third = next_round(team)
+    assert (third.closing, third.sample_size) == (False, 2)
+    assert third.strata == {"unseen": [0, 0], "seen": [4, 2]}
+    for item in drawn(third):
+        look(item, "approve", "approve")
+    assert next_round(team).closing
+    assert statuses(team) == {"verified": 4}
+    consistent(team)
+
+
+def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
+    annotated(team, 4)
+    first = next_round(team)
+    disputed, right = drawn(first)
+    look(disputed, "approve", "fix")
+    look(right, "approve", "approve")
+    disputed.refresh_from_db()
+    assert (disputed.status, disputed.stage) == (DialogueStatus.ESCALATED, "settlement")
+    [conflict] = open_conflicts(team.project, "rounds", 1)
+    assert (conflict.dialogue, conflict.run.stage, len(conflict.reviews)) == (disputed, "rounds", 2)
+    assert conflict.discrepancies > 0
+    assert open_conflicts(team.project, "rounds", 2) == []
+    [figures] = read_rounds(team.project)
+    assert (figures.seen, figures.conflicts, figures.open_conflicts, figures.errors) == (2, 1, 1, 0)
+    # The round goes on while its conflict is open.
+    assert draw_where_upstream_is_done() == 0
+    with pytest.raises(Conflict, match="Round 1 of “Rounds of pairs” is under way"):
+        close_population_and_draw(actor=team.administrator, project=team.project)
+
+    assert conflict.slot is not None
+    from reviews.services.adjudication import disputed_anchors
+    from reviews.services.claims import claim_slot
+
+    claim = claim_slot(actor=team.seniors[0], slot=conflict.slot)
+    anchors = disputed_anchors(conflict.slot)
+    rulings = {anchor: {"choice": "right", "reason_kind": "answer_wrong"} for anchor in anchors}
+    submit_review(actor=team.seniors[0], slot=conflict.slot, token=claim.token, rulings=rulings)
+    disputed.refresh_from_db()
+    assert (disputed.status, disputed.stage) == (DialogueStatus.POOLED, "rounds")
+    run = StageRun.objects.get(cycle__dialogue=disputed, stage="rounds", state=StageRunState.POOLED)
+    assert (run.seen, run.looks) == (False, 1)
+    assert open_conflicts(team.project, "rounds", 1) == []
+    second = next_round(team)
+    assert disputed in drawn(second) or second.strata["unseen"] == [3, 2]
+    [figures, _] = read_rounds(team.project)
+    assert (figures.errors, figures.conflicts, figures.open_conflicts) == (1, 1, 0)
+    consistent(team)
+
+
+def test_a_false_alarm_is_no_error_but_is_looked_at_again(team: Team) -> None:
+    annotated(team, 2)
+    [item] = drawn(next_round(team))
+    look(item, "approve", "escalate")
+    hand_in(team.seniors[0], item, "approve")
+    [figures] = read_rounds(team.project)
+    assert (figures.errors, figures.conflicts, figures.ended_at) == (0, 1, None)
+    second = next_round(team)
+    assert second.strata == {"unseen": [2, 1], "seen": [0, 0]}
+    consistent(team)
+
+
+def test_what_is_rejected_leaves_the_rounds(team: Team) -> None:
+    annotated(team, 2)
+    [item] = drawn(next_round(team))
+    look(item, "reject", "reject")
+    settle(team, item, "reject")
+    item.refresh_from_db()
+    assert item.status == DialogueStatus.REJECTED
+    second = next_round(team)
+    assert second.population_size == 1
+    [figures, _] = read_rounds(team.project)
+    assert (figures.errors, figures.conflicts) == (1, 1)
+    consistent(team)
+
+
+def test_what_comes_late_joins_the_next_round(team: Team) -> None:
+    annotated(team, 2)
+    first = next_round(team)
+    [late] = annotated(team, 1)
+    assert StageRun.objects.get(cycle__dialogue=late, stage="rounds").round == 2
+    [item] = drawn(first)
+    look(item, "approve", "approve")
+    assert next_round(team).population_size == 3
+    consistent(team)
+
+
+def test_the_rounds_are_on_record(team: Team) -> None:
+    annotated(team, 2)
+    draw = next_round(team)
+    look(drawn(draw)[0], "approve", "approve")
+    next_round(team)
+    event = Event.objects.get(kind="round.ended")
+    assert event.after == {
+        "draw": draw.public_id, "stage": "rounds", "round": 1, "drawn": 1, "seen": 1, "errors": 0, "conflicts": 0,
+    }  # fmt: skip
+    assert DrawItem.objects.filter(draw=draw).count() == 2
+
+
+def test_the_round_ends_with_its_last_review(team: Team, django_capture_on_commit_callbacks: object) -> None:
+    annotated(team, 2)
+    draw = next_round(team)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        look(drawn(draw)[0], "approve", "approve")
+    draw.refresh_from_db()
+    assert draw.round_ended_at is not None
+    assert Draw.objects.filter(project=team.project).count() == 2
+
+
+def test_only_first_looks_count_for_agreement(team: Team) -> None:
+    from reviews.models import AgreementPending
+
+    annotated(team, 2)
+    for number in range(3):
+        for item in drawn(next_round(team)):
+            look(item, "fix", "fix", text=f"The same for both, {number}.")
+    # Rounds 1 and 2 looked at each item for the first time, round 3 at one of them again.
+    assert AgreementPending.objects.count() == 2
+
+
+def test_too_few_for_pairs_leaves_the_slots_to_whoever_comes() -> None:
+    team = make_team(annotators=1, seniors=1)
+    adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=1.0)
+    [item] = annotated(team, 1)
+    draw = next_round(team)
+    assert draw.pairs == []
+    assert Slot.objects.filter(dialogue=item, stage="rounds", state="open", reserved_for=None).count() == 2
