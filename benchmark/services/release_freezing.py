@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Project
-from annotator.models.content import DialogueStatus
+from annotator.models.content import DialogueStatus, SetApart
 from annotator.schema import load_text
 from annotator.search import describe_document
 from annotator.services import bulk
@@ -22,6 +22,7 @@ from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_items import Item
 from benchmark.services.release_trails import verified_cycles, write_trails
 from reviews.models import Cycle, Draw, ProtocolVersion
+from reviews.services.gold_settings import retire_with
 from reviews.services.protocols import stage_titles
 
 #: Dialogues decided upon at a time.
@@ -38,6 +39,10 @@ def freeze(running: Running, release: Release) -> None:
     with running.chunk() as chunk:
         freezing = _Freezing(release)
         freezing.run()
+        if not (release.require_all and freezing.left_out):
+            retire_with(
+                actor=release.requester, dialogue_ids=freezing.answers, reason=f"Public in release {release.version}."
+            )
         frozen = freezing.summary()
         Release.objects.filter(pk=release.pk).update(
             item_count=freezing.items, left_out_count=freezing.left_out, frozen=frozen, frozen_at=freezing.now
@@ -66,6 +71,8 @@ class _Freezing:
         self.now = timezone.now()
         self.items = 0
         self.left_out = 0
+        #: Known answers that become public with this release.
+        self.answers: list[int] = []
         self._titles = stage_titles(self.project)
         self._writer = WRITERS[release.native_format]
         self._reasons: Counter[str] = Counter()
@@ -101,6 +108,7 @@ class _Freezing:
             )
             self.items += len(entering)
             self.left_out += len(dialogues) - len(entering)
+            self.answers += [d.pk for d in entering if d.set_apart == SetApart.ANSWER]
 
     def summary(self) -> dict[str, Any]:
         """What is true now and is to stand in the manifest."""
@@ -137,7 +145,7 @@ class _Freezing:
 
     def _slices(self) -> Iterator[list[Dialogue]]:
         last = 0
-        rows = Dialogue.objects.filter(project=self.project, published=True, archived_at=None)
+        rows = Dialogue.objects.filter(project=self.project, published=True, archived_at=None).counted()
         rows = rows.select_related("head__toolset_revision").defer("search_text", "head__content").order_by("pk")
         while found := list(rows.filter(pk__gt=last)[:SLICE]):
             last = found[-1].pk
@@ -147,9 +155,11 @@ class _Freezing:
         """The language variants of these dialogues, by group."""
         groups = {d.variant_group for d in dialogues if d.variant_group}
         found: dict[str, list[Dialogue]] = {}
-        rows = Dialogue.objects.filter(
-            project=self.project, published=True, archived_at=None, variant_group__in=groups
-        ).defer("search_text")
+        rows = (
+            Dialogue.objects.filter(project=self.project, published=True, archived_at=None, variant_group__in=groups)
+            .counted()
+            .defer("search_text")
+        )
         for sibling in rows:
             found.setdefault(sibling.variant_group, []).append(sibling)
         return found

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Project, User
-from annotator.models.content import DialogueStatus
+from annotator.models.content import DialogueStatus, SetApart
 from annotator.models.keys import new_public_ids
 from annotator.services.bulk import Written, allocate_ids, insert_rows
 from annotator.services.revisions import lock_dialogue
@@ -31,6 +31,7 @@ from reviews.services.advancing import Passage, end_cycle, open_run
 from reviews.services.chains import extend_chains, in_portions
 from reviews.services.counters import write_deltas
 from reviews.services.courses import await_course, await_courses
+from reviews.services.gold_settings import retire_with
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
 from reviews.services.queues import new_position
@@ -162,6 +163,10 @@ def supersede_cycle(*, actor: User | None, dialogue: Dialogue, reason: str, forc
     """
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
+        if dialogue.set_apart == SetApart.GOLD:
+            raise Conflict(f"{dialogue.external_id} is a gold item, which stays as it is; retire it instead.")
+        if dialogue.set_apart == SetApart.ANSWER:
+            retire_with(actor=actor, dialogue_ids=[dialogue.pk], reason="The known answer is in review again.")
         version = require_version(dialogue.project)
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         active = Cycle.objects.select_for_update().filter(dialogue=dialogue, state=CycleState.ACTIVE).first()
