@@ -223,7 +223,7 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
             actor=actor,
             project=project,
             kind="invitation.created",
-            after={"invitation": invitation.public_id, "roles": roles},
+            after={"invitation": invitation.public_id, "roles": roles, "note": invitation.note},
         )
     return invitation, secret
 
@@ -285,7 +285,7 @@ def _close_invitation(*, actor: User, invitation: Invitation) -> None:
         actor=actor,
         project=invitation.project,
         kind="invitation.revoked",
-        before={"invitation": invitation.public_id},
+        before={"invitation": invitation.public_id, "roles": invitation.roles, "note": invitation.note},
     )
 
 
@@ -312,5 +312,11 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
         guideline = Guideline.objects.create(
             project=project, number=number + 1, text=text, note=note.strip()[:200], author=actor
         )
-        append_event(actor=actor, project=project, kind="guideline.published", after={"number": guideline.number})
+        append_event(
+            actor=actor,
+            project=project,
+            kind="guideline.published",
+            before={"number": last.number, "sha256": hash_secret(last.text)} if last else {},
+            after={"number": guideline.number, "sha256": hash_secret(text), "note": guideline.note},
+        )
     return guideline

@@ -3,12 +3,14 @@
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import ApiToken, User
+from annotator.models import ApiToken, Project, User
+from annotator.services.events import append_event
 
 PREFIX = "assay_"
 #: How often a token's last use is written down; not at every request.
@@ -38,6 +40,7 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
             hint=secret[: len(PREFIX) + 4],
             expires_at=expires_at,
         )
+        _record(actor, "token.created", after=_words(token))
     return token, secret
 
 
@@ -51,7 +54,19 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
             raise Conflict("This token is revoked already.")
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
+        _record(actor, "token.revoked", before=_words(token))
     return token
+
+
+def _record(actor: User, kind: str, **said: dict[str, Any]) -> None:
+    """An event in every project that the token opens (or opened): there is no other place where people look."""
+    for project in Project.objects.visible_to(actor).order_by("pk"):
+        append_event(actor=actor, project=project, kind=kind, **said)
+
+
+def _words(token: ApiToken) -> dict[str, Any]:
+    expires = token.expires_at.isoformat() if token.expires_at else None
+    return {"token": token.public_id, "user": token.user.public_id, "begins_with": token.hint, "expires": expires}
 
 
 #: Written out because every request of a program asks it, and building it anew costs several times what asking does.

@@ -17,6 +17,7 @@ from reviews.services.courses import await_course
 from reviews.services.journal import Journal
 from reviews.services.queues import new_position
 from reviews.services.statements import rows
+from reviews.services.telling import tell_experts, tell_of_return
 
 #: What becomes of a run in a pool whose item was not drawn.
 NOT_DRAWN = "not_drawn"
@@ -124,6 +125,8 @@ def open_slots(
         for index in range(stage.reviewers)
     )
     passage.journal.count(f"left:{stage.key}", stage.reviewers)
+    if of_owner and run.round > 1:
+        tell_of_return(actor=passage.journal.actor, dialogue=dialogue, stage=stage)
 
 
 def end_cycle(passage: Passage, state: CycleState, revision: Revision | None, reason: str = "") -> None:
@@ -155,6 +158,7 @@ def _escalate(passage: Passage, run: StageRun, revision: Revision) -> None:
     if expert is None:
         raise ValueError(f"nobody takes what stage {run.stage} escalates")
     open_run(passage, expert, revision, entered_as="escalated", escalated_from=run)
+    tell_experts(project=passage.dialogue.project, stage=expert)
 
 
 def _back_to_author(passage: Passage, run: StageRun, revision: Revision) -> None:

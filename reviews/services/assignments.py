@@ -13,6 +13,7 @@ from reviews.services.claims import lock_slot, stage_of, withdraw
 from reviews.services.eligibility import refusal
 from reviews.services.journal import Journal
 from reviews.services.queues import ASIDE, new_position
+from reviews.services.telling import tell_of_assignment
 
 
 def reassign(*, actor: User, slot: Slot, to: User, reason: str = "") -> Slot:
@@ -47,6 +48,8 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "") -> Slot:
             after={"slot": slot.public_id, "stage": slot.stage, "person": to.public_id, "reason": reason[:500]},
         )
         journal.write()
+        words = f"{dialogue.external_id} is reserved for you: {stage.title}."
+        tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=f"{words} {reason[:300]}")
     return slot
 
 
@@ -80,6 +83,8 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "") ->
             after={"owner": to.public_id, "reason": reason[:500]},
         )
         journal.write()
+        words = f"{dialogue.external_id} is yours now. {reason[:300]}"
+        tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return dialogue
 
 
@@ -90,11 +95,16 @@ def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
         dialogue = lock_dialogue(dialogue.pk)
         open_slots = Slot.objects.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN])
         open_slots = open_slots.exclude(position=ASIDE)
+        earlier = sorted(set(open_slots.values_list("priority", flat=True)))
         # A new place as well: an old one may lie behind everybody's cursor in the queue it comes into.
         count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
         if count:
             journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
-            journal.event("dialogue.prioritised", after={"priority": Priority(priority).label.lower()})
+            journal.event(
+                "dialogue.prioritised",
+                before={"priority": ", ".join(Priority(one).label.lower() for one in earlier)},
+                after={"priority": Priority(priority).label.lower()},
+            )
             journal.write()
     return count
 

@@ -254,6 +254,7 @@ def _lock_and_read_again(slot: Slot) -> int | None:
         # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
         slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=protocol_id)
         slot.cycle.protocol_id = protocol_id
+    return None if guideline is None else int(guideline)
 
 
 def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:

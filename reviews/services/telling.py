@@ -1,0 +1,49 @@
+"""Whom a dialogue's moves concern: experts for whom something waits, people to whom work is given."""
+
+from django.urls import reverse
+
+from annotator.models import Dialogue, NoticeKind, Project, Role, User
+from annotator.services.notices import dialogue_page, members_with, notify
+from reviews.protocols import Stage
+
+
+def tell_experts(*, project: Project, stage: Stage) -> None:
+    """Something disputed waits. Who has not read that yet is not told of every further item."""
+    experts = sorted({person for role in stage.eligible.roles for person in members_with(project, Role(role.value))})
+    notify(
+        actor=None,
+        project=project,
+        people=experts,
+        kind=NoticeKind.ESCALATION,
+        text=f"A disputed dialogue waits for an expert: {stage.title}. There may be more by now.",
+        target=reverse("home"),
+        key=f"escalation:{project.pk}:{stage.key}",
+    )
+
+
+def tell_of_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> None:
+    """A dialogue comes back to its owner. What the program sends back by the hundred is told once."""
+    words = "A dialogue came" if actor is None else f"{dialogue.external_id} came"
+    notify(
+        actor=actor,
+        project=dialogue.project,
+        people=[dialogue.owner_id],
+        kind=NoticeKind.ASSIGNMENT,
+        text=f"{words} back to you: {stage.title}.{' There may be more by now.' if actor is None else ''}",
+        target=reverse("home") if actor is None else dialogue_page(dialogue.project, dialogue),
+        dialogue=None if actor is None else dialogue,
+        key=f"returned:{dialogue.project_id}:{stage.key}" if actor is None else "",
+    )
+
+
+def tell_of_assignment(*, actor: User, dialogue: Dialogue, person: User, words: str) -> None:
+    """An administrator gives somebody work."""
+    notify(
+        actor=actor,
+        project=dialogue.project,
+        people=[person.pk],
+        kind=NoticeKind.ASSIGNMENT,
+        text=words,
+        target=dialogue_page(dialogue.project, dialogue),
+        dialogue=dialogue,
+    )
