@@ -1,6 +1,8 @@
 """Who may take a slot, with the reason why not. The queues ask the same of the database for many slots at once."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from annotator.errors import Hidden
 from annotator.models import Project, Role, User
@@ -31,8 +33,28 @@ def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], 
     return frozenset(Role(role) for role, _ in held), read_clock(held[0][1])
 
 
-def refusal(*, person: User, roles: frozenset[Role], slot: Slot, stage: Stage) -> str:
-    """Why the person may not take the slot, as a sentence; blank when they may."""
+class Held(NamedTuple):
+    """A slot somebody holds, or has reviewed, in a cycle."""
+
+    slot_id: int
+    stage_run_id: int
+    stage: str
+    round: int
+
+
+def held_in_cycle(person: User, slot: Slot) -> list[Held]:
+    """What the person holds, or has reviewed, in the slot's cycle."""
+    found = Slot.objects.filter(cycle_id=slot.cycle_id, holder=person)
+    return [Held(*row) for row in found.values_list("pk", "stage_run_id", "stage", "round")]
+
+
+def refusal(
+    *, person: User, roles: frozenset[Role], slot: Slot, stage: Stage, held: Sequence[Held] | None = None
+) -> str:
+    """Why the person may not take the slot, as a sentence; blank when they may.
+
+    ``held``: what they hold in the slot's cycle, where it is known already.
+    """
     if not roles & {Role(role) for role in stage.eligible.roles}:
         words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
         return f"“{stage.title}” takes the role of {words}; an administrator can give it."
@@ -46,12 +68,12 @@ def refusal(*, person: User, roles: frozenset[Role], slot: Slot, stage: Stage) -
             return "Nobody reviews a version they wrote; a colleague takes this item."
         if slot.owner_id == person.pk and stage.eligible.author is AuthorRule.NOT_AUTHOR:
             return "Nobody reviews a dialogue they own; a colleague takes this item."
-    others = Slot.objects.filter(cycle_id=slot.cycle_id, holder=person).exclude(pk=slot.pk)
-    if others.filter(stage_run_id=slot.stage_run_id).exists():
+    others = [one for one in (held_in_cycle(person, slot) if held is None else held) if one.slot_id != slot.pk]
+    if any(one.stage_run_id == slot.stage_run_id for one in others):
         return "Its reviewers look at an item independently, and one of them is this person already."
-    before = others.filter(stage=slot.stage, round__gte=slot.round - slot.confirms, round__lt=slot.round)
-    if slot.confirms and before.exists():
+    before = range(slot.round - slot.confirms, slot.round)
+    if any(one.stage == slot.stage and one.round in before for one in others):
         return "Approvals in a row are those of different people, and this person has just given one."
-    if stage.eligible.not_earlier_reviewers and others.exists():
+    if stage.eligible.not_earlier_reviewers and others:
         return f"“{stage.title}” is for somebody who has not reviewed this item before."
     return ""
