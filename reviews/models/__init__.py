@@ -12,6 +12,7 @@ from reviews.models.examples import Example
 from reviews.models.gold import GoldItem, GoldRate, GoldScore
 from reviews.models.joint import JointDecision, JointSession
 from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
+from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
 from reviews.models.remarks import Comment, Feedback, FeedbackKind
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
 from reviews.models.slots import Claim, ClaimState, Cursor, Priority, Slot, SlotState
@@ -21,6 +22,8 @@ from reviews.models.workload import WorkCount, WorkPending
 __all__ = [
     "AgreementCount",
     "AgreementPending",
+    "AssignmentPlan",
+    "AssignmentRules",
     "Claim",
     "ClaimState",
     "Comment",
@@ -43,6 +46,8 @@ __all__ = [
     "ItemCourse",
     "JointDecision",
     "JointSession",
+    "Pause",
+    "PlanAction",
     "Priority",
     "ProtocolVersion",
     "Review",

@@ -1,0 +1,95 @@
+"""Work that is paused, how much one person may hold, and changes of who does what that wait for a yes."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models import Job, Project, User
+from annotator.models.keys import new_public_id
+
+
+class Pause(models.Model):
+    """Nothing new is given out: in a project, in one stage of it, or to one person. Ended, never deleted."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="pauses", db_index=False)
+    #: Null: not of a person.
+    person = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    #: Blank: not of a stage.
+    stage = models.CharField(max_length=40, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(person__isnull=True) | Q(stage=""), name="pause_of_one_kind"),
+            models.UniqueConstraint(
+                fields=["project", "stage"],
+                condition=Q(ended_at=None, person__isnull=True),
+                name="pause_once_per_stage",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "person"],
+                condition=Q(ended_at=None, person__isnull=False),
+                name="pause_once_per_person",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pause {self.public_id}"
+
+    @property
+    def what(self) -> str:
+        """``person``, ``stage`` or ``project``."""
+        return "person" if self.person_id else "stage" if self.stage else "project"
+
+
+class AssignmentRules(models.Model):
+    """How a project gives out its work, where it differs from the usual."""
+
+    project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="assignment_rules")
+    #: How many items one person may hold at a time; null: as many as they like.
+    most_held = models.PositiveSmallIntegerField(null=True)
+    #: After how many days without a sign of life what is reserved for somebody is opened to all; null: never.
+    absent_days = models.PositiveSmallIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"rules of {self.project_id}"
+
+
+class PlanAction(models.TextChoices):
+    REASSIGN = "reassign", "Reassign"
+    FREE = "free", "Open to everybody"
+    PRIORITISE = "prioritise", "Set the priority"
+    HAND_OVER = "hand_over", "Hand over ownership"
+
+
+class AssignmentPlan(models.Model):
+    """A change of many assignments as it was previewed: its id is the token with which it is carried out, once."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+")
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    action = models.CharField(max_length=12, choices=PlanAction)
+    #: What was asked for: {"to": [public ids], "priority": 0, "reason": "…"}.
+    parameters = models.JSONField(default=dict)
+    #: What will be done: [[slot, person or null, how the slot looked], …].
+    items = models.JSONField(default=list)
+    #: What cannot be done: [[dialogue's external id, why], …].
+    refused = models.JSONField(default=list)
+    #: What became of it: {"done": 37, "skipped": [[external id, why], …]}.
+    result = models.JSONField(default=dict)
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    confirmed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(action__in=PlanAction.values), name="assignment_plan_action_known")
+        ]
+
+    def __str__(self) -> str:
+        return f"plan {self.public_id}"
