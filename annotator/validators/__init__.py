@@ -1,0 +1,30 @@
+"""Validators of a final response: ready forms that need no code, mutations to try them on, the matrix of both. Pure.
+
+A form is a function with parameters (``ends_with``, ``json_object``); exported it becomes Python code of its own. What
+a validator is tried on comes from the reference: ``mutate`` breaks it in named ways, ``judge`` says whether the
+validator tells right from wrong, before people look at it.
+"""
+
+from annotator.validators.aspects import Aspect, aspects_of
+from annotator.validators.library import FORMS, Form, read_form
+from annotator.validators.matrix import Judgement, Row, RowKind, judge, rows_for
+from annotator.validators.mutations import Mutated, mutate
+from annotator.validators.suggesting import Suggestion, fitting, suggest
+
+__all__ = [
+    "FORMS",
+    "Aspect",
+    "Form",
+    "Judgement",
+    "Mutated",
+    "Row",
+    "RowKind",
+    "Suggestion",
+    "aspects_of",
+    "fitting",
+    "judge",
+    "mutate",
+    "read_form",
+    "rows_for",
+    "suggest",
+]
