@@ -20,6 +20,9 @@ def align(left: Document, right: Document) -> Document:
     A step is the same where the content is equal (under one id first, then under any), else where the id and the tool
     are, else where the tool alone is. Returns ``right`` itself where there is nothing to rename.
     """
+    if "tasks" not in left or "tasks" not in right:
+        # Of other kinds nothing is renamed.
+        return right
     by_id = {task["id"]: task for task in left["tasks"]}
     tasks = []
     for task in right["tasks"]:

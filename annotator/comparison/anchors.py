@@ -1,9 +1,10 @@
 """Anchors: places in a document, named by ids instead of list positions.
 
-``/tasks/t2/steps/s3/arguments/city`` stays what it is when a step is inserted above it. Tasks, steps and candidate
-messages are named by id; ``depends_on`` is one value, a set; below arguments, observations and extra fields objects are
-walked by key and lists by index. ``/tasks/t1/steps#order`` is the order of a list of named things. Steps of an anchor
-are escaped as in RFC 6901; the empty anchor is the whole document.
+``/tasks/t2/steps/s3/arguments/city`` stays what it is when a step is inserted above it. Tasks, steps, candidate
+messages and the parts of a constrained case (``/constraints/c2``, ``/reference_trajectory/r1/calls/s1``) are named by
+id; ``depends_on`` is one value, a set; below arguments, observations and extra fields objects are walked by key and
+lists by index. ``/tasks/t1/steps#order`` is the order of a list of named things. Steps of an anchor are escaped as in
+RFC 6901; the empty anchor is the whole document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,15 @@ Document = dict[str, Any]
 Parts = tuple[str, ...]
 
 ORDER = "#order"
+
+#: Lists of things with ids, and within each thing the lists that hold such things too.
+NAMED_LISTS: dict[str, tuple[str, ...]] = {
+    "tasks": ("steps", "candidate_messages"),
+    "constraints": (),
+    "reference_trajectory": ("calls",),
+}
+#: Where the smallest thing an anchor belongs to stands within such a list.
+_SMALLEST = {"tasks": "steps", "reference_trajectory": "calls"}
 
 
 class AnchorMissing(KeyError):
@@ -55,8 +65,8 @@ def covers(anchor: str, other: str) -> bool:
 def named(parts: Parts) -> bool:
     """Whether the list at ``parts`` holds things with ids."""
     if len(parts) == 1:
-        return parts[0] == "tasks"
-    return len(parts) == 3 and parts[0] == "tasks" and parts[2] in ("steps", "candidate_messages")
+        return parts[0] in NAMED_LISTS
+    return len(parts) == 3 and parts[2] in NAMED_LISTS.get(parts[0], ())
 
 
 def ordered_list(anchor: str) -> str | None:
@@ -66,11 +76,14 @@ def ordered_list(anchor: str) -> str | None:
 
 
 def owner(anchor: str) -> str:
-    """The anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields."""
+    """The anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields.
+
+    Of a constrained case: of the constraint, of the call or else the round.
+    """
     parts = anchor.split("/")
-    if len(parts) < 3 or parts[1] != "tasks":
+    if len(parts) < 3 or parts[1] not in NAMED_LISTS:
         return ""
-    return "/".join(parts[:5] if len(parts) >= 5 and parts[3] == "steps" else parts[:3])
+    return "/".join(parts[:5] if len(parts) >= 5 and parts[3] == _SMALLEST.get(parts[1]) else parts[:3])
 
 
 def find(items: list[Any], key: str) -> int:
@@ -92,7 +105,7 @@ def resolve(document: Document, anchor: str) -> Any:
     """The value at ``anchor``, not a copy; for an order the list of ids. Raises AnchorMissing."""
     listed = ordered_list(anchor)
     if listed is not None:
-        return [item["id"] for item in resolve(document, listed)]
+        return [item["id"] for item in resolve(document, listed) or ()]
     node: Any = document
     parts = split(anchor)
     for depth, part in enumerate(parts):

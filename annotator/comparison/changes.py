@@ -1,8 +1,8 @@
 """What changed between two versions of a document, by content path.
 
-Tasks, steps and candidate messages are matched by id, so a step that was inserted does not make its neighbours look
-changed. A set of dependencies is compared as a set, objects by key, lists of equal length by index; any other value is
-compared whole. Key order never counts.
+Things with ids (tasks, steps, candidate messages; constraints, rounds, calls) are matched by id, so a step that was
+inserted does not make its neighbours look changed. A set of dependencies is compared as a set, objects by key, lists of
+equal length by index; any other value is compared whole. Key order never counts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -123,12 +123,27 @@ class Comparison:
         if before.get("kind") != after.get("kind"):
             self._add("", ChangeKind.CHANGED, before, after)
             return self.found
+        parts = {"tasks": self._task, "constraints": self._plain, "reference_trajectory": self._round}
         for key, anchor, old, new in self._fields("", before, after):
-            if key == "tasks":
-                self._named(anchor, old, new, self._task)
+            # A trajectory that nobody has annotated is null, and no list.
+            if key in parts and isinstance(old, list) and isinstance(new, list):
+                self._named(anchor, old, new, parts[key])
             else:
                 self._plain(anchor, old, new)
         return self.found
+
+    def _round(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+        for key, place, old, new in self._fields(anchor, before, after):
+            if key == "calls":
+                self._named(place, old, new, self._call)
+            else:
+                self._plain(place, old, new)
+
+    def _call(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+        if self.whole_calls and before["name"] != after["name"]:
+            self._add(anchor, ChangeKind.CHANGED, before, after)
+        else:
+            self._plain(anchor, before, after)
 
     def _task(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         for key, place, old, new in self._fields(anchor, before, after):

@@ -95,6 +95,7 @@ def find_circle(document: Document) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _order(result: Document, base: Document, mine: Document, theirs: Document, orders: Mapping[str, str]) -> None:
+    _order_case(result, (base, mine, theirs), orders)
     sides = [_tasks(document) for document in (base, mine, theirs)]
     _sort(result.get("tasks", []), [list(side) for side in sides], orders.get("/tasks" + ORDER))
     for task in result.get("tasks", ()):
@@ -102,6 +103,17 @@ def _order(result: Document, base: Document, mine: Document, theirs: Document, o
             lists = [side[task["id"]][name] if task["id"] in side else [] for side in sides]
             if _sort(task[name], [_ids(items) for items in lists], orders.get(f"/tasks/{task['id']}/{name}{ORDER}")):
                 _answer_last(task[name], *lists[1:])
+
+
+def _order_case(result: Document, sides: Sequence[Document], orders: Mapping[str, str]) -> None:
+    """The lists of a constrained case; nothing where there are none."""
+    for name in ("constraints", "reference_trajectory"):
+        if result.get(name):
+            _sort(result[name], [_ids(side.get(name) or []) for side in sides], orders.get(f"/{name}{ORDER}"))
+    for round_ in result.get("reference_trajectory") or ():
+        place = f"{below('/reference_trajectory', round_['id'])}/calls"
+        calls = [lookup(side, place) or [] for side in sides]
+        _sort(round_["calls"], [_ids(items) for items in calls], orders.get(place + ORDER))
 
 
 def _sort(items: list[Any], ids: list[list[str]], side: str | None) -> bool:

@@ -26,6 +26,7 @@ class Label(StrEnum):
     OBSERVATION = "observation"
     ANSWER = "answer"
     CLARIFICATION = "clarification"
+    CONSTRAINT = "constraint"
     OTHER = "other"
 
 
@@ -40,6 +41,19 @@ _STEP_LABELS = {
     "text": Label.ANSWER,
     "answer_type": Label.ANSWER,
 }
+_CASE_LABELS = {
+    "system_prompt": Label.MESSAGE,
+    "user_query": Label.MESSAGE,
+    "answer": Label.ANSWER,
+    "constraints": Label.CONSTRAINT,
+    "reference_trajectory": Label.CALL,
+}
+_CASE_READ = (
+    *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),
+    "tool_codes",
+)
+#: Lists whose order says something.
+_ORDERED = ("/tasks", "/reference_trajectory")
 #: A record of how the message came to be; what counts is the message.
 _RECORDS = frozenset({"candidate_messages", "candidate_messages#order", "chosen"})
 
@@ -79,7 +93,8 @@ def in_reading_order(left: Document, right: Document, places: list[Discrepancy])
     def rank(place: Discrepancy) -> tuple[float, ...]:
         parts = split(place.anchor)
         if parts[:1] != ("tasks",):
-            return (-1.0,)
+            head = parts[0] if parts else ""
+            return (float(_CASE_READ.index(head)) if head in _CASE_READ else -1.0,)
         if len(parts) < 3:
             return (tasks.get(parts[1], 0.0) if len(parts) == 2 else -0.5,)
         at = (tasks.get(parts[1], 0.0), float(_READ.index(parts[2]) if parts[2] in _READ else len(_READ)))
@@ -119,16 +134,27 @@ def matters(change: Change) -> bool:
     if len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS:
         return False
     if change.kind is ChangeKind.MOVED:
-        return ordered_list(change.anchor) == "/tasks"
+        return ordered_list(change.anchor) in _ORDERED
     if change.kind is ChangeKind.CHANGED and isinstance(change.before, str) and isinstance(change.after, str):
         # Spaces inside an argument reach the tool; anywhere else they are typography.
-        exact = len(parts) > 4 and parts[4] in ("arguments", "name")
-        return exact or change.before.split() != change.after.split()
+        return _is_exact(parts) or change.before.split() != change.after.split()
     return True
+
+
+def _is_exact(parts: Sequence[str]) -> bool:
+    """Whether white space counts at a place: in what a tool or a program reads."""
+    if len(parts) > 4 and parts[4] in ("arguments", "name"):
+        return True
+    if len(parts) > 2 and parts[0] == "constraints":
+        return parts[2] in ("parameters", "variants", "validator")
+    return bool(parts) and parts[0] in ("tool_codes", "unsolved_set")
 
 
 def _label(change: Change) -> Label:
     parts = split(change.anchor)
+    if parts and parts[0] in _CASE_LABELS:
+        field = parts[4] if len(parts) > 4 and parts[0] == "reference_trajectory" else ""
+        return _STEP_LABELS.get(field, _CASE_LABELS[parts[0]])
     if parts[:1] == ("context",):
         return Label.MESSAGE
     if len(parts) < 3 or parts[0] != "tasks":

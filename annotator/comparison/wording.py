@@ -1,5 +1,6 @@
 """Anchors in words: what a sentence about a place in a dialogue calls it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from annotator.comparison.anchors import AnchorMissing, Document, find, join, ordered_list, resolve, split
@@ -30,6 +31,24 @@ _FIELDS = {
     "content": "content",
     "type": "type",
     "id": "id",
+    "system_prompt": "system prompt",
+    "user_query": "query",
+    "scenario": "scenario",
+    "constraints": "constraints",
+    "dimension": "dimension",
+    "category": "category",
+    "parameters": "parameters",
+    "variants": "variants",
+    "anchor": "span of the system prompt",
+    "validator": "validator",
+    "code": "code",
+    "function": "function",
+    "answer": "answer",
+    "unsolved_set": "unsolved set",
+    "reference_trajectory": "reference trajectory",
+    "calls": "calls",
+    "final": "final response",
+    "tool_codes": "code of the tool",
 }
 
 
@@ -45,7 +64,7 @@ def describe(document: Document, anchor: str) -> str:
         return anchor
     if not parts:
         return "the dialogue"
-    words = _task(document, parts) if parts[0] == "tasks" and len(parts) > 1 else _field(parts)
+    words = _PARTS[parts[0]](document, parts) if parts[0] in _PARTS and len(parts) > 1 else _field(parts)
     return ", ".join(words if listed is None else [*words[:-1], f"order of {words[-1]}"])
 
 
@@ -59,6 +78,32 @@ def _task(document: Document, parts: tuple[str, ...]) -> list[str]:
         rest = rest[2:]
     elif len(rest) > 1 and rest[0] == "candidate_messages":
         words.append(f"candidate message {rest[1]}")
+        rest = rest[2:]
+    return [*words, *_field(rest)] if rest else words
+
+
+def _constraint(document: Document, parts: tuple[str, ...]) -> list[str]:
+    constraints = document.get("constraints", [])
+    index = find(constraints, parts[1])
+    if index < 0:
+        words = [f"constraint {parts[1]} (not there)"]
+    else:
+        words = [f"constraint {index + 1} ({constraints[index].get('category') or 'without category'})"]
+    rest = parts[2:]
+    if rest[:1] == ("validator",) and len(rest) > 1:
+        return [*words, "validator", *_field(rest[1:])]
+    return [*words, *_field(rest)] if rest else words
+
+
+def _round(document: Document, parts: tuple[str, ...]) -> list[str]:
+    rounds = document.get("reference_trajectory") or []
+    index = find(rounds, parts[1])
+    words = [f"round {index + 1}" if index >= 0 else f"round {parts[1]} (not there)"]
+    rest = parts[2:]
+    if len(rest) > 1 and rest[0] == "calls":
+        calls = rounds[index].get("calls", []) if index >= 0 else []
+        at = find(calls, rest[1])
+        words.append(f"call {rest[1]} {calls[at]['name']}" if at >= 0 else f"call {rest[1]} (not there)")
         rest = rest[2:]
     return [*words, *_field(rest)] if rest else words
 
@@ -88,3 +133,11 @@ def _field(parts: tuple[str, ...]) -> list[str]:
         return [f"message {number} of the dialogue so far", *([_FIELDS.get(rest[1], rest[1])] if rest[1:] else [])]
     word = _FIELDS.get(head, head)
     return [f"{word} " + " › ".join(rest)] if rest else [word]
+
+
+#: The lists whose things are described by number, each by its own function.
+_PARTS: dict[str, Callable[[Document, tuple[str, ...]], list[str]]] = {
+    "tasks": _task,
+    "constraints": _constraint,
+    "reference_trajectory": _round,
+}

@@ -37,7 +37,9 @@ class AnswerType(StrEnum):
     CHAT = "chat"
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """What every part of a document has."""
+
     model_config = ConfigDict(extra="forbid", use_enum_values=True)
 
     #: Fields of the native record that Assay has no place for; written back on export.
@@ -61,7 +63,7 @@ class Dependency(BaseModel):
     kind: DependencyKind = DependencyKind.PARAMETER
 
 
-class _Step(_Part):
+class _Step(Part):
     id: Id
     depends_on: list[Dependency] | None = None
 
@@ -91,14 +93,14 @@ class Answer(_Step):
 Step = Annotated[Call | Clarification | Answer, Field(discriminator="type")]
 
 
-class CandidateMessage(_Part):
+class CandidateMessage(Part):
     """A generated alternative of a task's user message."""
 
     id: Id
     text: str
 
 
-class Task(_Part):
+class Task(Part):
     id: Id
     user_message: str
     policy: Policy | None = None
@@ -113,7 +115,7 @@ class Task(_Part):
     steps: list[Step] = Field(default_factory=list)
 
 
-class MultiTurn(_Part):
+class MultiTurn(Part):
     kind: Literal["multi_turn"] = "multi_turn"
     language: Literal["en", "zh"] | None = None
     env_info: str | None = None

@@ -1,15 +1,17 @@
 """From JSON to a validated document, with every fault named by pointer and sentence."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
 from annotator.schema.canonical import encode_faithful, escape, normalise
+from annotator.schema.constrained import Constrained
 from annotator.schema.documents import MultiTurn
 from annotator.schema.errors import Problem, SchemaProblem
 
-KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn}
+KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
 
 _SENTENCES = {
     "missing": "The field is missing.",
@@ -39,7 +41,7 @@ def read_document(data: Any) -> dict[str, Any]:
         document = model.model_validate(data).model_dump(mode="json")
     except ValidationError as error:
         raise SchemaProblem([_problem(item) for item in error.errors(include_url=False)]) from None
-    problems = list(_duplicate_ids(document))
+    problems = list(_BEYOND_TYPES[document["kind"]](document))
     if problems:
         raise SchemaProblem(problems)
     return document
@@ -58,14 +60,17 @@ def json_schema(kind: str = "multi_turn") -> dict[str, Any]:
 
 def _problem(item: Any) -> Problem:
     steps = [step for step in item["loc"] if step not in ("call", "clarification", "answer") or isinstance(step, int)]
+    if steps[-2:-1] == ["arguments"] and steps[-1] in ("dict[str,any]", "str"):
+        # Of an object or a text, pydantic names the branch it tried.
+        steps.pop()
     pointer = "".join(f"/{escape(str(step))}" for step in steps)
     message = _SENTENCES.get(item["type"]) or f"{item['msg']}."
     return Problem(pointer, message)
 
 
-def _duplicate_ids(document: dict[str, Any]) -> Any:
+def _of_tasks(document: dict[str, Any]) -> Iterator[Problem]:
     seen_tasks: set[str] = set()
-    for t, task in enumerate(document.get("tasks", [])):
+    for t, task in enumerate(document["tasks"]):
         if task["id"] in seen_tasks:
             yield Problem(f"/tasks/{t}/id", f"The task id {task['id']} is used twice.")
         seen_tasks.add(task["id"])
@@ -74,3 +79,31 @@ def _duplicate_ids(document: dict[str, Any]) -> Any:
             if step["id"] in seen:
                 yield Problem(f"/tasks/{t}/steps/{s}/id", f"The step id {step['id']} is used twice in this task.")
             seen.add(step["id"])
+
+
+def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for c, constraint in enumerate(document["constraints"]):
+        if constraint["id"] in seen:
+            yield Problem(f"/constraints/{c}/id", f"The constraint id {constraint['id']} is used twice.")
+        seen.add(constraint["id"])
+    rounds: set[str] = set()
+    calls: set[str] = set()
+    for r, round_ in enumerate(document["reference_trajectory"] or ()):
+        here = f"/reference_trajectory/{r}"
+        if round_["id"] in rounds:
+            yield Problem(f"{here}/id", f"The round id {round_['id']} is used twice.")
+        rounds.add(round_["id"])
+        if round_["calls"] and round_["final"] is not None:
+            yield Problem(here, "A round either calls tools or gives the final response; make two rounds of it.")
+        for c, call in enumerate(round_["calls"]):
+            if call["id"] in calls:
+                yield Problem(f"{here}/calls/{c}/id", f"The call id {call['id']} is used twice in the trajectory.")
+            calls.add(call["id"])
+
+
+#: What the types alone do not say, by kind.
+_BEYOND_TYPES: dict[str, Callable[[dict[str, Any]], Iterator[Problem]]] = {
+    "multi_turn": _of_tasks,
+    "constrained": _of_case,
+}
