@@ -68,6 +68,10 @@ release-detail                        in  404 404 200 200 200 200   in  404 404 
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
 revision-diff                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics                            in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-accuracy                   in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-agreement                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-person                     in  404 404 404 200 200 200   in  404 404 405 405 405 405
 theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
 token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
 token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404
@@ -145,6 +149,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "release-detail": {"public_id": "release"},
     "release-download": {"public_id": "release"},
     "revision-diff": {"public_id": "dialogue"},
+    "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
 }
 

@@ -15,6 +15,7 @@ from annotator.services.notices import unread_count
 _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
     ("project", "Project", "g p", frozenset()),
     ("dialogue-list", "Dialogues", "g d", frozenset()),
+    ("statistics", "Statistics", "g t", frozenset()),
     ("release-list", "Releases", "g r", frozenset()),
     ("guideline", "Guideline", "g g", frozenset()),
     ("feedback-list", "Feedback", "g f", frozenset()),

@@ -54,7 +54,9 @@ def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str
 def _line(line: Line, place: int, count: int, step: float, left: float, top: float, high: float) -> list[str]:
     css = f"series-{place + 1}"
     aside = 0.0 if count == 1 else (place - (count - 1) / 2) * 14
-    parts, path, last = [], [], None
+    parts: list[str] = []
+    path: list[str] = []
+    last = None
     for number, mark in enumerate(line.marks):
         if mark.value is None:
             continue

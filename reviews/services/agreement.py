@@ -19,6 +19,7 @@ from reviews.agreement import (
     OVERLAPPING,
     Circumstances,
     HandedIn,
+    Pattern,
     PatternCounts,
     left_out,
     pattern_key,
@@ -100,6 +101,22 @@ def read_pairs(*, project: Project, stage: str) -> list[tuple[int, int]]:
     pairs = AgreementCount.objects.filter(project=project, stage=stage).exclude(pair="")
     found = (tuple(map(int, pair.split(":"))) for pair in pairs.values_list("pair", flat=True).distinct().order_by())
     return sorted((left, right) for left, right in found)
+
+
+def read_each_pair(
+    *, project: Project, stage: str, label: str, since: date | None = None, until: date | None = None
+) -> dict[tuple[int, int], PatternCounts]:
+    """What ``read_agreement`` gives for each pair, in one statement; in the order of ``read_pairs``."""
+    counts = AgreementCount.objects.filter(project=project, stage=stage, label=label).exclude(pair="")
+    if since is not None:
+        counts = counts.filter(week__gte=monday(since))
+    if until is not None:
+        counts = counts.filter(week__lte=monday(until))
+    found: dict[tuple[int, int], dict[Pattern, int]] = {}
+    for pair, pattern, total in counts.values_list("pair", "pattern").annotate(total=Sum("count")).order_by():
+        one, other = map(int, pair.split(":"))
+        found.setdefault((one, other), {})[read_pattern(pattern)] = int(total)
+    return {pair: PatternCounts(patterns) for pair, patterns in sorted(found.items())}
 
 
 def read_set_aside(project: Project) -> list[str]:

@@ -1,0 +1,249 @@
+"""Pages of statistics: progress, accuracy and agreement of a project, and what one person did.
+
+Each table on a page is also a file: the same address with ``?csv=`` and the table's name.
+"""
+
+from datetime import date
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from annotator.errors import Hidden
+from annotator.parts.labels import LABELS
+from annotator.views.pages import PageRequest, project_page
+from reviews.agreement import OVERLAPPING, RATED, summarise
+from reviews.services.accuracy import Accuracy, read_accuracy
+from reviews.services.agreement import read_agreement, read_each_pair, read_set_aside
+from reviews.services.protocols import stage_titles
+from reviews.services.statistics import load_person, names_of, oversees, pair_of, read_compared_stages
+from reviews.services.throughput import (
+    count_waiting_work,
+    read_faults,
+    read_outlook,
+    read_people,
+    read_throughput,
+    read_times,
+)
+from reviews.views import statistics_tables as made
+from reviews.views.tables import Table, as_csv
+
+_LABELS = (*RATED, *OVERLAPPING)
+
+
+@project_page
+@require_safe
+def progress(request: PageRequest) -> HttpResponse:
+    """How fast the work goes, how long an item takes, which faults are named, and when it will be done."""
+    project, by_week = request.project, request.GET.get("by") == "week"
+    overseer = oversees(request.roles)
+    now = timezone.now()
+    titles = stage_titles(project)
+    throughput = read_throughput(project=project, now=now, by_week=by_week)
+    times, faults = read_times(project=project), read_faults(project=project)
+    people = read_people(project=project) if overseer else []
+    names = names_of(project=project)
+    tables = {
+        "throughput": made.throughput_table(throughput),
+        "times": made.time_table(times),
+        "faults": made.fault_table(faults, titles, "faults", "Kinds of fault that were named"),
+    }
+    if overseer:
+        shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
+        tables["people"] = made.people_table(people, titles, shown_names)
+    return _answer(
+        request,
+        "reviews/statistics/progress.html",
+        tables,
+        {
+            "by_week": by_week,
+            "throughput_chart": _drawn(made.throughput_chart(throughput)) if throughput.total else "",
+            "time_chart": _drawn(made.time_chart(times)) if times else "",
+            "fault_chart": _drawn(made.fault_chart(faults, "faults", "Kinds of fault that were named"))
+            if faults
+            else "",
+            "outlook": read_outlook(project=project, now=now),
+            "waiting": count_waiting_work(project),
+            "people": [(one, names[one.pseudonym]) for one in people if one.pseudonym in names],
+        },
+    )
+
+
+@project_page
+@require_safe
+def accuracy(request: PageRequest) -> HttpResponse:
+    """How right the items were after each stage and each round, what was revised, and what is left."""
+    found = read_accuracy(project=request.project)
+    tables, context = _accuracy(found)
+    if oversees(request.roles) and found.audits:
+        names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
+        tables["strata"] = made.strata_table(found.audits, names)
+    return _answer(request, "reviews/statistics/accuracy.html", tables, context)
+
+
+@project_page
+@require_safe
+def agreement(request: PageRequest) -> HttpResponse:
+    """How far independent reviewers agree on a label of a stage: all of them, or two people."""
+    project, asked = request.project, request.GET
+    overseer = oversees(request.roles)
+    stages = read_compared_stages(project=project)
+    stage = asked.get("stage", "")
+    stage = stage if stage in stages else next(iter(stages), "")
+    chosen = [label for label in _LABELS if label == asked.get("label")] or list(_LABELS)
+    since, until = _day(asked.get("since")), _day(asked.get("until"))
+    pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=request.roles)
+    counts = {
+        label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until)
+        for label in chosen
+    }
+    figures = [(label, summarise(label, counts[label], pair=pair is not None)) for label in chosen]
+    words = {value: label.text for kind in RATED for value, label in LABELS[kind].items()}
+    sections: list[dict[str, Any]] = [
+        {
+            "label": label,
+            "name": made.LABEL_NAMES[label],
+            "chart": _drawn(made.agreement_chart(label, found)),
+            "table": made.label_table(label, found),
+            "patterns": made.pattern_table(label, counts[label], words),
+            "overlapping": label in OVERLAPPING,
+        }
+        for label, found in figures
+        if len(counts[label])
+    ]
+    tables = {"agreement": made.agreement_table(figures)}
+    tables |= {f"patterns-{section['label']}": section["patterns"] for section in sections}
+    people = {person.pk: person for person in names_of(project=project).values()}
+    pairs = {}
+    if overseer and stage:
+        pairs = read_each_pair(project=project, stage=stage, label="verdict", since=since, until=until)
+        tables["pairs"] = made.pair_table(
+            [
+                (str(people[one]), str(people[other]), summarise("verdict", of_pair, pair=True))
+                for (one, other), of_pair in pairs.items()
+            ]
+        )
+    return _answer(
+        request,
+        "reviews/statistics/agreement.html",
+        tables,
+        {
+            "stages": stages,
+            "stage": stage,
+            "label": chosen[0] if len(chosen) == 1 else "",
+            "label_names": made.LABEL_NAMES,
+            "since": since,
+            "until": until,
+            "pair": asked.get("pair", "") if pair else "",
+            "pairs": [
+                (f"{people[one].public_id}:{people[other].public_id}", f"{people[one]} and {people[other]}")
+                for one, other in pairs
+            ],
+            "sections": sections,
+            "missing": [made.LABEL_NAMES[label] for label in chosen if not len(counts[label])],
+            "set_aside": read_set_aside(project),
+        },
+    )
+
+
+@project_page
+@require_safe
+def person(request: PageRequest, public_id: str) -> HttpResponse:
+    """What one person did: they see their own, and whoever oversees the project sees everybody's."""
+    project = request.project
+    whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
+    titles, now = stage_titles(project), timezone.now()
+    throughput = read_throughput(project=project, now=now, person=whose, by_week=True)
+    times = read_times(project=project, person=whose)
+    named, received = (read_faults(project=project, person=whose, received=which) for which in (False, True))
+    found = read_accuracy(project=project, owner=whose)
+    tables, context = _accuracy(found)
+    tables |= {
+        "throughput": made.throughput_table(throughput),
+        "times": made.time_table(times),
+        "named": made.fault_table(named, titles, "faults-named", "Faults named by this person"),
+        "received": made.fault_table(received, titles, "faults-received", "Faults named in this person’s versions"),
+    }
+    return _answer(
+        request,
+        "reviews/statistics/person.html",
+        tables,
+        context
+        | {
+            "whose": whose,
+            "whose_heading": f"Work of {whose}",
+            "is_me": whose.pk == request.user.pk,
+            "throughput_chart": _drawn(made.throughput_chart(throughput)) if throughput.total else "",
+            "time_chart": _drawn(made.time_chart(times)) if times else "",
+            "named_chart": _drawn(made.fault_chart(named, "faults-named", "Faults named")) if named else "",
+            "received_chart": _drawn(made.fault_chart(received, "faults-received", "Faults received"))
+            if received
+            else "",
+        },
+    )
+
+
+def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
+    rounds = made.round_charts(found.by_round)
+    tables = {
+        "curve": made.curve_table(found.by_stage),
+        "revisions": made.revision_table(found),
+        "residual": made.audit_table(found.audits),
+    }
+    tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
+    return tables, {
+        "found": found,
+        "curve_chart": _drawn(made.curve_chart("accuracy", found.by_stage, "Accuracy after each stage"))
+        if found.finished
+        else "",
+        "rounds": [(stage, _drawn(chart), table) for stage, chart, table in rounds],
+    }
+
+
+def _answer(request: PageRequest, template: str, tables: dict[str, Table], context: dict[str, Any]) -> HttpResponse:
+    """The page, or the one of its tables that is asked for as a file."""
+    wanted = request.GET.get("csv")
+    if wanted is not None:
+        for table in tables.values():
+            if table.key == wanted:
+                return as_csv(table, project=request.project.slug)
+        raise Hidden("There is no such table on this page.")
+    query = request.GET.copy()
+    return render(
+        request,
+        template,
+        context
+        | {
+            "tables": tables,
+            "query": f"{query.urlencode()}&" if query else "",
+            "tabs": _tabs(request),
+            "overseer": oversees(request.roles),
+        },
+    )
+
+
+def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
+    project, here = request.project, request.path
+    pages = [
+        (reverse("statistics", args=[project.slug]), "Progress"),
+        (reverse("statistics-accuracy", args=[project.slug]), "Accuracy"),
+        (reverse("statistics-agreement", args=[project.slug]), "Agreement"),
+        (reverse("statistics-person", args=[project.slug, request.user.public_id]), "Your work"),
+    ]
+    return [(url, label, url == here) for url, label in pages]
+
+
+def _drawn(chart: str) -> SafeString:
+    """A drawing of ``reviews.charts``, which escapes every text it is given."""
+    return mark_safe(chart)  # noqa: S308
+
+
+def _day(raw: str | None) -> date | None:
+    try:
+        return date.fromisoformat(raw) if raw else None
+    except ValueError:
+        return None

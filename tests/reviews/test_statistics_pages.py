@@ -1,0 +1,207 @@
+"""Pages of statistics: what they say, who sees whose, what a file holds, and that they never count items."""
+
+import csv
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotator.models import User
+from reviews.models import Review, WorkCount
+from reviews.services.agreement import fold_agreement
+from reviews.services.courses import fold_courses
+from reviews.services.protocols import parse
+from reviews.services.throughput import expected_to_follow, read_faults, read_outlook, read_throughput, read_times
+from reviews.services.workload import fold_work, recount_work, seconds_key
+from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+PAGES = ("", "accuracy/", "agreement/")
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    return team
+
+
+def fold_all() -> None:
+    for fold in (fold_agreement, fold_courses, fold_work):
+        while fold():
+            pass
+
+
+def page(person: User, team: Team, path: str = "", **query: str) -> Any:
+    client = Client()
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    return client.get(f"/p/{team.project.slug}/statistics/{path}", query)
+
+
+def rows(response: Any) -> list[dict[str, str]]:
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(StringIO(response.content.decode())))
+
+
+def rejected(team: Team, faults: tuple[str, ...] = ()) -> None:
+    """An item that goes all the way and is rejected; the first colleague names faults."""
+    item = make_item(team, "cross_check")
+    findings = [{"kind": kind, "anchor": "/tasks/t1", "note": ""} for kind in faults]
+    hand_in(team.annotators[1], item, "reject", findings=findings)
+    hand_in(team.annotators[2], item, "approve")
+    hand_in(team.senior, item, "reject")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_without_anything_say_what_will_be_there(team: Team, path: str) -> None:
+    text = page(team.annotator, team, path).content.decode()
+    assert '<svg class="chart' not in text
+    assert any(words in text for words in ("appears with the first", "appears as soon as", "drawn here"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_ask_a_fixed_number_of_questions(team: Team, path: str) -> None:
+    asked = []
+    for more in (1, 3):
+        for _ in range(more):
+            rejected(team, ("answer_wrong",))
+        fold_all()
+        with CaptureQueriesContext(connection) as captured:
+            assert page(team.administrator, team, path).status_code == 200
+        asked.append(len(captured))
+    assert asked[0] == asked[1]
+
+
+def test_accuracy_as_a_file(team: Team) -> None:
+    rejected(team)
+    fold_all()
+    found = rows(page(team.annotator, team, "accuracy/", csv="accuracy-by-stage"))
+    assert [row["point"] for row in found] == [
+        "Baseline",
+        "Self-check, single round",
+        "Self-check, multi round",
+        "Cross-check",
+        "Expert verification",
+        "Verified",
+    ]
+    assert {(row["right"], row["items"], row["accuracy"]) for row in found} == {("0", "1", "0.0")}
+    # Wilson's upper bound of 0 in 1.
+    assert float(found[0]["high"]) == pytest.approx(0.793451, abs=1e-6)
+
+
+def test_agreement_as_a_file_and_its_sentence(team: Team) -> None:
+    rejected(team)
+    fold_all()
+    text = page(team.annotator, team, "agreement/").content.decode()
+    assert "Both reviewers saw the author’s labels" in text
+    found = rows(page(team.annotator, team, "agreement/", label="verdict", csv="agreement"))
+    percent = found[0]
+    assert (percent["statistic"], percent["value"], percent["n"]) == ("Percent agreement", "0.0", "1")
+    assert rows(page(team.annotator, team, "agreement/", csv="patterns-verdict")) == [
+        {"said": "Approve + Reject", "units": "1"}
+    ]
+    last_year = (timezone.now() - timedelta(days=365)).date().isoformat()
+    assert (
+        rows(page(team.annotator, team, "agreement/", label="verdict", until=last_year, csv="agreement"))[0]["note"]
+        == "No unit has been rated by two people yet."
+    )
+
+
+def test_a_table_that_is_not_there(team: Team) -> None:
+    assert page(team.administrator, team, "accuracy/", csv="agreement").status_code == 404
+
+
+def test_single_people_are_for_overseers(team: Team) -> None:
+    rejected(team)
+    fold_all()
+    one, two = team.annotators[1:3]
+    pair = f"{two.public_id}:{one.public_id}"
+    for person, code in ((team.senior, 200), (team.administrator, 200), (one, 404), (team.outsider, 404)):
+        assert page(person, team, "agreement/", pair=pair).status_code == code
+        assert page(person, team, "agreement/", csv="pairs").status_code == code
+        assert page(person, team, csv="people").status_code == code
+        assert page(person, team, f"people/{two.public_id}/").status_code == code
+    assert page(one, team, f"people/{one.public_id}/").status_code == 200
+    assert page(team.senior, team, f"people/{team.outsider.public_id}/").status_code == 404
+    [found] = rows(page(team.senior, team, "agreement/", csv="pairs"))
+    assert {found["person"], found["other"]} == {str(one), str(two)}
+
+
+def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    finding = {"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}
+    hand_in(team.annotators[1], item, "reject", findings=[finding])
+    fold_all()
+    for viewer in (team.administrator, team.annotator):
+        for path in (*PAGES, f"people/{team.annotator.public_id}/"):
+            text = page(viewer, team, path).content.decode()
+            assert "Wrong answer" not in text
+            assert "answer_wrong" not in text
+    assert read_faults(project=team.project) == []
+    assert recount_work(team.project) == []
+    hand_in(team.annotators[2], item, "approve")
+    fold_all()
+    [fault] = read_faults(project=team.project)
+    assert (fault.kind, fault.by_stage) == ("answer_wrong", {"cross_check": 1})
+    assert recount_work(team.project) == []
+
+
+def test_days_are_those_of_the_projects_zone(team: Team) -> None:
+    team.project.time_zone = "Pacific/Kiritimati"
+    team.project.save()
+    make_item(team, "self_check_multi")
+    review = Review.objects.get()
+    # Ten in the evening in London is the day after on Kiritimati, fourteen hours ahead.
+    evening = timezone.now().replace(hour=22, minute=0) - timedelta(days=1)
+    Review.objects.filter(pk=review.pk).update(created_at=evening)
+    fold_all()
+    day = (evening + timedelta(hours=14)).date()
+    assert WorkCount.objects.get(what="day").key == day.isoformat()
+    found = read_throughput(project=team.project, now=evening + timedelta(hours=1), by_week=False)
+    assert (found.starts, found.total) == ([day], 1)
+
+
+def test_times_and_their_quartiles(team: Team) -> None:
+    for seconds in (0, 10, 20, 30, 40):
+        make_item(team, "self_check_multi")
+        Review.objects.filter(pk=Review.objects.latest("pk").pk).update(seconds=seconds)
+    fold_all()
+    [stage] = read_times(project=team.project)
+    # Nobody measured the first. Of 10, 20, 30, 40 the quartiles are 17.5, 25 and 32.5.
+    assert (stage.n, stage.low, stage.median, stage.high) == (4, 17.5, 25, 32.5)
+    assert [seconds_key(one) for one in (1, 59, 61, 63, 601, 620)] == ["1", "59", "60", "65", "600", "630"]
+
+
+def test_what_is_left_and_why_there_is_no_forecast(team: Team) -> None:
+    make_item(team, "self_check_single")
+    fold_all()
+    outlook = read_outlook(project=team.project, now=timezone.now())
+    # Its self-check; then one more, two colleagues, and a tenth of an expert's.
+    assert (outlook.open, outlook.following) == (1, pytest.approx(3.1))
+    assert outlook.forecast.reason == "A forecast takes the reviews of 10 days; there are 0 so far."
+    assert outlook.dates is None
+
+
+def test_what_follows_goes_by_what_became_of_the_items_before(team: Team) -> None:
+    protocol = adopt_c3(team)
+    counters = {"settled:cross_check": 10, "settled:expert": 8, "outcome:expert:not_drawn": 5}
+    # Of ten that left the cross-check three were seen by an expert; two waiting slots are one item.
+    assert expected_to_follow(parse(protocol), {"cross_check": 2}, counters) == pytest.approx(0.3)
+    # A tenth of what waits in the pool is drawn.
+    assert expected_to_follow(parse(protocol), {}, {"stage:expert:pooled": 20}) == pytest.approx(2)
+
+
+def test_counts_are_found_wrong_and_repaired(team: Team) -> None:
+    rejected(team, ("answer_wrong", "missing_call"))
+    fold_all()
+    assert recount_work(team.project) == []
+    WorkCount.objects.filter(what="day").delete()
+    WorkCount.objects.filter(what="named").update(count=7)
+    assert recount_work(team.project, repair=True)
+    assert recount_work(team.project) == []
