@@ -6,4 +6,4 @@ class ReviewsConfig(AppConfig):
 
     def ready(self) -> None:
         # Each registers the kind of job it runs.
-        from reviews.services import migrating, sampling  # noqa: F401
+        from reviews.services import migrating, sampling, sending_back  # noqa: F401

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from reviews.services.agreement import fold_agreement as fold_agreement_portion
+from reviews.services.alarms import watch_all_discrepancies
 from reviews.services.assignments import free_slots_of_leavers
 from reviews.services.claims import expire_overdue
 from reviews.services.counters import fold_counters as fold_portion
@@ -24,10 +25,14 @@ def tidy_claims() -> None:
 
 @shared_task(name="reviews.tasks.fold_counters")
 def fold_counters() -> None:
-    """Fold the outbox into the counters."""
+    """Fold the outbox into the counters, and say where reviewers have begun to disagree too often."""
+    folded = False
     for _ in range(MOST_PORTIONS):
         if not fold_portion():
-            return
+            break
+        folded = True
+    if folded:
+        watch_all_discrepancies()
 
 
 @shared_task(name="reviews.tasks.fold_agreement")

@@ -54,9 +54,9 @@ def _entry_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> It
 
 
 def _is_audited(protocol: Protocol, stage: Stage, index: int) -> bool:
-    sampled = stage.entry.mode in (EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION) and stage.entry.fraction
+    sampled = stage.entry.mode in (EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION)
     owners = any(earlier.kind is StageKind.SELF_CHECK for earlier in protocol.stages[:index])
-    return bool(sampled) and stage.kind is StageKind.EXPERT and owners
+    return sampled and stage.kind is StageKind.EXPERT and owners
 
 
 def _round_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Problem]:

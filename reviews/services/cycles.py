@@ -155,11 +155,14 @@ def discard_batch(*, job: Job) -> None:
         rows._raw_delete(rows.db)
 
 
-def supersede_cycle(*, actor: User | None, dialogue: Dialogue, reason: str, force: bool = False) -> Cycle:
+def supersede_cycle(
+    *, actor: User | None, dialogue: Dialogue, reason: str, force: bool = False, for_owner: bool = False
+) -> Cycle:
     """Let the dialogue, as its head is now, begin the protocol anew; what its earlier cycle found stays on record.
 
     For a revised import, an erratum, or a dialogue that goes back after its end. Raises Conflict where somebody is at
     work on it or has reviewed it in the active cycle, unless ``force``; their drafts and reviews are kept.
+    ``for_owner``: a self-check with which it begins is reserved for the dialogue's owner.
     """
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
@@ -192,7 +195,7 @@ def supersede_cycle(*, actor: User | None, dialogue: Dialogue, reason: str, forc
             "cycle.begun",
             after={"cycle": cycle.number, "protocol": version.number, "reason": reason[:500]},
         )
-        open_run(passage, protocol.stages[0], head)
+        open_run(passage, protocol.stages[0], head, for_owner=for_owner)
         dialogue.save(update_fields=["status", "stage"])
         journal.write()
     return cycle

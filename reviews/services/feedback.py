@@ -31,6 +31,11 @@ def report_ruling(*, review: Review, run: StageRun, protocol: Protocol, owner_id
     return _notify(review, FeedbackKind.ADJUDICATION, people, _words(opening, review, protocol))
 
 
+def report_sent_back(*, review: Review, owner_id: int, text: str) -> list[int]:
+    """Tell an owner that their other items come back, ``review`` being the last of the evidence; returns whom."""
+    return _notify(review, FeedbackKind.RETURNED, [owner_id], text[:MAX_TEXT])
+
+
 def _notify(review: Review, kind: FeedbackKind, people: Iterable[int | None], text: str) -> list[int]:
     wanted = [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
     told = Feedback.objects.bulk_create(

@@ -18,6 +18,7 @@ from reviews.services.feedback import report_audit_error, report_ruling
 from reviews.services.rounds import count_settled
 from reviews.services.sampling import tend_rounds
 from reviews.services.sealing import unseal_stage
+from reviews.services.sending_back import judge_owner
 from reviews.services.statements import rows, write
 
 
@@ -83,6 +84,8 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     )
     if stage.kind is StageKind.EXPERT:
         _report(passage, run, reviews[-1], revision)
+        if run.entered_as == "sampled":
+            judge_owner(passage=passage, run=run, stage=stage, review=reviews[-1])
     changed = revision.content_hash != entry.content_hash
     round_of = count_settled(passage, run, stage, changed)
     advance(passage, run, outcome, revision)

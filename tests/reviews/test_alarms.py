@@ -1,0 +1,60 @@
+"""The alarm over discrepancies: said once each time the rate is crossed."""
+
+import pytest
+
+from annotator.models import Event
+from reviews.models import DiscrepancyAlarm
+from reviews.services.alarms import watch_all_discrepancies, watch_discrepancies
+from reviews.services.counters import fold_counters, write_deltas
+from tests.factories import Team, adopt_c3, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team()
+    adopt_c3(team)
+    return team
+
+
+def compare(team: Team, compared: int, discrepant: int) -> int:
+    """So many more items compared; returns how many alarms that raises."""
+    deltas = {"compared:cross_check": compared, "discrepant:cross_check": discrepant}
+    write_deltas(project_id=team.project.pk, deltas=deltas)
+    while fold_counters():
+        pass
+    return watch_all_discrepancies()
+
+
+def kinds(team: Team) -> list[str]:
+    events = Event.objects.filter(project=team.project, kind__startswith="protocol.discrepancy").order_by("pk")
+    return [event.kind.rpartition("_")[2] for event in events]
+
+
+def test_each_crossing_is_said_once(team: Team) -> None:
+    # One in twenty is not above 5 %.
+    assert compare(team, 20, 1) == 0
+    assert compare(team, 1, 1) == 1
+    assert compare(team, 1, 1) == 0
+    assert kinds(team) == ["alarm"]
+    event = Event.objects.get(kind="protocol.discrepancy_alarm")
+    assert event.after == {"stage": "cross_check", "discrepant": 2, "compared": 21, "above": 0.05}
+    # 3 of 60: at the rate, not above it.
+    assert compare(team, 38, 0) == 0
+    assert kinds(team) == ["alarm", "cleared"]
+    assert compare(team, 1, 1) == 1
+    assert kinds(team) == ["alarm", "cleared", "alarm"]
+    assert DiscrepancyAlarm.objects.filter(cleared_at=None).count() == 1
+
+
+def test_the_task_that_folds_watches(team: Team) -> None:
+    from reviews.tasks import fold_counters as task
+
+    write_deltas(project_id=team.project.pk, deltas={"compared:cross_check": 2, "discrepant:cross_check": 2})
+    task()
+    assert kinds(team) == ["alarm"]
+
+
+def test_without_a_protocol_there_is_no_rate() -> None:
+    assert watch_discrepancies(make_team().project) == []
