@@ -39,6 +39,10 @@ dialogue                              in  404 404 200 200 200 200   in  404 404 
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
+example                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
+example-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
+example-mark                          in  404 404 403 403 409 409   in  404 404 403 403 409 409
+example-withdraw                      in  404 404 405 405 405 405   in  404 404 403 403 302 302
 feedback-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
@@ -139,6 +143,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "comment-resolve": {"public_id": "dialogue"},
     "decision-tree": {"public_id": "dialogue"},
     "dialogue": {"public_id": "dialogue"},
+    "example": {"public_id": "example"},
+    "example-mark": {"public_id": "dialogue"},
+    "example-withdraw": {"public_id": "example"},
     "dialogue-comment": {"public_id": "dialogue"},
     "import-cancel": {"public_id": "import"},
     "import-detail": {"public_id": "import"},

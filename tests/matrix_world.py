@@ -12,7 +12,7 @@ from annotator.schema import canonical, content_hash
 from annotator.services.projects import create_invitation
 from annotator.services.tokens import create_token
 from benchmark.models import ImportBatch, Release
-from reviews.models import Claim, Feedback
+from reviews.models import Claim, Example, Feedback
 from reviews.services.claims import claim_next
 from reviews.services.comments import comment_on
 from reviews.services.submissions import submit_review
@@ -113,6 +113,16 @@ def _feedback(team: Team, dialogue: Dialogue) -> Feedback:
     Claim.objects.filter(person=team.annotator).exclude(pk=claim.pk).delete()
     return Feedback.objects.create(
         dialogue=dialogue, person=team.annotator, review=review, kind="audit", text="The answer left out the price."
+    )
+
+
+def _example(team: Team, dialogue: Dialogue) -> Example:
+    return Example.objects.create(
+        project=team.project,
+        dialogue=dialogue,
+        revision=dialogue.head,
+        comment="Every value has its source.",
+        author=team.senior,
     )
 
 

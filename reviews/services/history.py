@@ -96,5 +96,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "slot.reassigned": lambda after, titles: _because(f"{_title(after, titles)}: reassigned", after),
     "draw.selected": lambda after, titles: f"{_title(after, titles)}: drawn into the random sample",
     "draw.passed_over": lambda after, titles: f"{_title(after, titles)}: not in the random sample",
+    "example.marked": lambda after, titles: "Marked as a gold-standard example",
+    "example.withdrawn": lambda after, titles: "No longer a gold-standard example",
     "audit.error": lambda after, titles: "An audit of the random sample found an error",
 }

@@ -17,6 +17,7 @@ from reviews.models import Verdict
 from reviews.services import comments, submissions
 from reviews.services.mentions import suggested_names
 from reviews.services.workbench import Workbench
+from reviews.views.examples import examples_context
 from reviews.views.graph import graph_context, rows_of, trace_task
 
 _LINKS = (
@@ -44,6 +45,7 @@ PANELS = {
     "comments": "Comments",
     "tools": "Tools",
     "versions": "Versions",
+    "examples": "Examples",
 }
 STEP_TYPES = [("clarification", "Add a clarification"), ("answer", "Add the answer")]
 ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("chat", "its own knowledge")]
@@ -126,6 +128,8 @@ def workbench_context(
             context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)
     elif isinstance(selected, TaskView):
         context["task"] = selected
+    if context["panel"] == "examples":
+        context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:
         step = selected if isinstance(selected, StepView) else None
         context |= graph_context(bench, context["task"], step, refused=refused)

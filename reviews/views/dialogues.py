@@ -18,6 +18,7 @@ from annotator.services.revisions import load_revision
 from annotator.services.stale import open_marks
 from annotator.views.pages import PageRequest, project_page
 from reviews.models import Review
+from reviews.services.examples import MARKERS
 from reviews.services.history import read_history
 from reviews.services.protocols import current_protocol, stage_titles
 from reviews.services.waivers import live_waivers
@@ -98,6 +99,7 @@ def render_dialogue(
             "dialogue": dialogue,
             "revision": revision,
             "is_head": is_head,
+            "may_mark": dialogue.status == DialogueStatus.VERIFIED and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
             "revisions": revisions,
@@ -144,6 +146,15 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any])
         }
         for review in found
     ]
+
+
+def _joint(review: Review) -> str:
+    """Who was present where it was decided together, and what they noted; blank otherwise."""
+    decision = getattr(review, "joint_decision", None)
+    if decision is None:
+        return ""
+    present_then = ", ".join(sorted(str(person) for person in decision.participants.all()))
+    return f"{present_then}. {decision.note}" if decision.note else present_then
 
 
 @project_page

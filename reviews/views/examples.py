@@ -1,0 +1,130 @@
+"""Gold-standard examples: their list, one to read, marking and withdrawing them."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotator.errors import DomainError
+from annotator.presentation import POLICY_LABELS, TaskView, present
+from annotator.services.access import load_dialogue, require_role
+from annotator.views.pages import PageRequest, project_page
+from reviews.models import Example
+from reviews.services import examples
+from reviews.services.protocols import stage_titles
+from reviews.services.workbench import Workbench
+
+
+@project_page
+@require_safe
+def example_list(request: PageRequest) -> HttpResponse:
+    """Every example in use, or those for one stage or policy."""
+    stage, policy = request.GET.get("stage", ""), request.GET.get("policy", "")
+    stages = stage_titles(request.project)
+    found = [
+        one
+        for one in examples.visible_examples(actor=request.user, project=request.project)[: examples.MOST]
+        if (not stage or not one.stages or stage in one.stages)
+        and (not policy or not one.policies or policy in one.policies)
+    ]
+    context = {
+        "rows": [_row(one, stages) for one in found],
+        "stage_choices": [("", "Any stage"), *stages.items()],
+        "policy_choices": [("", "Any policy"), *POLICY_LABELS.items()],
+        "stage": stage,
+        "policy": policy,
+        "may_mark": bool(request.roles & examples.MARKERS),
+    }
+    return render(request, "reviews/example_list.html", context)
+
+
+@project_page
+@require_safe
+def example(request: PageRequest, public_id: str) -> HttpResponse:
+    """One example, to read beside one's work."""
+    one = examples.load_example(actor=request.user, project=request.project, public_id=public_id)
+    context = _row(one, stage_titles(request.project)) | {
+        "view": examples.view_example(one),
+        "may_mark": bool(request.roles & examples.MARKERS),
+    }
+    return render(request, "reviews/example.html", context)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def mark(request: PageRequest, public_id: str) -> HttpResponse:
+    """Make a verified dialogue, or a task of it, an example."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    require_role(actor=request.user, project=request.project, roles=examples.MARKERS)
+    examples.require_markable(dialogue)
+    refused: DomainError | None = None
+    sent = request.POST if request.method == "POST" else request.GET
+    if request.method == "POST":
+        try:
+            one = examples.mark_example(
+                actor=request.user,
+                project=request.project,
+                dialogue=dialogue,
+                comment=sent.get("comment", ""),
+                task=sent.get("task", ""),
+                stages=sent.getlist("stage"),
+                policies=sent.getlist("policy"),
+            )
+        except DomainError as error:
+            refused = error
+        else:
+            messages.success(request, "It is an example now, shown beside work like it.")
+            return redirect("example", slug=request.project.slug, public_id=one.public_id)
+    view = present(dialogue.head.document(), []) if dialogue.head else None
+    tasks = view.tasks if view else []
+    context = {
+        "dialogue": dialogue,
+        "refused": refused.sentence if refused else "",
+        "comment": sent.get("comment", ""),
+        "task": sent.get("task", ""),
+        "task_choices": [("", "The whole dialogue"), *((one.id, _task_words(one)) for one in tasks)],
+        "stages": [(key, title, key in sent.getlist("stage")) for key, title in stage_titles(request.project).items()],
+        "policies": [(key, title, key in sent.getlist("policy")) for key, title in POLICY_LABELS.items()],
+    }
+    return render(request, "reviews/example_mark.html", context, status=refused.status if refused else 200)
+
+
+@project_page
+@require_POST
+def withdraw(request: PageRequest, public_id: str) -> HttpResponse:
+    """Show an example to nobody any more."""
+    examples.withdraw_example(actor=request.user, project=request.project, public_id=public_id)
+    messages.success(request, "Withdrawn. It stays on record.")
+    return redirect("example-list", slug=request.project.slug)
+
+
+def examples_context(request: PageRequest, bench: Workbench, task: TaskView | None) -> dict[str, Any]:
+    """What the workspace's panel of examples is given: those that fit, and the one that is open (``?example=``)."""
+    project = bench.work.slot.project
+    own = task.data.get("policy") if task else None
+    policies = [own] if own else [one.data["policy"] for one in bench.view.tasks if one.data.get("policy")]
+    found = examples.fitting_examples(
+        actor=request.user, project=project, stage=bench.stage.key, policies=policies, without=bench.dialogue
+    )
+    stages = stage_titles(project)
+    wanted = request.GET.get("example", "")
+    chosen = next((one for one in found if one.public_id == wanted), None)
+    return {
+        "example_rows": [_row(one, stages) | {"fits": bool(set(one.policies) & set(policies))} for one in found],
+        "example": chosen,
+        "example_view": examples.view_example(chosen) if chosen else None,
+    }
+
+
+def _row(one: Example, stages: dict[str, str]) -> dict[str, Any]:
+    return {
+        "example": one,
+        "what": f"{one.dialogue.external_id}, task {one.task}" if one.task else one.dialogue.external_id,
+        "stage_words": ", ".join(stages.get(key, key) for key in one.stages) or "every stage",
+    }
+
+
+def _task_words(task: TaskView) -> str:
+    return f"Task {task.number}: {str(task.data.get('user_message') or '')[:60]}"
