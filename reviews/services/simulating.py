@@ -77,10 +77,12 @@ class Play:
         return tuple(stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
 
 
+@transaction.atomic
 def set_up(*, world: World, preset: str, slug: str) -> Play:
     """A project of its own for the world: its people, its protocol, its candidates in the first stage.
 
-    Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are.
+    Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are; there is
+    no project then.
     """
     project = projects.create_project(
         actor=None,
@@ -107,13 +109,10 @@ def set_up(*, world: World, preset: str, slug: str) -> Play:
     protocol = current_protocol(project)
     if protocol is None:
         raise AssertionError("the protocol has just been adopted")
+    if lacking := shortfalls(project=project, protocol=protocol):
+        raise Invalid(f"There are too few people. {' '.join(lacking)}")
     _bring_in(world, project, administrator)
     return Play(world, project, protocol, administrator, users)
-
-
-def too_few(*, play: Play) -> list[str]:
-    """Stages for which the world has too few people, as sentences."""
-    return shortfalls(project=play.project, protocol=play.protocol)
 
 
 def play_to_the_end(play: Play, *, tell: Callable[[int], None] = lambda reviews: None) -> None:
@@ -225,16 +224,11 @@ def _bring_in(world: World, project: Project, administrator: User) -> None:
             )
         )
     for begin in range(0, len(rows), 500):
-        with transaction.atomic():
-            written = write_dialogues(
-                actor=administrator,
-                project=project,
-                rows=rows[begin : begin + 500],
-                native_format="neutral",
-                batch=None,
-                published=True,
-            )
-            begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
+        written = write_dialogues(
+            actor=administrator, project=project, rows=rows[begin : begin + 500], native_format="neutral", batch=None,
+            published=True,
+        )  # fmt: skip
+        begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
 
 
 def _listed(values: Sequence[str | None]) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotator.errors import DomainError
 from annotator.management.base import DONE, REFUSED, SentenceCommand, Stop
 from annotator.models import Project
 from reviews.protocols import PRESETS, Protocol, load_preset
 from reviews.protocols.protocol import Role
 from reviews.services.sampling import SIMULATED
-from reviews.services.simulating import play_to_the_end, set_up, too_few
+from reviews.services.simulating import play_to_the_end, set_up
 from reviews.services.simulation_summary import summarise_play
 from reviews.simulation import Rates, make_world
 
@@ -61,9 +62,10 @@ class Command(SentenceCommand):
         except ValueError as error:
             raise Stop(str(error)) from None
         begin = time.perf_counter()
-        play = set_up(world=world, preset=preset, slug=slug)
-        if lacking := too_few(play=play):
-            raise Stop(f"There are too few people. {' '.join(lacking)}")
+        try:
+            play = set_up(world=world, preset=preset, slug=slug)
+        except DomainError as refusal:
+            raise Stop(refusal.sentence) from None
         self.say(f"{len(world.items):,} candidates, {annotators} annotators and {experts} experts in {slug}.")
         begun = time.perf_counter()
         play_to_the_end(play)
@@ -79,13 +81,13 @@ class Command(SentenceCommand):
 
 
 def share_roles(protocol: Protocol, people: int) -> tuple[int, int]:
-    """How many annotators and experts: experts where a stage takes them alone, one in four, at least one."""
+    """How many annotators and experts: experts where a stage takes them alone, one in four, two where there can be."""
     takers = [set(stage.eligible.roles) for stage in protocol.stages]
     if not any(Role.ANNOTATOR in roles for roles in takers):
         return 0, people
     if all(Role.ANNOTATOR in roles for roles in takers):
         return people, 0
-    experts = max(1, people // 4)
+    experts = min(max(2, people // 4), people - 1)
     return people - experts, experts
 
 

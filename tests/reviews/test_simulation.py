@@ -1,0 +1,192 @@
+"""``manage.py simulate_project``: a whole project through the real services, held to the truth."""
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotator.models import Event, Project, User
+from annotator.models.content import Dialogue, DialogueStatus
+from reviews.models import Draw, Review
+from reviews.protocols import PRESETS
+from reviews.services import simulating
+from reviews.services.sampling import close_population_and_draw, recompute_draw
+from reviews.services.simulating import Play, draw, play_to_the_end, set_up, take_turn
+from reviews.services.simulation_summary import summarise_play
+from reviews.simulation import Rates, make_world
+from tests.factories import adopt_c3, hand_in, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+def simulate(
+    protocol: str = "c3", dialogues: int = 8, people: int = 6, seed: int = 1, **options: Any
+) -> dict[str, Any]:
+    """Run the command; its summary. Whatever it refuses is raised."""
+    out = StringIO()
+    with pytest.raises(SystemExit) as end:
+        call_command(
+            "simulate_project", protocol=protocol, dialogues=dialogues, people=people, seed=seed, stdout=out,
+            stderr=StringIO(), **options,
+        )  # fmt: skip
+    summary: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
+    assert end.value.code == 0, summary["consistent"]
+    return summary
+
+
+def a_play(dialogues: int = 6, seed: int = 1, **rates: float) -> Play:
+    world = make_world(seed=seed, dialogues=dialogues, annotators=4, experts=1, rates=Rates(**rates))
+    return set_up(world=world, preset="c3", slug=f"sim-{seed}")
+
+
+@pytest.mark.parametrize("protocol", sorted(PRESETS))
+def test_every_preset_is_played_to_its_end(protocol: str) -> None:
+    summary = simulate(protocol, dialogues=6)
+    assert summary["verified"] + summary["rejected"] == 6
+    assert summary["reviews"] == sum(summary["verdicts"].values()) == Review.objects.count()
+    assert set(summary["consistent"].values()) == {True}
+    assert {one["n"] for one in summary["accuracy"]} == {6}
+    assert all(audit["population_as_planted"] for audit in summary["audits"])
+    ended = {DialogueStatus.VERIFIED, DialogueStatus.REJECTED}
+    assert set(Dialogue.objects.values_list("status", flat=True)) <= ended
+
+
+def test_the_same_seed_gives_the_same_summary_and_another_one_another() -> None:
+    one, same = simulate(slug="sim-one"), simulate(slug="sim-two")
+    assert one == same
+    assert simulate(seed=2) | {"seed": 1} != one
+    assert Project.objects.filter(slug="sim-c3-8-6-2").exists()
+
+
+def test_draws_are_those_of_the_seed_and_say_that_they_are_simulated() -> None:
+    simulate(dialogues=12, slug="sim-one")
+    simulate(dialogues=12, slug="sim-two")
+    one, same = Draw.objects.order_by("pk")
+    assert (one.seed, one.strata) == (same.seed, same.strata)
+    assert recompute_draw(one) == []
+    drawn = [set(d.items.filter(selected=True).values_list("dialogue__external_id", flat=True)) for d in (one, same)]
+    assert drawn[0] == drawn[1]
+    assert [event.after["simulated"] for event in Event.objects.filter(kind="draw.closed")] == [True, True]
+
+
+def test_who_sees_everything_leaves_nothing_and_the_curve_is_the_truth() -> None:
+    play = a_play(12, baseline=0.4, hopeless=0.0, spread=0.0, false_alarm=0.0, escalation=0.0, expert_detection=1.0,
+                  expert_false_alarm=0.0, mistaken_fix=0.0)  # fmt: skip
+    everything = dict.fromkeys(play.world.annotators[0].detection, 1.0)
+    for person in play.world.annotators:
+        object.__setattr__(person, "detection", everything)
+    play_to_the_end(play)
+    curve = {one["point"]: one for one in summarise_play(play)["accuracy"]}
+    assert curve["baseline"]["planted"] == curve["baseline"]["measured"] < 1
+    assert {curve[point]["planted"] for point in curve if point != "baseline"} == {1.0}
+    assert {curve[point]["measured"] for point in curve if point != "baseline"} == {1.0}
+
+
+def test_an_error_that_nobody_sees_is_in_the_truth_and_not_in_the_measured_curve() -> None:
+    play = a_play(6, baseline=0.0, hopeless=0.0, false_alarm=0.0, expert_detection=0.0, expert_false_alarm=0.0)
+    for person in play.world.annotators:
+        object.__setattr__(person, "detection", dict.fromkeys(person.detection, 0.0))
+    play_to_the_end(play)
+    summary = summarise_play(play)
+    last = summary["accuracy"][-1]
+    assert (last["planted"], last["measured"], last["covers"]) == (0.0, 1.0, False)
+    assert summary["audits"][0]["error_rate"]["planted"] == 1.0
+    assert summary["verdicts"] == {"approve": summary["reviews"]}
+
+
+def test_it_touches_no_project_that_is_there() -> None:
+    team = make_team("sim-c3-8-6-1")
+    with pytest.raises(CommandError, match="already") as refused:
+        call_command("simulate_project", protocol="c3", dialogues=8, people=6, seed=1, stderr=StringIO())
+    assert refused.value.returncode == 2
+    assert not Dialogue.objects.filter(project=team.project).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"protocol": "c4"}, "no protocol"),
+        ({"dialogues": 0}, "from 1 to"),
+        ({"people": 0}, "from 1 to"),
+        ({"slug": "weather"}, "begins with sim-"),
+        ({"baseline": 1.5}, "probability"),
+        ({"people": 2}, "too few people"),
+    ],
+)
+def test_wrong_use_is_a_sentence(options: dict[str, Any], words: str) -> None:
+    given = {"protocol": "c3", "dialogues": 4, "people": 6, "seed": 1, "stderr": StringIO(), **options}
+    with pytest.raises(CommandError, match=words) as refused:
+        call_command("simulate_project", **given)
+    assert refused.value.returncode == 2
+    assert not Project.objects.exists()
+
+
+def test_a_person_who_only_has_the_name_of_a_figure_is_left_alone() -> None:
+    from annotator.errors import Conflict
+
+    User.objects.create_user("simulated-annotator-1", password="her own")
+    with pytest.raises(Conflict, match="no figure of a simulation"):
+        a_play()
+    assert not Project.objects.exists()
+    assert User.objects.count() == 1
+
+
+def test_people_edit_drafts_or_hand_in_documents() -> None:
+    play = a_play(10, baseline=0.2)
+    play_to_the_end(play)
+    from annotator.models import Draft
+
+    fixers = set(Review.objects.filter(verdict="fix").values_list("person__username", flat=True))
+    drafters = set(Draft.objects.filter(outcome="submitted").values_list("author__username", flat=True))
+    edits = {f"simulated-{person.name}" for person in play.world.people if person.edits}
+    assert drafters == fixers & edits
+    assert fixers - edits
+
+
+def test_a_draw_that_somebody_else_made_is_noticed() -> None:
+    from annotator.errors import Conflict
+
+    play = a_play()
+    while any(take_turn(play, person) for person in play.world.people):
+        pass
+    assert close_population_and_draw(actor=None, project=play.project) is not None
+    with pytest.raises(Conflict, match="Stop the workers"):
+        play_to_the_end(play)
+
+
+# --- nobody steers a real draw ----------------------------------------------------------------------------------
+
+
+def test_a_real_project_takes_no_seed_from_anybody() -> None:
+    team = make_team()
+    adopt_c3(team)
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:]:
+        hand_in(person, item, "approve")
+    with pytest.raises(ValueError, match="only a simulation"):
+        close_population_and_draw(actor=team.administrator, project=team.project, seed_source=lambda closed: "0" * 64)
+    assert not Draw.objects.exists()
+    drawn = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert drawn is not None
+    assert "simulated" not in Event.objects.get(kind="draw.closed").after
+
+
+def test_only_the_simulation_gives_seeds() -> None:
+    root = Path(simulating.__file__).parents[2]
+    sources = [path for app in ("annotator", "reviews", "benchmark") for path in (root / app).rglob("*.py")]
+    using = {path.name for path in sources if re.search(r"seed_source=(?!seed_source)", path.read_text())}
+    assert using == {"simulating.py"}
+
+
+def test_draws_of_two_rounds_have_seeds_of_their_own() -> None:
+    play = a_play()
+    while any(take_turn(play, person) for person in play.world.people):
+        pass
+    assert draw(play)
+    assert play.draws == 1
+    assert simulating._seed(play, 0) != simulating._seed(play, 1)
