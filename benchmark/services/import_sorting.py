@@ -11,6 +11,7 @@ from annotator.models import Dialogue, Job, Revision
 from benchmark.models import ImportBatch
 from benchmark.services.import_report import NOTES_PER_RECORD, Note
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
+from reviews.services.gold_making import give_way
 
 
 @dataclass(slots=True)
@@ -119,6 +120,7 @@ class Sorter:
         self, incoming: list[str]
     ) -> tuple[dict[str, _Known], dict[int, tuple[str, str]], dict[int, tuple[str, str]]]:
         """Dialogues that have these ids; by key, what was imported into them last, and what this import has brought."""
+        give_way(project=self._batch.project, names=incoming)
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
             "head__toolset_revision__content_hash",

@@ -35,6 +35,8 @@ def why_not(stage: Stage) -> str:
         return "Experts see known answers, so theirs cannot be tested."
     if not stage.blind:
         return "The stage is not blind: each would see what those before them said of the item."
+    if stage.in_rounds:
+        return "Its items are drawn and shared out among pairs, so one that came to somebody otherwise would be odd."
     if stage.reviewers < 2:
         return "One review is enough here, so an item that did not move on after it would be known for what it is."
     return ""

@@ -8,8 +8,7 @@ be tested until the item is retired.
 """
 
 import random
-import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +20,7 @@ from annotator.schema import SchemaProblem, canonical, content_hash, read_docume
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from annotator.services.revisions import check_document, denormalise, finding_rows, lock_dialogue
-from reviews.gold import faults_of, resembling, why_not
+from reviews.gold import faults_of, resembling, stem, why_not
 from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
@@ -102,6 +101,13 @@ def people_for(*, item: GoldItem, stage: Stage) -> list[User]:
     ]
 
 
+def give_way(*, project: Project, names: Sequence[str]) -> None:
+    """Call gold items otherwise that bear one of these names: it belongs to a dialogue that is coming in."""
+    for dialogue in Dialogue.objects.filter(project=project, external_id__in=names, set_apart=SetApart.GOLD):
+        dialogue.external_id = _name(dialogue, {*names})
+        dialogue.save(update_fields=["external_id"])
+
+
 def shown_as(item: GoldItem, sign: int) -> dict[str, int]:
     """Changes of the figures annotators see, as the item comes (1) or goes (-1) and its answer with it."""
     return {f"gold:status:{DialogueStatus.IN_REVIEW}": sign, f"gold:status:{DialogueStatus.VERIFIED}": -sign}
@@ -160,14 +166,10 @@ def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     )
 
 
-def _name(source: Dialogue) -> str:
-    pattern = source.external_id.rstrip("0123456789")
-    taken = Dialogue.objects.filter(project=source.project, external_id__startswith=pattern[:40])
-    return resembling(
-        source.external_id[:190],
-        set(taken.values_list("external_id", flat=True)),
-        random.Random(secrets.randbits(64)),  # noqa: S311 - seeded by the system's own
-    )
+def _name(source: Dialogue, besides: Collection[str] = ()) -> str:
+    rows = Dialogue.objects.filter(project_id=source.project_id, external_id__startswith=stem(source.external_id))
+    taken = {*rows.values_list("external_id", flat=True), *besides}
+    return resembling(source.external_id[:190], taken, random.SystemRandom())
 
 
 def _describe(dialogue: Dialogue, head: Revision) -> None:

@@ -75,7 +75,7 @@ def _new_slot(actor: User, item_id: int) -> Slot | None:
     item = GoldItem.objects.select_related("stage_run__cycle", "dialogue", "dialogue__head").get(pk=item_id)
     run, dialogue, head = item.stage_run, item.dialogue, item.dialogue.head
     assert head is not None  # noqa: S101 - it was made with one
-    [(index,)] = rows("SELECT coalesce(max(s.index), -1) + 1 FROM reviews_slot s WHERE s.stage_run_id = %s", [run_id])
+    [(index,)] = rows("SELECT count(*) FROM reviews_slot WHERE stage_run_id = %s", [run_id])
     if index >= pool:
         GoldItem.objects.filter(pk=item_id).update(pool=index + 1)
         write_deltas(project_id=item.project_id, deltas={f"gold:left:{item.stage}": index + 1 - pool})

@@ -15,6 +15,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, User
+from annotator.models.content import SetApart
 from annotator.services.events import append_event
 from reviews.agreement import Figure, wilson
 from reviews.models import Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
@@ -197,7 +198,7 @@ def tally_round(draw: Draw) -> Tally:
     """What a round has found, counted from its items: what its end is decided by."""
     runs = StageRun.objects.filter(
         project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
-    ).exclude(outcome=NOT_DRAWN)
+    ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__set_apart=SetApart.GOLD))
     conflicts = runs.filter(outcome=Outcome.ESCALATE)
     settled = StageRun.objects.filter(
         project=draw.project_id, state=StageRunState.SETTLED, escalated_from__stage=draw.stage,
@@ -219,7 +220,8 @@ def is_under_way(draw: Draw) -> bool:
     """Whether anything drawn, or a conflict of it, is still to be settled."""
     of_round = Q(stage=draw.stage, round=draw.number, state__in=_UNFINISHED)
     conflict = Q(state=StageRunState.OPEN, escalated_from__stage=draw.stage, escalated_from__round=draw.number)
-    runs = StageRun.objects.filter(project=draw.project_id)
+    # Gold items never go on.
+    runs = StageRun.objects.filter(project=draw.project_id).exclude(cycle__dialogue__set_apart=SetApart.GOLD)
     return runs.filter(of_round).exists() or runs.filter(conflict).exists()
 
 

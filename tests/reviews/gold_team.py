@@ -1,0 +1,93 @@
+"""What the tests of gold items share: a team large enough, a verified dialogue, and the item made of it."""
+
+import itertools
+from copy import deepcopy
+from typing import Any
+
+from annotator.models import Dialogue, User
+from annotator.models.content import DialogueStatus
+from reviews.models import Claim, GoldItem
+from reviews.protocols import Entry, EntryMode, load_preset
+from reviews.services.claims import claim_next
+from reviews.services.gold_making import make_gold_item
+from reviews.services.gold_settings import set_gold_rate
+from reviews.services.protocols import adopt_protocol
+from reviews.services.submissions import submit_review
+from tests.factories import (
+    Team,
+    changed,
+    current,
+    hand_in,
+    make_item,
+    make_team,
+)
+
+STAGE = "cross_check"
+_numbers = itertools.count(1)
+
+
+def gold_team(*, annotators: int = 6) -> Team:
+    """A team under ``c3`` without the audit, so that what passes the cross-check is verified at once.
+
+    The first three annotators make the dialogues; the others have a hand in none.
+    """
+    team = make_team(annotators=annotators)
+    preset = load_preset("c3")
+    expert = preset.stages[-1].model_copy(update={"entry": Entry(mode=EntryMode.ESCALATED_AND_FRACTION)})
+    expert = expert.model_copy(update={"send_back": None})
+    protocol = preset.model_copy(update={"stages": (*preset.stages[:-1], expert)})
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
+    return team
+
+
+def verified(team: Team, *, fix: str = "It is sunny, 18 degrees.", external_id: str = "") -> Dialogue:
+    """A verified dialogue whose cross-checkers made the same fix; with a blank ``fix`` they approved it as it was."""
+    # Gold items are named after it: so no later dialogue of a test gets the same name.
+    item = make_item(team, STAGE, external_id=external_id or f"source-{next(_numbers)}-0000001")
+    for person in team.annotators[1:3]:
+        if fix:
+            hand_in(person, item, "fix", document=changed(current(item), fix))
+        else:
+            hand_in(person, item, "approve")
+    item.refresh_from_db()
+    assert item.status == DialogueStatus.VERIFIED
+    return item
+
+
+def make_gold(team: Team, source: Dialogue | None = None, **more: Any) -> GoldItem:
+    """A gold item of the cross-check."""
+    return make_gold_item(
+        actor=team.administrator, project=team.project, source=source or verified(team), stage=STAGE, **more
+    )
+
+
+def always(team: Team, rate: float = 0.5) -> None:
+    """Mix gold in; with ``certain``, at every claim."""
+    set_gold_rate(actor=team.administrator, project=team.project, stage=STAGE, rate=rate)
+
+
+def certain(monkeypatch: Any, team: Team) -> None:
+    """Let everybody's every claim be due."""
+    always(team)
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: True)
+
+
+def take(person: User, team: Team) -> Claim:
+    """The person's next claim in the cross-check."""
+    claim = claim_next(actor=person, project=team.project, stage=STAGE)
+    assert claim is not None
+    return claim
+
+
+def answer_with(person: User, claim: Claim, verdict: str, **more: Any) -> Any:
+    """Hand in what the person holds."""
+    if verdict in ("reject", "escalate"):
+        more.setdefault("reason", "It cannot be saved.")
+    return submit_review(actor=person, slot=claim.slot, token=claim.token, verdict=verdict, **more)
+
+
+def planted(document: dict[str, Any]) -> dict[str, Any]:
+    """A copy that says the wrong policy."""
+    copy = deepcopy(document)
+    copy["tasks"][0]["policy"] = "multi_tool"
+    return copy

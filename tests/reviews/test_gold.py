@@ -1,0 +1,539 @@
+"""Gold items: the rules, the rate, the scores known by hand, and that nothing comes of them."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Dialogue, Event
+from annotator.models.content import DialogueStatus, SetApart
+from annotator.services.events import broken_links
+from reviews.gold import is_due
+from reviews.models import (
+    AgreementPending,
+    Claim,
+    ClaimState,
+    Example,
+    GoldItem,
+    GoldRate,
+    GoldScore,
+    Priority,
+    Review,
+    Slot,
+    SlotState,
+    StageRun,
+)
+from reviews.services import claims
+from reviews.services.agreement import fold_agreement, recount_agreement
+from reviews.services.assignments import prioritise, reassign
+from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work
+from reviews.services.counters import fold_counters, read_counters, recount, stored_counters
+from reviews.services.cycles import supersede_cycle
+from reviews.services.gold_making import gold_stage, make_gold_item, people_for
+from reviews.services.gold_settings import retire_gold_item, set_gold_rate
+from reviews.services.progress import read_my_work, read_progress
+from reviews.services.queues import ASIDE
+from tests.factories import (
+    Team,
+    adopt_c3,
+    changed,
+    current,
+    give_role,
+    hand_in,
+    make_document,
+    make_item,
+    make_team,
+)
+from tests.reviews.gold_team import STAGE, always, answer_with, certain, gold_team, make_gold, planted, take, verified
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    return gold_team()
+
+
+def overdue(claim: Claim) -> None:
+    Claim.objects.filter(pk=claim.pk).update(expires_at="2020-01-01T00:00:00Z")
+
+
+# --- making -----------------------------------------------------------------------------------------------------------
+
+
+def test_it_shows_what_came_into_the_stage_and_knows_what_was_verified(team: Team) -> None:
+    source = verified(team)
+    item = make_gold(team, source)
+    assert item.dialogue.head is not None
+    assert item.dialogue.head.document() == make_document(source.external_id)
+    assert item.answer.document() == changed(make_document(source.external_id))
+    assert (item.faults, item.planted, item.pool) == (1, False, 3)
+    assert item.dialogue.set_apart == SetApart.GOLD
+    assert (item.dialogue.status, item.dialogue.stage) == (DialogueStatus.IN_REVIEW, STAGE)
+    source.refresh_from_db()
+    assert (source.set_apart, source.status) == (SetApart.ANSWER, DialogueStatus.VERIFIED)
+
+
+def test_it_may_show_a_planted_fault(team: Team) -> None:
+    source = verified(team)
+    item = make_gold(team, source, document=planted(current(source)))
+    assert item.planted
+    assert item.faults == 1
+    assert current(item.dialogue)["tasks"][0]["policy"] == "multi_tool"
+    assert item.dialogue.policies == ",multi_tool,"
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [(None, "Nothing has been planted"), ({"kind": "multi_turn"}, "cannot be stored")],
+)
+def test_a_planted_fault_must_be_one(team: Team, document: dict[str, Any] | None, said: str) -> None:
+    source = verified(team)
+    with pytest.raises(Invalid, match=said):
+        make_gold(team, source, document=document or current(source))
+    source.refresh_from_db()
+    assert source.set_apart == ""
+
+
+def test_only_an_administrator_makes_sets_and_retires(team: Team) -> None:
+    source = verified(team)
+    item = make_gold(team)
+    for person, refusal in ((team.senior, Denied), (team.annotator, Denied), (team.outsider, Hidden)):
+        team_of = {"actor": person, "project": team.project}
+        with pytest.raises(refusal):
+            make_gold_item(**team_of, source=source, stage=STAGE)
+        with pytest.raises(refusal):
+            set_gold_rate(**team_of, stage=STAGE, rate=0.1)
+        with pytest.raises(refusal):
+            retire_gold_item(**team_of, public_id=item.public_id)
+
+
+def test_only_a_verified_dialogue_that_nobody_is_shown_can_be_one(team: Team) -> None:
+    with pytest.raises(Conflict, match="is not verified"):
+        make_gold(team, make_item(team, STAGE))
+    source = verified(team)
+    Example.objects.create(
+        project=team.project, dialogue=source, revision=source.head, comment="So.", author=team.administrator
+    )
+    with pytest.raises(Conflict, match="example"):
+        make_gold(team, source)
+    source = verified(team)
+    make_gold(team, source)
+    with pytest.raises(Conflict, match="part of a gold item already"):
+        make_gold(team, source)
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ("self_check_single", "not blind"),
+        ("expert", "Experts see known answers"),
+        ("nowhere", "has no stage called “nowhere”"),
+    ],
+)
+def test_a_stage_must_keep_the_secret(team: Team, stage: str, said: str) -> None:
+    with pytest.raises(Invalid, match=said):
+        gold_stage(team.project, stage)
+    with pytest.raises(Invalid, match=said):
+        set_gold_rate(actor=team.administrator, project=team.project, stage=stage, rate=0.1)
+
+
+def test_one_reviewer_alone_would_see_that_nothing_goes_on() -> None:
+    team = make_team()
+    adopt_c3(team, cross_check_reviewers=1)
+    with pytest.raises(Invalid, match="One review is enough here"):
+        gold_stage(team.project, STAGE)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 0.51, float("nan"), float("inf")])
+def test_a_rate_is_a_share_of_at_most_half(team: Team, rate: float) -> None:
+    with pytest.raises(Invalid, match="from 0 to 50%"):
+        set_gold_rate(actor=team.administrator, project=team.project, stage=STAGE, rate=rate)
+
+
+def test_what_was_done_is_on_record_for_no_annotator(team: Team) -> None:
+    always(team)
+    item = make_gold(team)
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Done.")
+    kinds = ["gold.rate_set", "gold.made", "gold.retired"]
+    assert list(Event.objects.filter(kind__startswith="gold").order_by("pk").values_list("kind", flat=True)) == kinds
+    for person in (*team.annotators, *team.seniors):
+        assert not Event.objects.visible_to(person).filter(kind__startswith="gold").exists()
+    assert not Event.objects.filter(dialogue__isnull=False, kind__startswith="gold").exists()
+    assert broken_links(item.dialogue) == []
+
+
+# --- who gets one -----------------------------------------------------------------------------------------------------
+
+
+def test_several_people_get_the_same_item_each_once(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    for _ in range(3):
+        make_item(team, STAGE)
+    certain(monkeypatch, team)
+    for person in team.annotators[3:]:
+        claim = take(person, team)
+        assert claim.slot.dialogue_id == item.dialogue_id
+        answer_with(person, claim, "approve")
+        assert take(person, team).slot.dialogue_id != item.dialogue_id
+    slots = Slot.objects.filter(stage_run=item.stage_run).order_by("index")
+    assert [slot.index for slot in slots] == [0, 1, 2]
+    assert {slot.state for slot in slots} == {SlotState.DONE}
+
+
+def test_whoever_had_a_hand_in_it_or_sees_answers_never_gets_it(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    for _ in range(4):
+        make_item(team, STAGE)
+    certain(monkeypatch, team)
+    give_role(team.project, team.annotators[3], "senior_reviewer")
+    for person in (*team.annotators[1:4], team.senior):
+        assert take(person, team).slot.dialogue_id != item.dialogue_id
+    assert people_for(item=item, stage=gold_stage(team.project, STAGE)) == team.annotators[4:]
+
+
+def test_it_comes_in_place_of_what_waits_and_that_stays_next(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item, person = make_gold(team), team.annotators[3]
+    certain(monkeypatch, team)
+    assert claim_next(actor=person, project=team.project, stage=STAGE) is None
+    waiting = make_item(team, STAGE)
+    assert take(person, team).slot.dialogue_id == item.dialogue_id
+    assert set(Slot.objects.filter(dialogue=waiting, stage=STAGE).values_list("state", "holder")) == {("open", None)}
+    answer_with(person, Claim.objects.get(person=person), "approve")
+    assert take(person, team).slot.dialogue_id == waiting.pk
+
+
+def test_what_is_urgent_or_reserved_is_never_replaced(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    urgent, reserved = make_item(team, STAGE), make_item(team, STAGE)
+    certain(monkeypatch, team)
+    prioritise(actor=team.administrator, dialogue=urgent, priority=Priority.HIGH)
+    slot = Slot.objects.filter(dialogue=reserved, stage=STAGE)[0]
+    reassign(actor=team.administrator, slot=slot, to=team.annotators[4])
+    assert take(team.annotators[3], team).slot.dialogue_id == urgent.pk
+    answer_with(team.annotators[4], take(team.annotators[4], team), "approve")
+    assert take(team.annotators[4], team).slot.dialogue_id == reserved.pk
+
+
+def test_the_same_person_twice_at_once_holds_one(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    assert take(team.annotators[3], team).pk == take(team.annotators[3], team).pk
+    assert Claim.objects.filter(person=team.annotators[3], state=ClaimState.LIVE).count() == 1
+
+
+def test_the_tables_refuse_two_people_in_one_slot(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    held = take(team.annotators[3], team)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        claims._new_claim(
+            actor=team.annotators[4], slot=held.slot, stage=gold_stage(team.project, STAGE), now=held.created_at
+        )
+
+
+def test_given_back_it_comes_to_nobody(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item, (person, other) = make_gold(team), team.annotators[3:5]
+    waiting = make_item(team, STAGE)
+    certain(monkeypatch, team)
+    for give_back in (claims.release, claims.skip):
+        claim = take(person if give_back is claims.release else other, team)
+        assert claim.slot.dialogue_id == item.dialogue_id
+        give_back(actor=claim.person, token=claim.token)
+        slot = Slot.objects.get(pk=claim.slot_id)
+        assert (slot.state, slot.position) == (SlotState.OPEN, ASIDE)
+        with pytest.raises(Conflict, match="You gave this item back"):
+            load_work(actor=claim.person, public_id=slot.public_id)
+    prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
+    for colleague in (person, other):
+        assert take(colleague, team).slot.dialogue_id == waiting.pk
+    with pytest.raises(Denied):
+        claim_slot(actor=team.annotators[5], slot=slot)
+    with pytest.raises(Invalid):
+        reassign(actor=team.administrator, slot=slot, to=team.annotators[5])
+
+
+def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    waiting = make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person, other = team.annotators[3:5]
+    claim = take(person, team)
+    overdue(claim)
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    assert (
+        read_my_work(actor=other, project=team.project).total
+        == Slot.objects.filter(dialogue=waiting, state="open").count()
+    )
+    assert take(other, team).slot.dialogue_id == waiting.pk
+    assert load_work(actor=person, public_id=claim.slot.public_id).expired
+    assert expire_overdue() == 1
+    heartbeat(actor=person, token=claim.token)
+    assert Claim.objects.get(pk=claim.pk).state == ClaimState.LIVE
+    overdue(claim)
+    expire_overdue()
+    answer_with(person, claim, "approve")
+    assert GoldScore.objects.get().person == person
+
+
+def test_retired_it_comes_to_nobody_and_who_is_at_work_goes_on(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    waiting = make_item(team, STAGE)
+    certain(monkeypatch, team)
+    claim = take(team.annotators[3], team)
+    retired = retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Old.")
+    assert (retired.live, retired.retired_why) == (False, "Old.")
+    assert take(team.annotators[4], team).slot.dialogue_id == waiting.pk
+    answer_with(team.annotators[3], claim, "approve")
+    assert GoldScore.objects.count() == 1
+    assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
+    with pytest.raises(Conflict, match="retired already"):
+        retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    make_gold(team, item.source)
+
+
+def test_an_answer_that_is_reopened_retires_its_item(team: Team) -> None:
+    item = make_gold(team)
+    supersede_cycle(actor=team.administrator, dialogue=item.source, reason="Wrong after all.")
+    item.refresh_from_db()
+    assert not item.live
+    with pytest.raises(Conflict, match="gold item"):
+        supersede_cycle(actor=team.administrator, dialogue=item.dialogue, reason="Why not?", force=True)
+
+
+# --- how often --------------------------------------------------------------------------------------------------------
+
+
+def test_the_share_over_many_claims_is_the_rate_for_everybody() -> None:
+    # 4,000 claims each at 5 %: the mean is 200, one standard deviation 13.8; the key is fixed, so this never wavers.
+    for person in range(1, 6):
+        due = [is_due("a" * 64, person=person, claims=n, rate=0.05) for n in range(4000)]
+        assert 160 <= sum(due) <= 240
+        # Nothing regular: the gaps between two differ.
+        places = [n for n, one in enumerate(due) if one]
+        assert len({later - earlier for earlier, later in pairwise(places)}) > 20
+
+
+def test_another_key_or_person_gets_others() -> None:
+    def turns(secret: str, person: int) -> list[int]:
+        return [n for n in range(1000) if is_due(secret, person=person, claims=n, rate=0.05)]
+
+    assert turns("a", 1) == turns("a", 1)
+    assert turns("a", 1) != turns("b", 1)
+    assert turns("a", 1) != turns("a", 2)
+    assert not any(is_due("a", person=1, claims=n, rate=0.0) for n in range(1000))
+
+
+def test_claims_follow_the_key(team: Team) -> None:
+    """Of a person's claims in the stage, those are gold that the key says."""
+    for _ in range(8):
+        make_gold(team, verified(team, fix=""))
+    for _ in range(14):
+        make_item(team, STAGE)
+    always(team, 0.4)
+    GoldRate.objects.update(secret="k" * 64)
+    person = team.annotators[4]
+    got, said = [], []
+    for n in range(12):
+        claim = take(person, team)
+        got.append(claim.slot.position == ASIDE)
+        said.append(is_due("k" * 64, person=person.pk, claims=n, rate=0.4))
+        answer_with(person, claim, "approve")
+    assert got == said
+    assert 0 < sum(got) < 8
+
+
+def test_those_come_first_that_the_fewest_have_got(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = {make_gold(team).dialogue_id for _ in range(3)}
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    assert {take(person, team).slot.dialogue_id for person in team.annotators[3:]} == items
+
+
+# --- what it costs ----------------------------------------------------------------------------------------------------
+
+
+def statements(team: Team, person: Any) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        take(person, team)
+    marks = ("SAVEPOINT", "RELEASE", "BEGIN", "COMMIT")
+    return sum(1 for query in captured if not query["sql"].startswith(marks))
+
+
+def test_claiming_asks_no_more_than_before(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        make_item(team, STAGE)
+    without = statements(team, team.annotators[1])
+    make_gold(team)
+    always(team)
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    assert statements(team, team.annotators[2]) == without
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: True)
+    # Which one, its row (locked, then whole), its last number, its slot; the other slot goes back.
+    assert statements(team, team.annotators[4]) <= without + 6
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text", "right", "found", "false"),
+    [
+        ("fix", "It is sunny, 18 degrees.", True, 1, 0),
+        ("fix", "It rains.", True, 1, 0),
+        ("approve", "", False, 0, 0),
+        ("escalate", "", True, 0, 0),
+        ("reject", "", False, 0, 0),
+    ],
+)
+def test_scores_of_an_item_with_a_fault(
+    team: Team, monkeypatch: pytest.MonkeyPatch, verdict: str, text: str, right: bool, found: int, false: int
+) -> None:
+    item, person = make_gold(team), team.annotators[3]
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    document = changed(current(item.dialogue), text) if text else None
+    review = answer_with(person, take(person, team), verdict, document=document)
+    score = GoldScore.objects.get()
+    assert (score.review, score.person, score.item) == (review, person, item)
+    assert (score.verdict_right, score.faults, score.found, score.false_changes) == (right, 1, found, false)
+
+
+def test_an_item_without_a_fault_is_approved(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team, verified(team, fix=""))
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    answer_with(team.annotators[3], take(team.annotators[3], team), "approve")
+    document = changed(current(item.dialogue), "It rains.")
+    answer_with(team.annotators[4], take(team.annotators[4], team), "fix", document=document)
+    rows = GoldScore.objects.order_by("pk").values_list("verdict_right", "faults", "found", "false_changes")
+    assert list(rows) == [(True, 0, 0, 0), (False, 0, 0, 1)]
+
+
+def test_a_fault_that_is_named_is_found(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person = team.annotators[3]
+    from reviews.protocols.taxonomy import TAXONOMY
+
+    named = [{"kind": TAXONOMY[0].key, "anchor": "/tasks/t1/steps/s1/text", "note": "Wrong."}]
+    answer_with(person, take(person, team), "escalate", findings=named)
+    assert GoldScore.objects.get().places == [{"anchor": "/tasks/t1/steps/s1/text", "label": "answer", "fate": "named"}]
+
+
+def test_handed_in_twice_it_is_scored_once(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person = team.annotators[3]
+    claim = take(person, team)
+    first = answer_with(person, claim, "approve")
+    assert answer_with(person, claim, "approve") == first
+    assert GoldScore.objects.count() == 1
+
+
+# --- nothing comes of it ----------------------------------------------------------------------------------------------
+
+
+def test_reviews_of_it_advance_nothing_and_are_counted_nowhere(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = verified(team)
+    make_item(team, STAGE)
+    fold_agreement()
+    before, dialogues = read_counters(team.project), Dialogue.objects.count()
+    item = make_gold(team, source)
+    assert Dialogue.objects.count() == dialogues + 1
+    certain(monkeypatch, team)
+    for person in team.annotators[3:]:
+        claim = take(person, team)
+        assert read_counters(team.project) == before
+        answer_with(person, claim, "fix", document=changed(current(item.dialogue), "It rains."))
+        assert read_counters(team.project) == before
+        assert stored_counters(team.project) == recount(team.project)
+    item.dialogue.refresh_from_db()
+    assert (item.dialogue.status, item.dialogue.stage) == (DialogueStatus.IN_REVIEW, STAGE)
+    assert item.dialogue.head_id == item.stage_run.entry_revision_id
+    assert StageRun.objects.get(pk=item.stage_run_id).state == "open"
+    assert not AgreementPending.objects.exists()
+    assert recount_agreement(team.project) == []
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    assert read_counters(team.project) == before
+    assert stored_counters(team.project) == recount(team.project)
+    fold_counters()
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def test_agreement_leaves_out_even_what_a_gold_item_has_behind_it(team: Team) -> None:
+    """The copy of a dialogue's past holds settled blind reviews where the stage has an earlier blind one."""
+    item = make_gold(team)
+    review = Review.objects.filter(dialogue=item.dialogue).order_by("pk")[0]
+    from reviews.agreement import left_out
+    from reviews.services.agreement import circumstances
+
+    assert "Gold items" in left_out(circumstances([review]))
+
+
+def test_annotators_see_it_counted_like_any_other(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = verified(team)
+    waiting = make_item(team, STAGE)
+
+    def shown() -> tuple[dict[str, int], tuple[int, int, int]]:
+        stands = read_progress(project=team.project, roles=frozenset({"annotator"}))  # type: ignore[arg-type]
+        stage = next(one for one in stands.stages if one.key == STAGE)
+        return {key: n for key, n in stands.statuses.items() if n}, (stage.open, stage.claimed, stage.done)
+
+    assert shown() == ({"verified": 1, "in_review": 1}, (2, 0, 2))
+    make_gold(team, source)
+    assert shown() == ({"in_review": 2}, (5, 0, 2))
+    certain(monkeypatch, team)
+    claim = take(team.annotators[3], team)
+    assert shown() == ({"in_review": 2}, (4, 1, 2))
+    answer_with(team.annotators[3], claim, "approve")
+    assert shown() == ({"in_review": 2}, (4, 0, 3))
+    # An ordinary one moves them in the same way.
+    claim = take(team.annotators[3], team)
+    assert claim.slot.dialogue_id == waiting.pk
+    assert shown() == ({"in_review": 2}, (3, 1, 3))
+    answer_with(team.annotators[3], claim, "approve")
+    assert shown() == ({"in_review": 2}, (3, 0, 4))
+    item = GoldItem.objects.get()
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    assert shown() == ({"verified": 1, "in_review": 1}, (1, 0, 4))
+
+
+def test_a_hand_in_after_the_last_expected_one_is_counted_too(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    late = give_role(team.project, team.outsider, "annotator")
+    for person in (*team.annotators[3:], late):
+        answer_with(person, take(person, team), "approve")
+    assert GoldScore.objects.count() == GoldItem.objects.get().pool == 4
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def test_it_holds_up_no_draw() -> None:
+    from reviews.services.sampling import draw_where_upstream_is_done
+
+    team = make_team(annotators=6)
+    adopt_c3(team, audit_fraction=0.5)
+    source = make_item(team, STAGE)
+    for person in team.annotators[1:3]:
+        hand_in(person, source, "approve")
+    assert draw_where_upstream_is_done() == 1
+    Dialogue.objects.filter(pk=source.pk).update(status=DialogueStatus.VERIFIED)
+    from reviews.models import Cycle
+
+    Cycle.objects.filter(dialogue=source).update(
+        state="verified", exit_revision=source.head_id, ended_at="2025-01-01T00:00:00Z"
+    )
+    make_gold(team, source)
+    other = make_item(team, STAGE)
+    for person in team.annotators[1:3]:
+        hand_in(person, other, "approve")
+    assert draw_where_upstream_is_done() == 1
