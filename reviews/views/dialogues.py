@@ -18,6 +18,8 @@ from annotator.services.revisions import load_revision
 from annotator.services.stale import open_marks
 from annotator.views.pages import PageRequest, project_page
 from reviews.models import Review
+from reviews.services.checklists import answer_rows
+from reviews.services.claims import stage_of
 from reviews.services.examples import MARKERS
 from reviews.services.history import read_history
 from reviews.services.protocols import current_protocol, stage_titles
@@ -126,14 +128,22 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any])
     found = (
         Review.objects.visible_to(request.user)
         .filter(dialogue=dialogue)
-        .select_related("person", "slot", "guideline")
-        .defer("guideline__text")
-        .prefetch_related("findings", "rulings")
+        .select_related("person", "slot__protocol", "guideline", "joint_decision")
+        .defer("guideline__text", "slot__protocol__definition")
+        .prefetch_related("findings", "rulings", "joint_decision__participants")
         .order_by("-pk")
     )
+    answers = {
+        review.pk: answer_rows(stage_of(review.slot), document, review.checklist, review.checklist_notes)
+        for review in found
+        if review.checklist
+    }
     return [
         {
             "review": review,
+            "answers": answers.get(review.pk, []),
+            "noes": sum(row.answer is False for row in answers.get(review.pk, ())),
+            "joint": _joint(review),
             "stage": titles.get(review.slot.stage, review.slot.stage),
             "faults": [
                 (kinds.get(fault.kind, fault.kind), fault.anchor and describe(document, fault.anchor), fault.note)
