@@ -11,7 +11,17 @@ from annotator.schema.errors import Problem
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from reviews.models import ProtocolVersion
-from reviews.protocols import PRESETS, AuthorRule, Protocol, StageKind, load_preset, read_protocol, validate
+from reviews.protocols import (
+    PRESETS,
+    AuthorRule,
+    Outcome,
+    Protocol,
+    Stage,
+    StageKind,
+    load_preset,
+    read_protocol,
+    validate,
+)
 from reviews.protocols.drafting import renumber_checklists
 
 #: Hash of a definition → the protocol: definitions never change, so each is parsed once a process.
@@ -137,19 +147,43 @@ def roles_of_members(project: Project) -> dict[int, frozenset[str]]:
 def staff_problems(protocol: Protocol, people: Sequence[frozenset[str]]) -> list[Problem]:
     """Stages for which people with these roles are too few, each at the stage's number of reviewers.
 
-    Counts who could review any one item beside its author; that an expert may have cross-checked a disputed item, and
-    then must leave it to another, is not foreseen here.
+    Counts who could review any one item beside its author, who must be among them where changes come back to the stage:
+    as many as look at it at once, or one after the other at the same version, and one more where pairs change from
+    round to round. That an expert may have cross-checked a disputed item, and then must leave it to another, is not
+    foreseen here.
     """
     authors = {role for stage in protocol.stages if stage.kind is StageKind.SELF_CHECK for role in stage.eligible.roles}
     out = []
     for place, stage in enumerate(protocol.stages):
         wanted = set(stage.eligible.roles)
         able = [held for held in people if held & wanted]
-        author_is_among_them = stage.eligible.author is AuthorRule.NOT_AUTHOR and any(held & authors for held in able)
-        needed = stage.reviewers + (1 if author_is_among_them else 0)
+        needed, why = _needed(stage, any(held & authors for held in able))
         if len(able) < needed:
             words = " or ".join(sorted(role.replace("_", " ") for role in wanted))
-            beside = ", one of whom may be the author" if author_is_among_them else ""
-            sentence = f"“{stage.title}” needs {needed} with the role {words}{beside}, and has {len(able)}."
+            missing = needed - len(able)
+            said = f": {missing} {'is' if missing == 1 else 'are'} missing" if _comes_back(stage) else ""
+            sentence = f"“{stage.title}” needs {needed} with the role {words}{why}, and has {len(able)}{said}."
             out.append(Problem(f"/stages/{place}/reviewers", sentence))
     return out
+
+
+def _needed(stage: Stage, author_may_be_able: bool) -> tuple[int, str]:
+    """How many people a stage takes for any one item, and why it is more than its reviewers."""
+    needed, why = stage.reviewers * stage.consecutive, ""
+    if stage.eligible.author is AuthorRule.NOT_AUTHOR:
+        if stage.kind is StageKind.EXPERT and _comes_back(stage):
+            return needed + 1, ", one of whom may have settled the item before"
+        if stage.repeats:
+            needed, why = needed + 1, ", one of whom may have made the change that is looked at"
+        elif author_may_be_able:
+            needed, why = needed + 1, ", one of whom may be the author"
+    if stage.consecutive > 1:
+        why = f", {stage.consecutive} for approvals in a row{why}"
+    if stage.in_rounds:
+        needed, why = needed + 1, f"{why} and one more so that pairs can change"
+    return needed, why
+
+
+def _comes_back(stage: Stage) -> bool:
+    """Whether an item may come to the stage again and again."""
+    return stage.in_rounds or stage.repeats or any(rule.outcome is Outcome.RETURN for rule in stage.outcomes)

@@ -1,0 +1,278 @@
+"""Stages that look until nothing is found: approvals in a row, another reviewer after a change, the rounds needed."""
+
+import pytest
+
+from annotator.errors import Denied
+from annotator.models import Dialogue, User
+from annotator.models.content import DialogueStatus
+from annotator.services.events import broken_links
+from reviews.models import StageRun
+from reviews.protocols import load_preset
+from reviews.services.claims import claim_next, claim_slot
+from reviews.services.counters import recount, stored_counters
+from reviews.services.courses import fold_courses
+from reviews.services.protocols import adopt_preset, adopt_protocol, shortfalls
+from reviews.services.revising import read_revision_rounds
+from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+
+def working(preset: str, *, annotators: int = 4, seniors: int = 2, **options: int) -> Team:
+    team = make_team(annotators=annotators, seniors=seniors)
+    adopt_preset(actor=team.administrator, project=team.project, preset=preset, **options)
+    return team
+
+
+@pytest.fixture
+def team() -> Team:
+    return working("cctu")
+
+
+def item_of(team: Team) -> Dialogue:
+    item = make_dialogue(team.project)
+    begin(team.project, [item])
+    return item
+
+
+def say(person: User, item: Dialogue, verdict: str, text: str = "") -> Dialogue:
+    document = changed(current(item), text or f"As {person} has it.") if verdict == "fix" else None
+    hand_in(person, item, verdict, document=document)
+    item.refresh_from_db()
+    return item
+
+
+def outcomes(item: Dialogue, stage: str) -> list[str]:
+    return list(
+        StageRun.objects.filter(cycle__dialogue=item, stage=stage).order_by("round").values_list("outcome", flat=True)
+    )
+
+
+# --- two in a row -----------------------------------------------------------------------------------------------------
+
+
+def test_two_different_people_in_a_row_pass_a_stage(team: Team) -> None:
+    a, b, c, _ = team.annotators
+    item = item_of(team)
+    say(a, item, "approve")
+    assert (item.stage, item.status) == ("data", DialogueStatus.IN_REVIEW)
+    assert "Approvals in a row are those of different people" in refused(a, item)
+    say(b, item, "approve")
+    assert item.stage == "validators"
+    assert outcomes(item, "data") == ["confirm", "pass"]
+    # Each stage counts for itself: who approved the data may begin with the validators.
+    say(b, item, "approve")
+    say(c, item, "approve")
+    assert item.status == DialogueStatus.VERIFIED
+    assert stored_counters(team.project) == recount(team.project)
+    assert broken_links(item) == []
+
+
+def refused(person: User, item: Dialogue) -> str:
+    with pytest.raises(Denied) as caught:
+        claim_slot(actor=person, slot=open_slot(item))
+    return str(caught.value)
+
+
+def test_a_change_begins_the_count_anew(team: Team) -> None:
+    a, b, c, d = team.annotators
+    item = item_of(team)
+    say(a, item, "approve")
+    say(b, item, "fix")
+    # Who wrote the version cannot approve it; whoever approved another one can.
+    assert "Nobody reviews a version they wrote" in refused(b, item)
+    say(a, item, "approve")
+    say(c, item, "fix")
+    say(d, item, "approve")
+    assert item.stage == "data"
+    say(b, item, "approve")
+    assert item.stage == "validators"
+    assert outcomes(item, "data") == ["confirm", "restart", "confirm", "restart", "confirm", "pass"]
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def test_three_people_are_never_stuck() -> None:
+    team = working("cctu", annotators=3, seniors=2)
+    a, b, c = team.annotators
+    item = item_of(team)
+    for person in (a, b, c, a, b):
+        say(person, item, "fix")
+    # b wrote it: a and c, in whatever order.
+    say(c, item, "approve")
+    say(a, item, "approve")
+    assert item.stage == "validators"
+
+
+def test_the_next_item_is_offered_to_whoever_may_take_it(team: Team) -> None:
+    a, b, *_ = team.annotators
+    item = item_of(team)
+    say(a, item, "approve")
+    assert claim_next(actor=a, project=team.project) is None
+    claim = claim_next(actor=b, project=team.project)
+    assert claim is not None
+    assert claim.slot.dialogue_id == item.pk
+
+
+def test_three_in_a_row_are_three_people() -> None:
+    team = working("cctu", consecutive=3)
+    a, b, c, _ = team.annotators
+    item = item_of(team)
+    say(a, item, "approve")
+    say(b, item, "approve")
+    assert "Approvals in a row" in refused(a, item)
+    assert claim_next(actor=a, project=team.project) is None
+    say(c, item, "approve")
+    assert item.stage == "validators"
+    assert outcomes(item, "data") == ["confirm", "confirm", "pass"]
+
+
+def test_what_an_expert_settles_comes_back_to_its_stage(team: Team) -> None:
+    a, b, c, _ = team.annotators
+    item = item_of(team)
+    say(a, item, "approve")
+    say(b, item, "approve")
+    say(a, item, "approve")
+    say(b, item, "escalate")
+    assert (item.stage, item.status) == ("settlement", DialogueStatus.ESCALATED)
+    say(team.senior, item, "approve")
+    assert (item.stage, item.status) == ("validators", DialogueStatus.IN_REVIEW)
+    # The doubt ended the row: it is counted from the beginning, and everybody may take part again.
+    say(a, item, "approve")
+    say(c, item, "approve")
+    assert item.status == DialogueStatus.VERIFIED
+    assert outcomes(item, "settlement") == ["return"]
+
+
+def test_what_an_expert_changes_is_looked_at_by_others(team: Team) -> None:
+    a, b, c, _ = team.annotators
+    item = item_of(team)
+    say(a, item, "escalate")
+    say(team.senior, item, "fix")
+    assert item.stage == "data"
+    assert item.head is not None
+    assert item.head.author == team.senior
+    assert "Nobody reviews a version they wrote" in refused(team.senior, item)
+    say(b, item, "approve")
+    say(c, item, "approve")
+    assert item.stage == "validators"
+
+
+def test_what_an_expert_rejects_is_out(team: Team) -> None:
+    item = item_of(team)
+    say(team.annotator, item, "reject")
+    say(team.senior, item, "reject")
+    assert item.status == DialogueStatus.REJECTED
+
+
+def test_the_rounds_that_items_needed(team: Team) -> None:
+    """Table 3: of four items one was revised in one round of the data stage, one in two, none in the code stage."""
+    a, b, c, _ = team.annotators
+    for fixes in ((), (), (a,), (a, b)):
+        item = item_of(team)
+        for person in fixes:
+            say(person, item, "fix")
+        for _ in range(2):
+            others = [one for one in (a, b, c) if not fixes or one != fixes[-1]]
+            say(others[0], item, "approve")
+            say(others[1], item, "approve")
+        assert item.status == DialogueStatus.VERIFIED
+    while fold_courses():
+        pass
+    data, code = read_revision_rounds(team.project)
+    assert (data.stage, data.title, data.items, data.revised) == ("data", "Data verification", 4, {1: 1, 2: 1})
+    assert (code.stage, code.items, code.revised) == ("validators", 4, {})
+    assert data.rates.total.value == 0.5
+    assert code.rates.total.value == 0.0
+
+
+# --- until nothing is found -------------------------------------------------------------------------------------------
+
+
+def test_async_goes_on_until_a_reviewer_finds_nothing() -> None:
+    team = working("async")
+    a, b, c, _ = team.annotators
+    item = item_of(team)
+    say(a, item, "fix")
+    assert (item.stage, item.status) == ("verification", DialogueStatus.IN_REVIEW)
+    assert "Nobody reviews a version they wrote" in refused(a, item)
+    say(b, item, "fix")
+    say(a, item, "fix")
+    say(c, item, "approve")
+    assert item.status == DialogueStatus.VERIFIED
+    assert outcomes(item, "verification") == ["restart", "restart", "restart", "pass"]
+    while fold_courses():
+        pass
+    [rounds] = read_revision_rounds(team.project)
+    assert (rounds.items, rounds.revised) == (1, {3: 1})
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def test_async_passes_at_once_what_is_right() -> None:
+    team = working("async")
+    assert say(team.annotator, item_of(team), "approve").status == DialogueStatus.VERIFIED
+
+
+# --- a majority -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status", "stage"),
+    [
+        (("approve", "approve", "reject"), DialogueStatus.POOLED, "expert"),
+        (("approve", "fix", "approve"), DialogueStatus.POOLED, "expert"),
+        (("reject", "approve", "reject"), DialogueStatus.REJECTED, ""),
+        (("fix", "reject", "fix"), DialogueStatus.POOLED, "expert"),
+        (("approve", "fix", "reject"), DialogueStatus.ESCALATED, "expert"),
+        (("escalate", "approve", "fix"), DialogueStatus.ESCALATED, "expert"),
+    ],
+)
+def test_a_majority_of_three_decides(verdicts: tuple[str, ...], status: str, stage: str) -> None:
+    from reviews.protocols import MAJORITY_OF_THREE, read_protocol
+
+    team = make_team(annotators=4)
+    data = load_preset("c3").model_dump(mode="json")
+    rows = [rule.model_dump(mode="json") for rule in MAJORITY_OF_THREE]
+    data["stages"][2] |= {"reviewers": 3, "outcomes": rows}
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
+    item = item_of(team)
+    for _ in range(2):
+        hand_in(team.annotator, item)
+    for person, verdict in zip(team.annotators[1:], verdicts, strict=True):
+        say(person, item, verdict, text="The same for both.")
+    assert (item.status, item.stage) == (status, stage)
+    if verdicts == ("fix", "reject", "fix"):
+        assert current(item)["tasks"][0]["steps"][-1]["text"] == "The same for both."
+    assert stored_counters(team.project) == recount(team.project)
+
+
+# --- enough people ----------------------------------------------------------------------------------------------------
+
+
+def test_who_is_missing_for_approvals_in_a_row() -> None:
+    team = make_team(annotators=1, seniors=1)
+    assert shortfalls(project=team.project, protocol=load_preset("cctu")) == [
+        "“Data verification” needs 3 with the role annotator or senior reviewer, 2 for approvals in a row, one of whom "
+        "may have made the change that is looked at, and has 2: 1 is missing.",
+        "“Code verification” needs 3 with the role annotator or senior reviewer, 2 for approvals in a row, one of whom "
+        "may have made the change that is looked at, and has 2: 1 is missing.",
+        "“Settlement” needs 2 with the role senior reviewer, one of whom may have settled the item before, and has 1: "
+        "1 is missing.",
+    ]
+    assert shortfalls(project=make_team(annotators=1, seniors=2).project, protocol=load_preset("cctu")) == []
+
+
+def test_who_is_missing_for_pairs_that_change() -> None:
+    team = make_team(annotators=1, seniors=1)
+    rounds, *_ = shortfalls(project=team.project, protocol=load_preset("wild"))
+    assert rounds == (
+        "“Rounds of pairs” needs 4 with the role annotator or senior reviewer, one of whom may be the author and one "
+        "more so that pairs can change, and has 2: 2 are missing."
+    )
+    assert shortfalls(project=make_team(annotators=2, seniors=2).project, protocol=load_preset("wild")) == []
+
+
+def test_who_is_missing_for_a_second_look() -> None:
+    team = make_team(annotators=0, seniors=1)
+    verification, _ = shortfalls(project=team.project, protocol=load_preset("async"))
+    assert "needs 2 with the role annotator or senior reviewer" in verification
+    assert shortfalls(project=make_team(annotators=0, seniors=2).project, protocol=load_preset("async")) == []
