@@ -9,7 +9,9 @@ error and everything was seen once without conflict: then the whole pool goes on
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from django.db import transaction
 from django.db.models import F, Max, OuterRef, Subquery
@@ -42,25 +44,20 @@ JOB = "carry_out_draw"
 
 #: How the projects of ``manage.py simulate_project`` are called, and no other's draw takes its seed from elsewhere.
 SIMULATED = "sim-"
+#: (key of a simulation's project, where its seeds come from), for as long as one is played.
+_simulation: ContextVar[tuple[int, Callable[[], str]] | None] = ContextVar("simulation", default=None)
 
 _UNFINISHED = (StageRunState.OPEN, StageRunState.POOLED, StageRunState.DRAWN)
 
 
-def close_population_and_draw(
-    *, actor: User | None, project: Project, stage: str | None = None, seed_source: Callable[[str], str] | None = None
-) -> Draw | None:
+def close_population_and_draw(*, actor: User | None, project: Project, stage: str | None = None) -> Draw | None:
     """Draw the sample from everything that waits in the pool of a stage (without one: of the first that has a pool).
 
     Of a stage that goes by rounds: the next round, or, where the last one found no error and everything was seen once
     without conflict, the draw that lets the whole pool go on (``Draw.closing``). None when nothing waits. None as
     actor: the program, because nothing is left upstream. Raises Denied for others than administrators, Conflict where a
     round is under way.
-
-    ``seed_source``: for simulations, which have to come out the same twice: takes the hash of the closed population,
-    gives the seed. The event of the draw says so. Raises ValueError for any project but a simulation's.
     """
-    if seed_source is not None and not project.slug.startswith(SIMULATED):
-        raise ValueError("only a simulation may say where the seed of its draws comes from")
     if actor is not None:
         require_administrator(actor=actor, project=project)
     with transaction.atomic():
@@ -78,13 +75,29 @@ def close_population_and_draw(
                     "drawn is settled, conflicts too."
                 )
             closing = _is_over(last, project, drawn_stage)
-        draw = _close_and_draw(actor, project, drawn_stage, seed_source, closing=closing)
+        draw = _close_and_draw(actor, project, drawn_stage, closing=closing)
         if draw.population_size <= AT_ONCE:
             carry_out(draw)
         else:
             start_job(actor=actor, project=project, kind=JOB, parameters={"draw": draw.pk})
     draw.refresh_from_db()
     return draw
+
+
+@contextmanager
+def simulated_seeds(*, project: Project, source: Callable[[], str]) -> Iterator[None]:
+    """Within it, and in this thread alone, the draws of a simulation's project take their seeds from ``source``.
+
+    A simulation has to come out the same twice. The event of each draw says that it was simulated. Raises ValueError
+    for any project but a simulation's.
+    """
+    if not project.slug.startswith(SIMULATED):
+        raise ValueError("only a simulation may say where the seeds of its draws come from")
+    token = _simulation.set((project.pk, source))
+    try:
+        yield
+    finally:
+        _simulation.reset(token)
 
 
 def recompute_draw(draw: Draw) -> list[str]:
@@ -221,7 +234,6 @@ def _close_and_draw(
     actor: User | None,
     project: Project,
     stage: Stage,
-    seed_source: Callable[[str], str] | None,
     *,
     closing: bool = False,
 ) -> Draw:
@@ -250,7 +262,9 @@ def _close_and_draw(
     ]
     closed = population_hash(population)
     # Only now: whoever could have steered the population cannot have known the seed.
-    seed = secrets.token_hex(32) if seed_source is None else seed_source(closed)
+    simulation = _simulation.get()
+    simulated = simulation is not None and simulation[0] == project.pk
+    seed = simulation[1]() if simulation is not None and simulated else secrets.token_hex(32)
     fraction = 0.0 if closing else stage.entry.fraction
     drawn: set[str]
     allotments: dict[str, Allotment]
@@ -301,7 +315,7 @@ def _close_and_draw(
             "sample": draw.sample_size,
             "seed": seed,
             **({"pairs": len(pairs), "closing": closing} if in_rounds else {}),
-            **({} if seed_source is None else {"simulated": True}),
+            **({"simulated": True} if simulated else {}),
         },
     )
     return draw

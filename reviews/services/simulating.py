@@ -67,6 +67,11 @@ class Play:
     #: Hashes of versions whose warnings have to be waived.
     warned: set[str] = field(default_factory=set)
 
+    def next_seed(self) -> str:
+        """The seed of the next draw."""
+        self.draws += 1
+        return _seed(self, self.draws)
+
     def stages_of(self, person: Person) -> tuple[str | None, ...]:
         """Where a person works: annotators everywhere, experts where annotators do not, nearest to the end first.
 
@@ -120,18 +125,8 @@ def play_to_the_end(play: Play, *, tell: Callable[[int], None] = lambda reviews:
 
     Raises Conflict where it cannot come to its end, saying why.
     """
-    chance = play.world.chance("turns")
-    people = list(play.world.people)
-    most = MOST_REVIEWS * len(play.world.items)
-    while True:
-        chance.shuffle(people)
-        sittings = ((person, chance.randint(2, 8)) for person in people)
-        worked = next((True for person, length in sittings if _sit_down(play, person, length)), False)
-        tell(len(play.said))
-        if len(play.said) > most:
-            raise Conflict(f"After {len(play.said):,} reviews the simulation has not come to its end.")
-        if not worked and not draw(play):
-            break
+    with sampling.simulated_seeds(project=play.project, source=play.next_seed):
+        _take_turns(play, tell)
     _require_end(play)
 
 
@@ -160,13 +155,10 @@ def hand_in(play: Play, person: Person, claim: Claim) -> Said:
 
 
 def draw(play: Play) -> bool:
-    """Draw a sample wherever items wait for one, from a seed of the simulation's own; False where none do."""
-    drawn = sampling.close_population_and_draw(
-        actor=play.administrator, project=play.project, seed_source=lambda closed: _seed(play, play.draws)
-    )
+    """Draw a sample where items wait for one; False where none do."""
+    drawn = sampling.close_population_and_draw(actor=play.administrator, project=play.project)
     if drawn is None:
         return False
-    play.draws += 1
     if drawn.carried_out_at is None:
         job = Job.objects.get(project=play.project, kind=sampling.JOB, parameters={"draw": drawn.pk})
         jobs.run(job.pk)
@@ -174,6 +166,21 @@ def draw(play: Play) -> bool:
 
 
 # --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _take_turns(play: Play, tell: Callable[[int], None]) -> None:
+    chance = play.world.chance("turns")
+    people = list(play.world.people)
+    most = MOST_REVIEWS * len(play.world.items)
+    while True:
+        chance.shuffle(people)
+        sittings = ((person, chance.randint(2, 8)) for person in people)
+        worked = next((True for person, length in sittings if _sit_down(play, person, length)), False)
+        tell(len(play.said))
+        if len(play.said) > most:
+            raise Conflict(f"After {len(play.said):,} reviews the simulation has not come to its end.")
+        if not worked and not draw(play):
+            return
 
 
 def _only_experts(stage: Stage) -> bool:
@@ -363,7 +370,7 @@ def _require_end(play: Play) -> None:
             f"Nobody may take what is left: {stuck.count()} items ({words}), {slots} open slots. Simulate more people."
         )
     seeds = list(Draw.objects.filter(project=play.project).order_by("pk").values_list("seed", flat=True))
-    if seeds != [_seed(play, number) for number in range(len(seeds))]:
+    if seeds != [_seed(play, number) for number in range(1, len(seeds) + 1)]:
         raise Conflict(
             "A worker drew a sample in the simulation’s project meanwhile, so it would not come out the same again. "
             "Stop the workers, or take another database."

@@ -15,8 +15,8 @@ from annotator.models.content import Dialogue, DialogueStatus
 from reviews.models import Draw, Review
 from reviews.protocols import PRESETS
 from reviews.services import simulating
-from reviews.services.sampling import close_population_and_draw, recompute_draw
-from reviews.services.simulating import Play, draw, play_to_the_end, set_up, take_turn
+from reviews.services.sampling import close_population_and_draw, recompute_draw, simulated_seeds
+from reviews.services.simulating import Play, play_to_the_end, set_up, take_turn
 from reviews.services.simulation_summary import summarise_play
 from reviews.simulation import Rates, make_world
 from tests.factories import adopt_c3, hand_in, make_item, make_team
@@ -168,25 +168,24 @@ def test_a_real_project_takes_no_seed_from_anybody() -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:]:
         hand_in(person, item, "approve")
-    with pytest.raises(ValueError, match="only a simulation"):
-        close_population_and_draw(actor=team.administrator, project=team.project, seed_source=lambda closed: "0" * 64)
-    assert not Draw.objects.exists()
-    drawn = close_population_and_draw(actor=team.administrator, project=team.project)
+    with pytest.raises(ValueError, match="only a simulation"), simulated_seeds(project=team.project, source="0".upper):
+        raise AssertionError("it must not get this far")
+    other = a_play().project
+    with simulated_seeds(project=other, source=lambda: "0" * 64):
+        drawn = close_population_and_draw(actor=team.administrator, project=team.project)
     assert drawn is not None
+    assert drawn.seed != "0" * 64
     assert "simulated" not in Event.objects.get(kind="draw.closed").after
 
 
 def test_only_the_simulation_gives_seeds() -> None:
     root = Path(simulating.__file__).parents[2]
     sources = [path for app in ("annotator", "reviews", "benchmark") for path in (root / app).rglob("*.py")]
-    using = {path.name for path in sources if re.search(r"seed_source=(?!seed_source)", path.read_text())}
-    assert using == {"simulating.py"}
+    using = {path.name for path in sources if re.search(r"simulated_seeds|_simulation\b", path.read_text())}
+    assert using == {"sampling.py", "simulating.py"}
 
 
-def test_draws_of_two_rounds_have_seeds_of_their_own() -> None:
-    play = a_play()
-    while any(take_turn(play, person) for person in play.world.people):
-        pass
-    assert draw(play)
-    assert play.draws == 1
-    assert simulating._seed(play, 0) != simulating._seed(play, 1)
+def test_every_draw_has_a_seed_of_its_own() -> None:
+    summary = simulate("wild", dialogues=10)
+    seeds = list(Draw.objects.values_list("seed", flat=True))
+    assert len(set(seeds)) == len(seeds) == len(summary["draws"]) > 2
