@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
+from reviews.services.absence import free_slots_of_leavers
 from reviews.services.agreement import fold_agreement as fold_agreement_portion
 from reviews.services.alarms import watch_all_discrepancies
-from reviews.services.assignments import free_slots_of_leavers
 from reviews.services.claims import expire_overdue
 from reviews.services.counters import fold_counters as fold_portion
 from reviews.services.courses import fold_courses as fold_courses_portion
@@ -18,7 +18,7 @@ MOST_PORTIONS = 50
 
 @shared_task(name="reviews.tasks.tidy_claims")
 def tidy_claims() -> None:
-    """Reopen what was left lying, and what waits for people who have gone."""
+    """Reopen what was left lying, and what waits for people who have gone, are paused or away."""
     expire_overdue()
     free_slots_of_leavers()
 

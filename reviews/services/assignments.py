@@ -1,10 +1,9 @@
-"""What an administrator decides about who works on what: reassign, hand over, hurry, free what leavers held."""
+"""What an administrator decides about who works on what: reassign, free, hand over, hurry."""
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Membership, User
+from annotator.models import Dialogue, User
 from annotator.services.access import require_administrator, roles_in
 from annotator.services.revisions import lock_dialogue
 from reviews.models import Priority, Slot, SlotState
@@ -109,11 +108,27 @@ def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
     return count
 
 
-def free_slots_of_leavers(*, limit: int = 500) -> int:
-    """Let everybody take what is reserved for people who are no longer members; returns how many slots that were."""
-    member = Membership.objects.filter(
-        project=OuterRef("project"), user=OuterRef("reserved_for"), ended_at=None, user__is_active=True
-    )
-    stranded = Slot.objects.filter(~Exists(member), state=SlotState.OPEN, reserved_for__isnull=False)
-    ids = list(stranded.order_by("pk").values_list("pk", flat=True)[:limit])
-    return Slot.objects.filter(pk__in=ids, state=SlotState.OPEN).update(reserved_for=None)
+def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
+    """Take a slot from whoever is at work on it, or for whom it is reserved, and open it to all; a draft is kept.
+
+    Raises Denied, or Conflict where nobody holds it.
+    """
+    require_administrator(actor=actor, project=slot.project)
+    with transaction.atomic():
+        dialogue = lock_dialogue(slot.dialogue_id)
+        slot = lock_slot(slot.pk)
+        before = slot.holder or slot.reserved_for
+        if slot.state not in (SlotState.OPEN, SlotState.CLAIMED) or before is None:
+            raise Conflict("Nobody holds this slot and it is reserved for nobody; there is nothing to free.")
+        withdraw(slot)
+        # A new place: the old one may lie behind everybody's cursor.
+        slot.reserved_for, slot.position = None, slot.position if slot.position == ASIDE else new_position()
+        slot.save(update_fields=["reserved_for", "position"])
+        journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+        journal.event(
+            "slot.freed",
+            before={"person": before.public_id},
+            after={"slot": slot.public_id, "stage": slot.stage, "reason": reason[:500]},
+        )
+        journal.write()
+    return slot

@@ -15,8 +15,9 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Project, Role, User
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.protocols import Protocol, Stage
-from reviews.services.eligibility import lock_membership, refusal
+from reviews.services.eligibility import lock_standing, refusal
 from reviews.services.gold_turns import take_gold
+from reviews.services.pauses import FREE, Restraints, read_restraints
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (
     ASIDE,
@@ -69,18 +70,22 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
 
     What they hold already comes first (of ``stage``, where one is named), then what somebody let expire, then the
     queues: high priority before normal, then what is reserved for them, then the stages nearest to the end. Raises
-    Hidden for an outsider, Invalid for an unknown stage, Denied where the stage takes another role.
+    Hidden for an outsider, Invalid for an unknown stage, Denied where the stage takes another role, Conflict where work
+    is paused or they hold as much as one may.
     """
     with transaction.atomic():
-        roles, now = lock_membership(actor=actor, project=project)
+        roles, now, restrained = lock_standing(actor=actor, project=project)
+        restraints = read_restraints(actor=actor, project=project) if restrained else FREE
         versions = read_versions(project)
         queues = queues_for(roles=roles, versions=versions, stage=stage)
         if not queues:
             _refuse_stage(project, stage)
             return None
-        claim = _resume_or_take_over(actor, project, roles, now, [queue.stage for queue in queues])
+        stages = [queue.stage for queue in queues]
+        claim = _resume_or_take_over(actor, project, roles, now, stages, restraints)
         if claim is not None:
             return claim
+        queues = [queue for queue in queues if queue.stage not in restraints.stages]
         turns = read_turns(actor=actor, project=project)
         slot = take_first(actor=actor, project=project, queues=queues, cursors=turns.cursors)
         if slot is None and turns.cursors:
@@ -96,9 +101,13 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
 
 
 def claim_slot(*, actor: User, slot: Slot) -> Claim:
-    """Take a certain slot. Raises Hidden, Denied with the reason, or Conflict where somebody else has it."""
+    """Take a certain slot.
+
+    Raises Hidden, Denied with the reason, or Conflict where somebody else has it, work is paused or the actor holds as
+    much as one may.
+    """
     with transaction.atomic():
-        roles, now = lock_membership(actor=actor, project=slot.project)
+        roles, now, restrained = lock_standing(actor=actor, project=slot.project)
         slot = lock_slot(slot.pk)
         if slot.state == SlotState.HIDDEN:
             raise Hidden("There is no such item.")
@@ -113,6 +122,8 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             raise Conflict("This item needs no further review here.")
         if live is not None and not _let_go_if_overdue(live, slot):
             raise Conflict("A colleague is at work on this item; take another one.")
+        if restrained:
+            _restrain(actor, slot.project, read_restraints(actor=actor, project=slot.project), [slot.stage], now)
         _hold(actor, slot)
         return _new_claim(actor=actor, slot=slot, stage=stage, now=now)
 
@@ -248,20 +259,45 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
     raise Denied(f"Your role does not take part in “{titles[stage]}”; an administrator can change that.")
 
 
+def _restrain(actor: User, project: Project, restraints: Restraints, stages: list[str], now: datetime) -> None:
+    """Raises Conflict where nothing of these stages is given to the actor."""
+    if restraints.bar:
+        raise Conflict(restraints.bar)
+    if all(stage in restraints.stages for stage in stages):
+        raise Conflict(restraints.stages[stages[0]])
+    most = restraints.most_held
+    if most is not None:
+        held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, expires_at__gt=now).count()
+        if held >= most:
+            many = "an item" if most == 1 else f"{most} items"
+            raise Conflict(f"You hold {many} here, as much as one person may; hand one in or give it back first.")
+
+
 def _resume_or_take_over(
-    actor: User, project: Project, roles: frozenset[Role], now: datetime, stages: list[str]
+    actor: User,
+    project: Project,
+    roles: frozenset[Role],
+    now: datetime,
+    stages: list[str],
+    restraints: Restraints,
 ) -> Claim | None:
+    """What the actor holds, else what somebody let expire. Raises Conflict where nothing new is given to them."""
     found = rows(
         "SELECT id FROM reviews_claim "
         "WHERE project_id = %s AND state = 'live' AND (person_id = %s OR expires_at <= %s)",
         [project.pk, actor.pk, now],
     )
     if not found:
+        if restraints != FREE:
+            _restrain(actor, project, restraints, stages, now)
         return None
     live = Claim.objects.filter(pk__in=[row[0] for row in found], stage__in=stages, state=ClaimState.LIVE)
     own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
     if own is not None:
         return _extend(own, own.slot, now)
+    if restraints != FREE:
+        _restrain(actor, project, restraints, stages, now)
+        live = live.exclude(stage__in=restraints.stages)
     for claim in live.order_by("expires_at")[:OVERDUE]:
         slot = (
             Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))

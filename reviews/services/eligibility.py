@@ -18,19 +18,36 @@ def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], 
     The rows stay locked until the caller's transaction ends: a person's claims in a project queue up behind one
     another, so that two windows cannot take two slots at once, and nobody is deactivated in the middle.
     """
+    standing = lock_standing(actor=actor, project=project)
+    return standing.roles, standing.now
+
+
+class Standing(NamedTuple):
+    """A member as a claim finds them: their roles, the database's time, and whether anything may restrain claims."""
+
+    roles: frozenset[Role]
+    now: datetime
+    restrained: bool
+
+
+def lock_standing(*, actor: User, project: Project) -> Standing:
+    """The same, and whether the project pauses anything or limits what one may hold: rarely, so it is only a hint."""
     if not actor.is_active:
         raise Hidden("There is no such project, or you are not a member of it.")
     held = rows(
         locked(
-            f"SELECT role, {clock()} FROM annotator_membership "  # noqa: S608 - no value is in it
-            "WHERE project_id = %s AND user_id = %s AND ended_at IS NULL ORDER BY id",
-            "FOR NO KEY UPDATE",
+            f"SELECT m.role, {clock()}, EXISTS (SELECT 1 FROM reviews_pause p "  # noqa: S608 - no value is in it
+            "WHERE p.project_id = m.project_id AND p.ended_at IS NULL) OR EXISTS (SELECT 1 FROM "
+            "reviews_assignmentrules r WHERE r.project_id = m.project_id AND r.most_held IS NOT NULL) "
+            "FROM annotator_membership m "
+            "WHERE m.project_id = %s AND m.user_id = %s AND m.ended_at IS NULL ORDER BY m.id",
+            "FOR NO KEY UPDATE OF m",
         ),
         [project.pk, actor.pk],
     )
     if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
-    return frozenset(Role(role) for role, _ in held), read_clock(held[0][1])
+    return Standing(frozenset(Role(row[0]) for row in held), read_clock(held[0][1]), bool(held[0][2]))
 
 
 class Held(NamedTuple):

@@ -7,7 +7,8 @@ from annotator.models import Dialogue, Role
 from annotator.services.events import broken_links
 from annotator.services.projects import end_role
 from reviews.models import ClaimState, Priority, Slot, SlotState
-from reviews.services.assignments import free_slots_of_leavers, hand_over, prioritise, reassign
+from reviews.services.absence import free_slots_of_leavers
+from reviews.services.assignments import hand_over, prioritise, reassign
 from reviews.services.claims import claim_next, claim_slot, load_work
 from reviews.services.submissions import submit_review
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team, open_slot
