@@ -47,6 +47,8 @@ feedback-list                         in  404 404 200 200 200 200   in  404 404 
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
 healthz                               200 200 200 200 200 200 200   405 405 405 405 405 405 405
+history-export                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
+history-list                          in  404 404 403 403 200 200   in  404 404 405 405 405 405
 home                                  in  200 200 200 200 200 200   in  405 405 405 405 405 405
 import-cancel                         in  404 404 405 405 405 405   in  404 404 403 403 403 409
 import-detail                         in  404 404 403 403 403 200   in  404 404 403 403 403 409
@@ -55,6 +57,8 @@ import-report                         in  404 404 403 403 403 200   in  404 404 
 invitation                            200 200 200 200 200 200 200   302 302 302 409 409 302 302
 invitation-revoke                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
+joint                                 in  404 404 403 403 200 200   in  404 404 403 403 302 302
+joint-list                            in  404 404 403 403 200 200   in  404 404 405 405 405 405
 member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
 member-list                           in  404 404 200 200 200 200   in  404 404 403 403 403 200
 notice-list                           in  200 200 200 200 200 200   in  302 302 302 302 302 302
@@ -170,6 +174,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "guideline-edit": {"text": "Be careful.", "seen": "0"},
     "job-list": {"job": "$job"},
+    "joint": {"present": "$person"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},
     "member-list": {"roles": ["annotator"]},
     "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},

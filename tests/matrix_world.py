@@ -87,6 +87,7 @@ def make_world() -> World:
         "notice": notice.public_id,
         "comment": remark.public_id,
         "task": "t1",
+        "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
     }

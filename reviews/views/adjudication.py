@@ -15,7 +15,7 @@ from annotator.comparison import describe
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest
 from reviews.models import Verdict
-from reviews.services import submissions, waivers
+from reviews.services import claims, joint, submissions, waivers
 from reviews.services.adjudication import Dispute, Side, load_dispute
 from reviews.services.checklists import answer_rows
 from reviews.services.disputes import Sheet, effective_rulings, read_sheet
@@ -41,22 +41,32 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             filled = keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
             require_draft_version(bench.draft, seen_version(request, bench.draft))
             verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
-            submissions.submit_review(
-                actor=request.user,
-                slot=bench.work.slot,
-                token=bench.work.claim.token,
-                verdict=verdict,
-                draft=bench.draft,
-                checklist=filled.get("checklist", {}),
-                notes=filled.get("notes", {}),
-                reason=filled.get("reason", ""),
-                rulings={} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
-            )
+            submission = {
+                "slot": bench.work.slot,
+                "token": bench.work.claim.token,
+                "verdict": verdict,
+                "draft": bench.draft,
+                "checklist": filled.get("checklist", {}),
+                "notes": filled.get("notes", {}),
+                "reason": filled.get("reason", ""),
+                "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
+            }
+            table = _sitting(request, bench)
+            if table is None:
+                submissions.submit_review(actor=request.user, **submission)
+            else:
+                joint.decide_together(
+                    actor=request.user,
+                    session=table["session"],
+                    people=filled["joint"].get("people", []),
+                    note=filled["joint"].get("note", ""),
+                    submission=submission,
+                )
         except DomainError as error:
             refused = error
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
-            return after_submission(request, bench)
+            return after_submission(request, bench) if table is None else _next_in_session(request, bench, table)
     context = _context(request, bench, dispute)
     context |= {
         "refused": refused.sentence if refused else "",
@@ -132,8 +142,54 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "left_title": dispute.left.title,
             "right_title": dispute.right.title,
             "checklist": checklist_rows(bench),
+            "sitting": _sitting(request, bench),
         }
     )
+
+
+def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
+    """The joint session in which the item was taken up, and where one is in it; None outside of one."""
+    bench.__dict__.pop("form", None)
+    kept = bench.form.get("joint") or {}
+    session = joint.session_of(slot=bench.work.slot, session=kept.get("session"))
+    if session is None:
+        return None
+    project = bench.work.slot.project
+    where = joint.find_round(actor=request.user, project=project, address=f"{session.stage}-{session.round}")
+    table = joint.read_table(actor=request.user, project=project, round=where)
+    able = [one for one in table.conflicts if one.slot is not None]
+    place = next((i for i, one in enumerate(able) if one.dialogue.pk == bench.dialogue.pk), 0)
+    people = set(kept["people"]) if "people" in kept else {one.public_id for one in table.present}
+    return {
+        "session": session,
+        "round": where,
+        "url": reverse("joint", args=[project.slug, where.address]),
+        "decided": len(table.decisions),
+        "total": table.total,
+        "previous": able[place - 1] if place else None,
+        "following": able[place + 1] if place + 1 < len(able) else None,
+        "members": [(one, one.public_id in people) for one in joint.members_of(project)],
+        "note": kept.get("note", ""),
+    }
+
+
+def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, Any]) -> HttpResponse:
+    """On to the dispute after this one, or back to the session where there is none."""
+    messages.success(request, f"{bench.dialogue.external_id}: decided together.")
+    following = table["following"]
+    if following is None or "stay" in request.POST:
+        return redirect(table["url"])
+    try:
+        project = bench.work.slot.project
+        slot = joint.take_up(
+            actor=request.user, project=project, round=table["round"], dialogue_id=following.dialogue.public_id
+        )
+    except DomainError as error:
+        messages.info(request, error.sentence)
+        return redirect(table["url"])
+    work = claims.load_work(actor=request.user, public_id=slot.public_id)
+    keep_form(actor=request.user, work=work, changes={"joint": {"session": table["session"].pk}})
+    return redirect("workspace-settle", slot=slot.public_id)
 
 
 def _summary(side: Side, bench: Workbench) -> dict[str, Any]:

@@ -174,6 +174,13 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
             }
     if rulings:
         out["rulings"] = rulings
+    session = posted.get("joint-session", "")
+    if session.isascii() and session.isdigit() and len(session) < 19:
+        out["joint"] = {
+            "session": int(session),
+            "people": posted.getlist("present"),
+            "note": posted.get("joint-note", "").strip(),
+        }
     return out
 
 

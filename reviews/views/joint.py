@@ -1,0 +1,64 @@
+"""The joint session: the disputed items of a round, one after the other, and what was decided."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotator.errors import DomainError
+from annotator.views.pages import PageRequest, project_page
+from reviews.services import joint
+from reviews.services.claims import load_work
+from reviews.services.protocols import current_protocol
+from reviews.services.workbench import keep_form
+
+_CHOICES = {"left": "Left taken", "right": "Right taken", "third": "A third version", "none": "Neither"}
+
+
+@project_page
+@require_safe
+def joint_list(request: PageRequest) -> HttpResponse:
+    """The rounds in which something is in dispute."""
+    rounds = joint.rounds_in_dispute(actor=request.user, project=request.project)
+    return render(request, "reviews/joint_list.html", {"rounds": rounds})
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def session(request: PageRequest, round: str) -> HttpResponse:
+    """Who is present, what is open, what was decided; POST says who is present, or takes an item up."""
+    project = request.project
+    where = joint.find_round(actor=request.user, project=project, address=round)
+    refused: DomainError | None = None
+    if request.method == "POST":
+        try:
+            if "dialogue" in request.POST:
+                return _take_up(request, where, request.POST["dialogue"])
+            joint.gather(actor=request.user, project=project, round=where, people=request.POST.getlist("present"))
+        except DomainError as error:
+            refused = error
+        else:
+            messages.success(request, "Noted who is present.")
+            return redirect("joint", slug=project.slug, round=where.address)
+    table = joint.read_table(actor=request.user, project=project, round=where)
+    protocol = current_protocol(project)
+    kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
+    ticked = {one.pk for one in table.present}
+    context = {
+        "table": table,
+        "refused": refused.sentence if refused else "",
+        "members": [(one, one.pk in ticked) for one in joint.members_of(project)],
+        "first": next((one for one in table.conflicts if one.slot), None),
+        "choices": [(_CHOICES[key], count) for key, count in table.choices],
+        "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],
+    }
+    return render(request, "reviews/joint.html", context, status=refused.status if refused else 200)
+
+
+def _take_up(request: PageRequest, where: joint.Round, dialogue_id: str) -> HttpResponse:
+    slot = joint.take_up(actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id)
+    sitting = joint.read_table(actor=request.user, project=request.project, round=where).session
+    assert sitting is not None  # noqa: S101 - nothing is taken up without one
+    work = load_work(actor=request.user, public_id=slot.public_id)
+    keep_form(actor=request.user, work=work, changes={"joint": {"session": sitting.pk}})
+    return redirect("workspace-settle", slot=slot.public_id)
