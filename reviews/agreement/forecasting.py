@@ -35,7 +35,7 @@ def forecast(remaining: float, daily: Sequence[int], level: float = LEVEL) -> Fo
         return Forecast(reason="Nothing is left to review.")
     n = len(daily)
     if n < LEAST_DAYS:
-        return Forecast(reason=f"A forecast takes the reviews of {LEAST_DAYS} days; there are {n} so far.")
+        return Forecast(reason=f"A forecast takes {LEAST_DAYS} whole days of reviews; there are {n} so far.")
     mean = sum(daily) / n
     if not mean:
         return Forecast(reason=f"Nobody has handed in a review in the last {n} days, so there is no pace to go by.")

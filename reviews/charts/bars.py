@@ -29,8 +29,8 @@ class Panel:
 
 def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], title: str, description: str) -> str:
     """One panel below the other over common times, all on one scale, so that their heights can be compared."""
-    plot = min(max(560.0, 16.0 * len(times)), 960.0)
-    ticks = steps_to(max((count for panel in panels for count in panel.counts), default=1), about=2)
+    plot = min(max(560.0, 40.0 * len(times)), 1160.0)
+    ticks = steps_to(max((count for panel in panels for count in panel.counts), default=1), about=3)
     step = plot / max(len(times), 1)
     width = min(step * 0.7, 36.0)
     parts, top = [], 26.0

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviews.charts.svg import LINE, drawing, element, text, wrapped
+from reviews.charts.svg import LINE, drawing, element, text, text_width, wrapped
 
 #: The marks of the lines, so that they are told apart without colour as well.
 _SHAPES = ("disc", "diamond")
@@ -21,7 +21,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through the points. ``name`` is written at its end."""
+    """A line through the points. ``name`` stands in the legend, where there are two."""
 
     name: str
     marks: Sequence[Mark]
@@ -29,8 +29,8 @@ class Line:
 
 def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str, description: str) -> str:
     """The lines over ``points`` (the names under the axis), at most two. All lines have a mark for each point."""
-    step, left, top, high = (112.0 if len(points) <= 7 else 76.0), 52.0, 26.0, 220.0
-    right = 96.0 if len(lines) > 1 else 30.0
+    step, left, high = (104.0 if len(points) <= 7 else 76.0), 52.0, 220.0
+    top, right = (46.0 if len(lines) > 1 else 20.0), 16.0
     plot = step * max(len(points), 2)
     labels = [wrapped(point, step - 8) for point in points]
     height = top + high + 14 + LINE * max(map(len, labels), default=1) + 6
@@ -45,6 +45,8 @@ def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str
         parts += [
             text(line, x, top + high + 18 + LINE * row, "chart-name", anchor="middle") for row, line in enumerate(words)
         ]
+    if len(lines) > 1:
+        parts += _legend(lines, left)
     # The first line is the one that matters; it is drawn last, on top.
     for place in reversed(range(len(lines))):
         parts += _line(lines[place], place, len(lines), step, left, top, high)
@@ -56,29 +58,32 @@ def _line(line: Line, place: int, count: int, step: float, left: float, top: flo
     aside = 0.0 if count == 1 else (place - (count - 1) / 2) * 14
     parts: list[str] = []
     path: list[str] = []
-    last = None
     for number, mark in enumerate(line.marks):
         if mark.value is None:
             continue
         x, y = left + step * (number + 0.5) + aside, top + high * (1 - mark.value)
         path.append(f"{'L' if path else 'M'}{x:.1f} {y:.1f}")
-        last = (x, y)
         if mark.low is not None and mark.high is not None:
             above, below = top + high * (1 - mark.high), top + high * (1 - mark.low)
             parts.append(element("path", f"chart-reach {css}", d=f"M{x - 4:.1f} {above:.1f}h8m-4 0V{below:.1f}m-4 0h8"))
         parts.append(_shape(_SHAPES[place % 2], x, y, css))
         if mark.label and place == 0:
             # Beside the interval, on the side away from the line that rises to it.
-            parts.append(text(mark.label, x + 8, y + (16 if mark.value > 0.12 else -8), "chart-value"))
+            parts.append(text(mark.label, x + 8, y + (17 if mark.value > 0.12 else -8), "chart-value"))
     if len(path) > 1:
         parts.insert(0, element("path", f"chart-line {css}", d="".join(path)))
-    if count > 1 and last is not None:
-        x, y = last
-        y = min(max(y + (-6 if place else 6), top + 4), top + high)
-        parts += [
-            text(word, x + 14, y + LINE * row, f"chart-series {css}")
-            for row, word in enumerate(wrapped(line.name, 84, 2))
-        ]
+    return parts
+
+
+def _legend(lines: Sequence[Line], left: float) -> list[str]:
+    """Above the plot: at the lines' ends the names would lie on one another, since the lines meet there."""
+    parts, x = [], left + 8
+    for place, line in enumerate(lines):
+        css = f"series-{place + 1}"
+        parts.append(element("path", f"chart-line {css}", d=f"M{x:.1f} 14h28"))
+        parts.append(_shape(_SHAPES[place % 2], x + 14, 14, css))
+        parts.append(text(line.name, x + 36, 18, f"chart-series {css}"))
+        x += 36 + text_width(line.name) + 28
     return parts
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reviews.charts.svg import LINE, drawing, element, steps_to, text, wrapped
 
-_LEFT, _PLOT, _RIGHT, _ROW = 168.0, 340.0, 74.0, 40.0
+_LEFT, _PLOT, _RIGHT, _ROW = 168.0, 300.0, 150.0, 38.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ def test_what_is_left_and_why_there_is_no_forecast(team: Team) -> None:
     outlook = read_outlook(project=team.project, now=timezone.now())
     # Its self-check; then one more, two colleagues, and a tenth of an expert's.
     assert (outlook.open, outlook.following) == (1, pytest.approx(3.1))
-    assert outlook.forecast.reason == "A forecast takes the reviews of 10 days; there are 0 so far."
+    assert outlook.forecast.reason == "A forecast takes 10 whole days of reviews; there are 0 so far."
     assert outlook.dates is None
 
 
