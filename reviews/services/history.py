@@ -7,6 +7,7 @@ from typing import Any
 
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
+from annotator.services.jobs import kind_title
 from reviews.models import Comment, Verdict
 from reviews.services.protocols import stage_titles
 
@@ -28,16 +29,19 @@ def read_history(*, actor: User, dialogue: Dialogue) -> list[Entry]:
     """The dialogue's timeline, newest first: its events, and the comments on it, that the actor may see."""
     titles = stage_titles(dialogue.project)
     events = Event.objects.visible_to(actor).filter(dialogue=dialogue).select_related("actor").order_by("-number")
-    entries = [Entry(event.created_at, event.actor, _words(event, titles), event.kind) for event in events[:LIMIT]]
+    entries = [Entry(event.created_at, event.actor, event_words(event, titles), event.kind) for event in events[:LIMIT]]
     comments = Comment.objects.visible_to(actor).filter(dialogue=dialogue).select_related("author").order_by("-pk")
-    entries += [
-        Entry(comment.created_at, comment.author, f"Commented: {comment.text[:200]}", "comment.added")
-        for comment in comments[:LIMIT]
-    ]
+    for comment in comments.select_related("resolved_by")[:LIMIT]:
+        verb = "Commented" if comment.parent_id is None else "Answered"
+        entries.append(Entry(comment.created_at, comment.author, f"{verb}: {comment.text[:200]}", "comment.added"))
+        if comment.resolved_at is not None:
+            words = f"Dealt with: {comment.text[:200]}"
+            entries.append(Entry(comment.resolved_at, comment.resolved_by, words, "comment.resolved"))
     return sorted(entries, key=lambda entry: entry.at, reverse=True)[:LIMIT]
 
 
-def _words(event: Event, titles: dict[str, str]) -> str:
+def event_words(event: Event, titles: dict[str, str]) -> str:
+    """What an event says, as a sentence without its actor. ``titles``: of the project's stages."""
     write = _SENTENCES.get(event.kind)
     if write is None:
         name, _, what = event.kind.partition(".")
@@ -79,7 +83,39 @@ def _because(words: str, after: dict[str, Any]) -> str:
     return f"{words}: {after['reason']}" if after.get("reason") else words
 
 
+def _keys(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
+    """“Settings changed: name, time zone”."""
+    return lambda after, titles: f"{words}: {', '.join(key.replace('_', ' ') for key in after)}" if after else words
+
+
+def _job(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
+    return lambda after, titles: f"{kind_title(str(after.get('kind', 'job')))} {words}"
+
+
 _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
+    "project.created": lambda after, titles: f"Project created: {after.get('name', '')}",
+    "project.changed": _keys("Settings changed"),
+    "project.checkpoint": lambda after, titles: f"Checkpoint over {after.get('events', 0)} events",
+    "guideline.published": lambda after, titles: f"Guideline {after.get('number')} published",
+    "guideline.marked": lambda after, titles: _because(
+        f"Guideline {after.get('number')}: {after.get('dialogues', 0)} dialogues marked as overtaken", after
+    ),
+    "guideline.mark_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
+    "protocol.adopted": lambda after, titles: f"Protocol {after.get('number')} adopted",
+    "membership.granted": lambda after, titles: f"Role given: {str(after.get('role', '')).replace('_', ' ')}",
+    "membership.ended": lambda after, titles: "Role ended",
+    "invitation.created": lambda after, titles: "Invitation made",
+    "invitation.accepted": lambda after, titles: "Invitation accepted",
+    "invitation.revoked": lambda after, titles: "Invitation closed",
+    "token.created": lambda after, titles: "API token made",
+    "token.revoked": lambda after, titles: "API token revoked",
+    "import.published": lambda after, titles: f"Import published: {after.get('created', 0)} new dialogues",
+    "release.frozen": lambda after, titles: f"Release {after.get('version', '')} frozen",
+    "job.started": _job("started"),
+    "job.done": _job("done"),
+    "job.failed": _job("failed"),
+    "job.cancelled": _job("cancelled"),
+    "draw.closed": lambda after, titles: f"Drawn: {after.get('sample')} of {after.get('population')}",
     "dialogue.imported": lambda after, titles: "Imported",
     "dialogue.revised_by_import": lambda after, titles: "A revised version was imported",
     "dialogue.handed_over": lambda after, titles: _because("Handed over to another owner", after),

@@ -1,0 +1,233 @@
+"""The history of a project: who did what, when, before and after; filtered, page by page, and as a file."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from annotator.errors import Denied, Hidden, Invalid
+from annotator.models import Event, Project, Role, User
+from annotator.services.access import require_administrator, roles_in
+from reviews.services.history import event_words
+from reviews.services.protocols import stage_titles
+
+PAGE = 50
+#: Families of kinds (what stands before the dot), in words; those of the project as a whole, then those of items.
+SETTINGS = {
+    "project": "Project settings",
+    "guideline": "Guideline",
+    "protocol": "Protocol",
+    "membership": "Roles",
+    "invitation": "Invitations",
+    "token": "API tokens",
+    "import": "Imports",
+    "release": "Releases",
+    "job": "Jobs",
+}
+ITEMS = {
+    "dialogue": "Dialogues",
+    "cycle": "Cycles",
+    "review": "Reviews",
+    "stage": "Stages settled",
+    "slot": "Slots",
+    "draw": "Draws",
+    "audit": "Audits",
+}
+#: Keys whose values are public ids of people.
+_PEOPLE = frozenset({"user", "person", "owner"})
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What is shown. Dates are days of the project's time zone, both included."""
+
+    person: str = ""
+    family: str = ""
+    item: str = ""
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def active(self) -> dict[str, str]:
+        """Those that are set, as a query string has them."""
+        return {name: str(value) for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value that differs, as text; None where there was, or is, nothing. ``mono``: it is JSON, not prose."""
+
+    name: str
+    before: str | None
+    after: str | None
+    mono: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event, ready for a page."""
+
+    event: Event
+    text: str
+    values: list[Value]
+
+
+@dataclass(frozen=True)
+class HistoryPage:
+    """A page, newest first, and the keys of its neighbours."""
+
+    lines: list[Line] = field(default_factory=list)
+    older: int | None = None
+    newer: int | None = None
+
+
+def read_filters(query: dict[str, str]) -> Filters:
+    """Filters from a query string. Raises Invalid for a day that is none; unknown families are dropped."""
+    days: dict[str, date | None] = {}
+    for name in ("since", "until"):
+        raw = query.get(name, "").strip()
+        try:
+            days[name] = date.fromisoformat(raw) if raw else None
+        except ValueError:
+            raise Invalid(f"“{raw[:40]}” is no day; write it as in 2026-05-31.", field=name) from None
+    family = query.get("kind", "")
+    return Filters(
+        person=query.get("person", "")[:12],
+        family=family if family in SETTINGS or family in ITEMS else "",
+        item=query.get("item", "").strip()[:200],
+        **days,
+    )
+
+
+def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
+    """What of the project's history is for the actor: administrators all, senior reviewers what concerns items.
+
+    Nobody sees what belongs to a colleague's blind review that has not settled, nor rows of an unfinished import.
+    Raises Hidden for an outsider, Denied for an annotator.
+    """
+    roles = roles_in(project, actor)
+    if not roles:
+        raise Hidden("There is no such project, or you are not a member of it.")
+    rows = Event.objects.filter(Q(sealed=False) | Q(actor=actor), project=project)
+    if Role.ADMINISTRATOR in roles:
+        return rows.filter(Q(dialogue=None) | Q(dialogue__published=True))
+    if Role.SENIOR_REVIEWER in roles:
+        return rows.filter(dialogue__published=True)
+    raise Denied("The project’s history is for administrators and senior reviewers; a dialogue’s own is on its page.")
+
+
+def list_events(
+    *, actor: User, project: Project, filters: Filters, before: int | None = None, after: int | None = None
+) -> HistoryPage:
+    """A page of the history. Costs the same at any depth."""
+    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
+    rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
+    if after is not None:
+        found = list(rows.filter(pk__gt=after).order_by("pk")[: PAGE + 1])
+        more, found = len(found) > PAGE, found[:PAGE][::-1]
+        older, newer = (found[-1].pk if found else None), (found[0].pk if more else None)
+    else:
+        if before is not None:
+            rows = rows.filter(pk__lt=before)
+        found = list(rows.order_by("-pk")[: PAGE + 1])
+        more, found = len(found) > PAGE, found[:PAGE]
+        older, newer = (found[-1].pk if more else None), (found[0].pk if before is not None and found else None)
+    titles, names = stage_titles(project), _names(found)
+    return HistoryPage([Line(one, event_words(one, titles), _values(one, names)) for one in found], older, newer)
+
+
+def export_events(*, actor: User, project: Project, filters: Filters) -> Iterator[bytes]:
+    """The history as JSON lines, oldest first, with all that each hash was made of. For administrators.
+
+    A dialogue under blind review is told up to its first sealed event: a gap in the numbers would tell the rest.
+    """
+    require_administrator(actor=actor, project=project)
+    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
+    sealed_before = Event.objects.filter(
+        dialogue=OuterRef("dialogue"), number__lt=OuterRef("number"), sealed=True
+    ).exclude(actor=actor)
+    rows = rows.filter(Q(dialogue=None) | ~Exists(sealed_before)).select_related("actor", "dialogue")
+    rows = rows.defer("dialogue__search_text").order_by("pk")
+    return (_exported(event) for event in rows.iterator(2000))
+
+
+def _exported(event: Event) -> bytes:
+    line = {
+        "dialogue": event.dialogue.external_id if event.dialogue else None,
+        "actor": event.actor.pseudonym if event.actor else None,
+        # What the hash is made of, with the keys of the database: see annotator.services.events.event_digest.
+        "previous_hash": event.previous_hash,
+        "project_id": event.project_id,
+        "dialogue_id": event.dialogue_id,
+        "number": event.number,
+        "actor_id": event.actor_id,
+        "kind": event.kind,
+        "before": event.before,
+        "after": event.after,
+        "created_at": event.created_at.isoformat(timespec="microseconds"),
+        "hash": event.hash,
+    }
+    return orjson.dumps(line) + b"\n"
+
+
+def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> QuerySet[Event]:
+    if filters.person == "program":
+        rows = rows.filter(actor=None)
+    elif filters.person:
+        rows = rows.filter(actor__public_id=filters.person)
+    if filters.family:
+        rows = rows.filter(kind__startswith=f"{filters.family}.")
+        if filters.family in SETTINGS:
+            # There is an index of these few alone.
+            rows = rows.filter(dialogue=None)
+    if filters.item:
+        rows = rows.filter(dialogue__external_id=filters.item)
+    zone = ZoneInfo(project.time_zone)
+    if filters.since is not None:
+        rows = rows.filter(created_at__gte=_midnight(filters.since, zone))
+    if filters.until is not None and filters.until < date.max:
+        rows = rows.filter(created_at__lt=_midnight(filters.until + timedelta(days=1), zone))
+    return rows
+
+
+def _midnight(day: date, zone: ZoneInfo) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min), zone)
+
+
+def _names(events: Iterable[Event]) -> dict[str, str]:
+    """Public id → name of the people whom the events' values name."""
+    ids = {
+        str(value)
+        for event in events
+        for side in (event.before, event.after)
+        for key, value in side.items()
+        if key in _PEOPLE
+    }
+    return {person.public_id: str(person) for person in User.objects.filter(public_id__in=ids)} if ids else {}
+
+
+def _values(event: Event, names: dict[str, str]) -> list[Value]:
+    """What the event says, key by key; what was and still is the same is left out."""
+    out = []
+    for key in dict.fromkeys([*event.before, *event.after]):
+        was, now = event.before.get(key, _ABSENT), event.after.get(key, _ABSENT)
+        if was == now:
+            continue
+        mono = any(not isinstance(value, str) for value in (was, now) if value is not _ABSENT)
+        out.append(Value(key.replace("_", " "), _text(key, was, names), _text(key, now, names), mono))
+    return out
+
+
+def _text(key: str, value: Any, names: dict[str, str]) -> str | None:
+    if value is _ABSENT:
+        return None
+    if isinstance(value, str):
+        return names.get(value, value) if key in _PEOPLE else value
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)

@@ -1,0 +1,63 @@
+"""The history of a project."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from annotator.models import Role, User
+from annotator.views.pages import PageRequest, project_page
+from reviews.services import project_history as history
+
+
+@project_page
+@require_safe
+def history_list(request: PageRequest) -> HttpResponse:
+    """Who did what when, newest first."""
+    project = request.project
+    filters = history.read_filters(request.GET.dict())
+    page = history.list_events(
+        actor=request.user,
+        project=project,
+        filters=filters,
+        before=_key(request.GET.get("before")),
+        after=_key(request.GET.get("after")),
+    )
+    is_admin = Role.ADMINISTRATOR in request.roles
+    query = urlencode({"kind" if name == "family" else name: value for name, value in filters.active.items()})
+    people = User.objects.filter(memberships__project=project).distinct().order_by("display_name", "username")
+    context = {
+        "lines": page.lines,
+        "older": _link(query, "before", page.older),
+        "newer": _link(query, "after", page.newer),
+        "filters": filters,
+        "query": query,
+        "people": people,
+        "families": ([("Settings", list(history.SETTINGS.items()))] if is_admin else [])
+        + [("Dialogues", list(history.ITEMS.items()))],
+        "is_admin": is_admin,
+    }
+    template = "reviews/history.html#results" if request.htmx else "reviews/history.html"
+    return render(request, template, context)
+
+
+@project_page
+@require_safe
+def history_export(request: PageRequest) -> HttpResponseBase:
+    """The same as a file of JSON lines, streamed."""
+    lines = history.export_events(
+        actor=request.user, project=request.project, filters=history.read_filters(request.GET.dict())
+    )
+    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+    response["Content-Disposition"] = f'attachment; filename="history-{request.project.slug}.jsonl"'
+    return response
+
+
+def _key(raw: str | None) -> int | None:
+    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None
+
+
+def _link(query: str, name: str, key: int | None) -> str | None:
+    return None if key is None else f"?{query}{'&' if query else ''}{name}={key}"
