@@ -7,7 +7,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.protocols import Allotment, Candidate, draw_sample, population_hash
+from reviews.protocols import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.protocols.drawing import allot
 
 SEED = "5eed"
@@ -92,3 +92,28 @@ def test_every_member_has_the_same_chance() -> None:
         counts.update(draw_sample(population(a=50), fraction=0.1, seed=str(seed))[0])
     assert len(counts) == 50
     assert all(abs(count - 40) < 5 * 6 for count in counts.values())
+
+
+# --- rounds -----------------------------------------------------------------------------------------------------------
+
+
+@given(unseen=st.integers(0, 40), seen=st.integers(0, 40), fraction=fractions)
+def test_a_round_takes_the_unseen_first(unseen: int, seen: int, fraction: float) -> None:
+    drawn, sizes = draw_round(population(unseen=unseen, seen=seen), fraction=fraction, seed=SEED)
+    wanted = ceil(round(fraction * (unseen + seen), 9))
+    assert len(drawn) == wanted
+    assert sizes["unseen"] == Allotment(unseen, min(wanted, unseen))
+    assert sizes["seen"] == Allotment(seen, wanted - min(wanted, unseen))
+    assert sum(name.startswith("unseen") for name in drawn) == sizes["unseen"].sample
+
+
+def test_five_rounds_of_a_fifth_see_everything() -> None:
+    # 256 sessions, ceil(51.2) = 52 a round: 52, 104, 156, 208, and the 48 that are left. Four rounds would not do.
+    seen: set[str] = set()
+    sizes = []
+    for number in range(5):
+        members = [Candidate(f"i{n}", "seen" if f"i{n}" in seen else "unseen") for n in range(256)]
+        drawn, _ = draw_round(members, fraction=0.2, seed=str(number))
+        seen |= drawn
+        sizes.append(len(seen))
+    assert sizes == [52, 104, 156, 208, 256]

@@ -213,6 +213,76 @@ def test_nothing_can_go_back_where_there_is_no_author() -> None:
     assert "no self-check to which the item could go back" in sentences(read_protocol(data))
 
 
+# --- rounds, approvals in a row, items that come back ----------------------------------------------------------------
+
+
+def edited_preset(name: str, place: int, **changes: Any) -> str:
+    data = load_preset(name).model_dump(mode="json")
+    data["stages"][place] |= changes
+    return sentences(read_protocol(data))
+
+
+ROUND_TABLE = [rule.model_dump(mode="json") for rule in load_preset("wild").stage("rounds").outcomes]
+ONE_TABLE = [rule.model_dump(mode="json") for rule in load_preset("cctu").stage("data").outcomes]
+EXPERT_TABLE = [rule.model_dump(mode="json") for rule in c3().stage("expert").outcomes]
+
+
+@pytest.mark.parametrize(
+    ("preset", "place", "changes", "words"),
+    [
+        ("wild", 1, {"blind": False}, "shows only where two or more review it blind"),
+        ("wild", 1, {"entry": {"mode": "rounds", "fraction": 0.0}}, "lets nothing into this stage"),
+        (
+            "wild",
+            1,
+            {"outcomes": [*ROUND_TABLE[:-1], {"verdicts": ["any", "any"], "outcome": "restart"}]},
+            "In rounds nothing restarts at once",
+        ),
+        ("wild", 1, {"kind": "self_check"}, "Rounds are looked at by colleagues"),
+        ("wild", 2, {"outcomes": EXPERT_TABLE}, "would leave the rounds without ever being seen without conflict"),
+        ("wild", 0, {"entry": {"mode": "rounds", "fraction": 0.2}}, "The first stage takes every item"),
+        ("cctu", 0, {"reviewers": 2, "outcomes": TABLE}, "let one person review at a time"),
+        (
+            "cctu",
+            0,
+            {"outcomes": [ONE_TABLE[0], {"verdicts": [F], "outcome": "pass_with_fix"}, *ONE_TABLE[2:]]},
+            "its outcome is “restart”",
+        ),
+        ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "confirm"}, *ONE_TABLE[1:]]}, "write “pass”"),
+        ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "return"}, *ONE_TABLE[1:]]}, "Only experts who take"),
+        ("cctu", 2, {"consecutive": 2}, "those of different colleagues"),
+        (
+            "async",
+            0,
+            {"entry": {"mode": "all", "send_back": {"above": 0.2, "audited": 5}}},
+            "here there is no such sample",
+        ),
+    ],
+)
+def test_problems_of_stages_that_repeat(preset: str, place: int, changes: dict[str, Any], words: str) -> None:
+    assert words in edited_preset(preset, place, **changes), edited_preset(preset, place, **changes)
+
+
+def test_the_table_of_a_pair() -> None:
+    stage = load_preset("wild").stage("rounds")
+    assert [decide(stage, pair, equal) for pair, equal in (((A, A), True), ((F, F), True), ((F, F), False))] == [
+        "pass",
+        "pass_with_fix",
+        "escalate",
+    ]
+    # Not even two rejections take an item out: that is settled together.
+    assert decide(stage, (R, R), True) == "escalate"
+
+
+def test_protocols_stored_before_there_were_rounds_are_read() -> None:
+    data = c3().model_dump(mode="json")
+    for stage in data["stages"]:
+        del stage["consecutive"], stage["entry"]["send_back"]
+    protocol = read_protocol(data)
+    assert validate(protocol) == []
+    assert protocol.stage("expert").entry.send_back is None
+
+
 def test_faults_of_form_have_pointers() -> None:
     data = c3().model_dump(mode="json")
     data["stages"][1]["kind"] = "oracle"
