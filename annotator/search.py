@@ -7,7 +7,7 @@ last of a run alone as well, so that each character begins a token). Neither dat
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -113,6 +113,10 @@ def to_fts5(terms: Sequence[Term]) -> str:
 
 def describe_document(document: Mapping[str, Any], *, index: bool = True) -> Labels:
     """The labels and the index text of a document; without ``index`` the text, which costs most, stays empty."""
+    return _DESCRIBED[document["kind"]](document, index)
+
+
+def _describe_tasks(document: Mapping[str, Any], index: bool) -> Labels:
     tasks: list[dict[str, Any]] = document["tasks"]
     policies = [task["policy"] for task in tasks]
     calls = [step for task in tasks for step in task["steps"] if step["type"] == "call"]
@@ -127,9 +131,34 @@ def describe_document(document: Mapping[str, Any], *, index: bool = True) -> Lab
         switches=sum(a != b for a, b in pairwise(policies) if a and b),
         language=document["language"],
         tools=tools,
-        title=_title(tasks),
+        title=_title(task["user_message"] for task in tasks),
         search_text=search_tokens(_texts(document, tools, calls)) if index else "",
     )
+
+
+def _describe_case(document: Mapping[str, Any], index: bool) -> Labels:
+    """A constrained case counts as one task without labels; it has none of those that the lists filter by."""
+    calls = [call for each in document["reference_trajectory"] or () for call in each["calls"]]
+    named = [call["name"] for call in calls] + [*(document["unsolved_set"] or ()), *document["tool_codes"]]
+    tools = list(dict.fromkeys(named))
+    return Labels(
+        policies=[],
+        topologies=[],
+        information=[],
+        task_count=1,
+        call_count=len(calls),
+        switches=0,
+        language=document["language"],
+        tools=tools,
+        title=_title([document["user_query"], document["system_prompt"] or ""]),
+        search_text=search_tokens(_case_texts(document, tools, calls)) if index else "",
+    )
+
+
+_DESCRIBED: dict[str, Callable[[Mapping[str, Any], bool], Labels]] = {
+    "multi_turn": _describe_tasks,
+    "constrained": _describe_case,
+}
 
 
 class _IndexText:
@@ -201,9 +230,9 @@ def _normal(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-def _title(tasks: list[dict[str, Any]]) -> str:
+def _title(messages: Iterable[str]) -> str:
     """The first message that says something, on one line."""
-    title = next((text for task in tasks if (text := " ".join(task["user_message"].split()))), "")
+    title = next((text for message in messages if (text := " ".join(message.split()))), "")
     return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
 
 
@@ -222,6 +251,17 @@ def _texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, 
                     yield step[name]
     for message in document["context"]:
         yield message["content"]
+
+
+def _case_texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, Any]]) -> Iterator[str]:
+    yield document["user_query"]
+    yield from tools
+    for constraint in document["constraints"]:
+        yield from (constraint[key] for key in ("category", "text") if constraint[key])
+    yield document["answer"] or ""
+    for call in calls:
+        yield from _strings(call["arguments"])
+    yield document["system_prompt"] or ""
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What checks look at: one document, cut into the parts that most of them walk over."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.checks.findings import Severity, Stage
@@ -99,6 +99,8 @@ class Context:
         "tasks",
         "toolset",
     )
+    #: The constrained case, in a list; empty for other kinds, whose checks of cases do not run.
+    case: Sequence[dict[str, Any]] = ()
 
     def __init__(
         self,
@@ -148,6 +150,16 @@ class Context:
             readings = [task.reading for task in self.tasks]
             self._provenance = Finder(Places(self.document, self.toolset, readings))
         return self._provenance
+
+    @property
+    def call_groups(self) -> list[list[CallPlace]]:
+        """The calls of each task."""
+        return [task.calls for task in self.tasks]
+
+    @property
+    def user_messages(self) -> list[tuple[str, str]]:
+        """Pairs (anchor, text) of the messages that set a task."""
+        return [(f"{task.anchor}/user_message", task.task["user_message"]) for task in self.tasks]
 
     @property
     def user_texts(self) -> list[tuple[str, str]]:

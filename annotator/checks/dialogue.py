@@ -22,10 +22,9 @@ class EmptyMessage(Check):
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
-        for task in context.tasks:
-            message = task.task["user_message"]
+        for anchor, message in context.user_messages:
             if not message.strip():
-                yield self.found(context, f"{task.anchor}/user_message", message, "Write what the user says.")
+                yield self.found(context, anchor, message, "Write what the user says.")
 
 
 @register

@@ -95,6 +95,7 @@ class FirstExplicit(Check):
     id = "label.first_explicit"
     title = "The first task of a dialogue is not explicit."
     severity = "warning"
+    only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         information = context.document["tasks"][0]["information"]
@@ -127,6 +128,7 @@ class LongRange(Check):
     id = "label.long_range"
     title = "A long-range dependency has nothing far enough back."
     severity = "error"
+    only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         if context.document["context"]:
@@ -161,6 +163,7 @@ class InformationEvidence(Check):
     id = "label.information_evidence"
     title = "The values of the calls contradict the information label."
     severity = "warning"
+    only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         finder, rule = context.provenance, context.settings.long_range_rule

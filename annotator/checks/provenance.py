@@ -21,6 +21,7 @@ class NoSource(Check):
     id = "provenance.no_source"
     title = "Nothing says where a value comes from."
     severity = "warning"
+    only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         finder = context.provenance
@@ -49,6 +50,7 @@ class MissingDependency(Check):
     id = "provenance.missing_dependency"
     title = "A call uses what another one gave back without depending on it."
     severity = "warning"
+    only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         finder = context.provenance
@@ -71,6 +73,7 @@ class UnsupportedDependency(Check):
     id = "provenance.unsupported_dependency"
     title = "No value flows along a dependency."
     severity = "warning"
+    only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         finder = context.provenance

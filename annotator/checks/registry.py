@@ -16,13 +16,15 @@ class Check:
 
     ``to_do`` marks what is merely unfinished: "info" while importing and saving, its severity from submission on.
     ``only_with`` names a list of the context; where that is empty the check has nothing to say and does not run.
+    ``in_cases``: the severity in a constrained case, where it is another.
     """
 
     id: ClassVar[str]
     title: ClassVar[str]
     severity: ClassVar[Severity]
     to_do: ClassVar[bool] = False
-    only_with: ClassVar[Literal["violations", "faults"] | None] = None
+    only_with: ClassVar[Literal["violations", "faults", "tasks", "case"] | None] = None
+    in_cases: ClassVar[Severity | None] = None
 
     def run(self, context: Context) -> Iterator[Finding]:
         """Findings in one document, in any order."""
@@ -70,16 +72,20 @@ def all_checks() -> list[CheckInfo]:
     ]
 
 
-def default_severity(check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]]) -> Any:
+def default_severity(
+    check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]], *, case: bool = False
+) -> Any:
     """The severity of a check at a stage, a project's choice included; "off" where it does not run."""
-    severity = chosen.get(check.id, check.severity)
+    severity = chosen.get(check.id, (check.in_cases if case else None) or check.severity)
     return "info" if check.to_do and severity != "off" and stage in ("import", "save") else severity
 
 
 @lru_cache(maxsize=256)
-def plan(stage: Stage, chosen: tuple[tuple[str, Any], ...]) -> tuple[tuple[Check, ...], dict[str, Severity]]:
-    """The checks that run at a stage, and the severity of each."""
-    severities = {check.id: default_severity(check, stage, dict(chosen)) for check in _CHECKS.values()}
+def plan(
+    stage: Stage, chosen: tuple[tuple[str, Any], ...], *, case: bool = False
+) -> tuple[tuple[Check, ...], dict[str, Severity]]:
+    """The checks that run at a stage, and the severity of each; of a constrained ``case`` some are milder."""
+    severities = {check.id: default_severity(check, stage, dict(chosen), case=case) for check in _CHECKS.values()}
     running = {check: severity for check, severity in severities.items() if severity != "off"}
     return tuple(_CHECKS[check] for check in running), running
 

@@ -1,9 +1,20 @@
 """Run the checks over one document."""
 
+from collections.abc import Callable
 from typing import Any
 
 # Importing the families registers their checks.
-from annotator.checks import dialogue, graph, label, provenance, schema, trajectory  # noqa: F401
+from annotator.checks import (  # noqa: F401
+    constraint,
+    dialogue,
+    graph,
+    label,
+    provenance,
+    schema,
+    trajectory,
+    validator,
+)
+from annotator.checks.case_context import CaseContext
 from annotator.checks.context import Context
 from annotator.checks.findings import Finding, Stage
 from annotator.checks.registry import plan
@@ -18,6 +29,12 @@ _STEP_FIELDS = (
 )
 _TASK_RANK = {name: rank for rank, name in enumerate((*_FIRST_FIELDS, "chosen", "steps"))}
 _STEP_RANK = {name: rank for rank, name in enumerate(_STEP_FIELDS)}
+_CASE_FIELDS = (
+    *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),
+    "tool_codes",
+)
+_CASE_RANK = {name: rank for rank, name in enumerate(_CASE_FIELDS)}
+_CONTEXTS: dict[str, type[Context]] = {"multi_turn": Context, "constrained": CaseContext}
 
 
 def run_checks(
@@ -27,8 +44,9 @@ def run_checks(
 
     ``settings`` are the project's. A check that is set to "off" does not run. Nothing here changes the document.
     """
-    checks, severities = plan(stage, tuple(sorted(settings.severities.items())))
-    context = Context(document, toolset, stage, settings, severities)
+    kind = document["kind"]
+    checks, severities = plan(stage, tuple(sorted(settings.severities.items())), case=kind == "constrained")
+    context = _CONTEXTS[kind](document, toolset, stage, settings, severities)
     findings: list[Finding] = []
     for check in checks:
         if check.only_with is None or getattr(context, check.only_with):
@@ -38,6 +56,10 @@ def run_checks(
 
 def in_document_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
     """Findings as one meets their places when reading the document from top to bottom; at one place, by check."""
+    return _IN_ORDER[document["kind"]](document, findings)
+
+
+def _tasks_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
     tasks = {task["id"]: index for index, task in enumerate(document["tasks"])}
     steps = {(task["id"], step["id"]): index for task in document["tasks"] for index, step in enumerate(task["steps"])}
 
@@ -54,3 +76,25 @@ def in_document_order(document: dict[str, Any], findings: list[Finding]) -> list
         return (tasks.get(task, len(tasks)), rank, step, within, rest, "", finding.check, finding.message)
 
     return sorted(findings, key=key)
+
+
+def _case_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    rounds = document["reference_trajectory"] or ()
+    places = {f"/constraints/{one['id']}": n for n, one in enumerate(document["constraints"])}
+    places |= {f"/reference_trajectory/{one['id']}": n for n, one in enumerate(rounds)}
+    calls = {call["id"]: n for one in rounds for n, call in enumerate(one["calls"])}
+
+    def key(finding: Finding) -> tuple[Any, ...]:
+        parts = finding.anchor.split("/")
+        rank = _CASE_RANK.get(parts[1], len(_CASE_RANK)) if len(parts) > 1 else -1
+        place = places.get("/".join(parts[:3]), -1)
+        call = calls.get(parts[4], -1) if len(parts) > 4 else -1
+        return (rank, place, call, finding.anchor, finding.check, finding.message)
+
+    return sorted(findings, key=key)
+
+
+_IN_ORDER: dict[str, Callable[[dict[str, Any], list[Finding]], list[Finding]]] = {
+    "multi_turn": _tasks_in_order,
+    "constrained": _case_in_order,
+}

@@ -14,18 +14,21 @@ from annotator.checks.wording import cut, listed, path_name
 
 @register
 class RepeatedCall(Check):
-    """Within one task the same tool is called twice with the same arguments. Drop one, or say why both are needed."""
+    """Within one task the same tool is called twice with the same arguments. Drop one, or say why both are needed. In
+    the trajectory of a constrained case trial and error is wanted.
+    """
 
     id = "trajectory.repeated_call"
     title = "The same call is made twice in one task."
     severity = "warning"
+    in_cases = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
-        for task in context.tasks:
-            if len(task.calls) < 2 or len({call.step["name"] for call in task.calls}) == len(task.calls):
+        for calls in context.call_groups:
+            if len(calls) < 2 or len({call.step["name"] for call in calls}) == len(calls):
                 continue
             first: dict[bytes, str] = {}
-            for call in task.calls:
+            for call in calls:
                 key = orjson.dumps([call.step["name"], call.step["arguments"]], option=orjson.OPT_SORT_KEYS)
                 earlier = first.setdefault(key, call.step["id"])
                 if earlier != call.step["id"]:
@@ -41,6 +44,7 @@ class ObservationMissing(Check):
     title = "A call has no observation."
     severity = "error"
     to_do = True
+    in_cases = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:
@@ -56,6 +60,7 @@ class ObservationEmpty(Check):
     id = "trajectory.observation_empty"
     title = "An observation is empty."
     severity = "warning"
+    in_cases = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:
@@ -72,6 +77,7 @@ class ToolError(Check):
     id = "trajectory.tool_error"
     title = "An observation reports an error."
     severity = "warning"
+    in_cases = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:

@@ -15,6 +15,7 @@ from annotator.schema.documents import Id, Part
 MAX_CODE = 256 * 1024
 MAX_CONSTRAINTS = 200
 MAX_ROUNDS = 1_000
+MAX_EXAMPLES = 100
 
 Code = Annotated[str, StringConstraints(max_length=MAX_CODE)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -39,15 +40,20 @@ class ParameterVariant(BaseModel):
 
 
 class Validator(BaseModel):
-    """Python code that judges a final response; ``function`` is the one that judges this constraint.
+    """What judges a final response: Python code, or a ready form with parameters (``annotator.validators``).
 
-    The code may define more: functions it calls, and those that judge other constraints of the case.
+    ``function`` is the one of the code that judges this constraint; the code may define more: functions it calls, and
+    those that judge other constraints of the case. ``good`` and ``bad`` are responses that must pass and must not.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    code: Code
+    code: Code | None = None
     function: Word | None = None
+    form: Word | None = None
+    parameters: dict[str, Any] | None = None
+    good: list[str] = Field(default_factory=list, max_length=MAX_EXAMPLES)
+    bad: list[str] = Field(default_factory=list, max_length=MAX_EXAMPLES)
 
 
 class CaseConstraint(Part):

@@ -13,6 +13,7 @@ from annotator.schema.errors import Problem, SchemaProblem
 
 KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
 
+_STEP_TYPES = ("call", "clarification", "answer")
 _SENTENCES = {
     "missing": "The field is missing.",
     "extra_forbidden": "There is no such field here; keep unknown fields under “extra”.",
@@ -59,7 +60,9 @@ def json_schema(kind: str = "multi_turn") -> dict[str, Any]:
 
 
 def _problem(item: Any) -> Problem:
-    steps = [step for step in item["loc"] if step not in ("call", "clarification", "answer") or isinstance(step, int)]
+    loc = item["loc"]
+    # Behind the position of a step pydantic names its type.
+    steps = [step for i, step in enumerate(loc) if i < 2 or loc[i - 2] != "steps" or step not in _STEP_TYPES]
     if steps[-2:-1] == ["arguments"] and steps[-1] in ("dict[str,any]", "str"):
         # Of an object or a text, pydantic names the branch it tried.
         steps.pop()
@@ -87,6 +90,10 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
         if constraint["id"] in seen:
             yield Problem(f"/constraints/{c}/id", f"The constraint id {constraint['id']} is used twice.")
         seen.add(constraint["id"])
+        validator = constraint["validator"]
+        if validator and (validator["code"] is None) == (validator["form"] is None):
+            message = "A validator is either Python code or a ready form; keep one of “code” and “form”."
+            yield Problem(f"/constraints/{c}/validator", message)
     rounds: set[str] = set()
     calls: set[str] = set()
     for r, round_ in enumerate(document["reference_trajectory"] or ()):

@@ -98,7 +98,9 @@ def test_a_project_chooses_severities() -> None:
 def test_every_check_says_what_it_is() -> None:
     checks = all_checks()
     assert [info.id for info in checks] == sorted({info.id for info in checks})
-    assert {info.family for info in checks} == {"schema", "graph", "provenance", "trajectory", "label", "dialogue"}
+    assert {info.family for info in checks} == {
+        *("schema", "graph", "provenance", "trajectory", "label", "dialogue", "constraint", "validator")
+    }
     for info in checks:
         assert info.id.startswith(f"{info.family}.")
         assert info.title.endswith(".")

@@ -1,0 +1,61 @@
+"""What validator code says of itself without being run: whether it can be read, and which functions it defines."""
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+
+#: How the published files name the function that judges one constraint.
+PREFIX = "validate"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """``functions``: name → whether it can be called with one response. ``fault`` says why code cannot be read."""
+
+    functions: dict[str, bool]
+    fault: str = ""
+
+    @property
+    def validators(self) -> list[str]:
+        """The functions that by their name judge responses."""
+        return [name for name in self.functions if name == PREFIX or name.startswith(f"{PREFIX}_")]
+
+
+@lru_cache(maxsize=512)
+def outline(code: str) -> Outline:
+    """Read code, never run it."""
+    try:
+        with warnings.catch_warnings():
+            # An odd escape in a pattern is no fault of the code.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code)
+    except SyntaxError as error:
+        place = f" (line {error.lineno})" if error.lineno else ""
+        return Outline({}, f"{error.msg}{place}")
+    except (ValueError, RecursionError, MemoryError):
+        return Outline({}, "it is nested too deeply, or holds signs that no code may hold")
+    return Outline(
+        {node.name: _takes_one(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    )
+
+
+def _takes_one(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = node.args
+    places = len(given.posonlyargs) + len(given.args)
+    needed = places - len(given.defaults)
+    keywords = sum(default is None for default in given.kw_defaults)
+    return needed <= 1 and (places >= 1 or given.vararg is not None) and not keywords
+
+
+def function_for(words: tuple[str | None, ...], found: Outline) -> str | None:
+    """The function that judges the constraint named by these words (its native label, its category), if that is plain.
+
+    The one named after a word (Punctuation → validate_punctuation), else the only validator there is.
+    """
+    for word in words:
+        name = f"{PREFIX}_{re.sub(r'[^a-z0-9]+', '_', word.strip().lower())}" if word else ""
+        if name in found.functions:
+            return name
+    return found.validators[0] if len(found.validators) == 1 else None
