@@ -230,6 +230,18 @@ class Protocol(_Part):
                 return stage
         return None
 
+    def returns_to(self, key: str, escalated_by: str) -> Stage | None:
+        """Where an item goes that the experts of stage ``key`` return: the stage that escalated it.
+
+        Where that is not in this version any more, the last stage before the experts in which colleagues look; None
+        where there is none.
+        """
+        keys = [stage.key for stage in self.stages]
+        if escalated_by in keys:
+            return self.stage(escalated_by)
+        before = self.stages[: keys.index(key)]
+        return next((stage for stage in reversed(before) if stage.kind is StageKind.CROSS_CHECK), None)
+
     def kinds_in_use(self) -> tuple[FindingKind, ...]:
         """The kinds of faults that reviewers may name."""
         return tuple(kind for kind in self.taxonomy if not kind.retired)

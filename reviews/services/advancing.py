@@ -180,14 +180,13 @@ def _confirm(passage: Passage, run: StageRun, revision: Revision) -> None:
 
 def _return(passage: Passage, run: StageRun, revision: Revision) -> None:
     """Back to the stage that escalated it. Whether that is right now is for its reviewers to say."""
-    origin = run.escalated_from
-    keys = {stage.key for stage in passage.protocol.stages}
-    if origin is None or origin.stage not in keys:
-        # Drawn or regular; or its stage is not in the protocol any more.
+    if run.escalated_from is None:
         forward(passage, run, revision)
         return
-    stage = passage.protocol.stage(origin.stage)
-    if stage.in_rounds:
+    stage = passage.protocol.returns_to(run.stage, run.escalated_from.stage)
+    if stage is None:
+        forward(passage, run, revision)
+    elif stage.in_rounds:
         pool(passage, stage, revision)
     else:
         open_run(passage, stage, revision)
