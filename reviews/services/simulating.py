@@ -20,7 +20,7 @@ from annotator.search import describe_document
 from annotator.services import drafts, jobs, projects
 from annotator.services.bulk import DialogueRow, write_dialogues
 from annotator.services.revisions import check_settings, ensure_toolset_revision
-from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot
+from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot, SlotState
 from reviews.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
 from reviews.services import sampling
 from reviews.services.adjudication import Dispute, load_dispute
@@ -72,14 +72,19 @@ class Play:
         self.draws += 1
         return _seed(self, self.draws)
 
-    def stages_of(self, person: Person) -> tuple[str | None, ...]:
+    def stages_of(self, person: Person) -> Iterator[str | None]:
         """Where a person works: annotators everywhere, experts where annotators do not, nearest to the end first.
 
-        Who may settle a dispute must not have been a party to it.
+        Who settles a dispute had better not be a party to it: in other stages experts do what is reserved for them.
         """
         if not person.expert:
-            return (None,)
-        return tuple(stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
+            yield None
+            return
+        yield from (stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
+        own = Slot.objects.filter(
+            project=self.project, state=SlotState.OPEN, reserved_for=self.users[person.name]
+        ).order_by("position")
+        yield from dict.fromkeys(own.values_list("stage", flat=True))
 
 
 @transaction.atomic
@@ -365,7 +370,7 @@ def _require_end(play: Play) -> None:
     )
     if names:
         words = ", ".join(f"{name} in {stage}" for name, stage in names)
-        slots = Slot.objects.filter(cycle__in=stuck, state="open").count()
+        slots = Slot.objects.filter(cycle__in=stuck, state=SlotState.OPEN).count()
         raise Conflict(
             f"Nobody may take what is left: {stuck.count()} items ({words}), {slots} open slots. Simulate more people."
         )
