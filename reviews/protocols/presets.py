@@ -144,10 +144,12 @@ def c3(
     audit_fraction: float = 0.1,
     send_back_above: float = 0.2,
     send_back_audited: int = 5,
+    require_answers: bool = False,
 ) -> Protocol:
     """C3-Bench: two self-checks, a blind cross-check, an expert for all that is disputed and a tenth of the rest.
 
-    ``cross_check_reviewers``: one or two colleagues beside the author. An owner's other items go back where more than
+    ``cross_check_reviewers``: one or two colleagues beside the author. ``require_answers``: a review can only be handed
+    in with its whole checklist answered. An owner's other items go back where more than
     ``send_back_above`` of at least ``send_back_audited`` audited ones held an error.
     """
     if cross_check_reviewers not in (1, 2):
@@ -163,7 +165,7 @@ def c3(
                 kind=StageKind.SELF_CHECK,
                 eligible=Eligible(roles=(Role.ANNOTATOR,)),
                 outcomes=ONE_REVIEWER,
-                checklist=Checklist(items=_SINGLE_ROUND),
+                checklist=Checklist(items=_SINGLE_ROUND, required=require_answers),
             ),
             Stage(
                 key="self_check_multi",
@@ -171,7 +173,7 @@ def c3(
                 kind=StageKind.SELF_CHECK,
                 eligible=Eligible(roles=(Role.ANNOTATOR,), author=AuthorRule.OWNER),
                 outcomes=ONE_REVIEWER,
-                checklist=Checklist(items=_MULTI_ROUND),
+                checklist=Checklist(items=_MULTI_ROUND, required=require_answers),
             ),
             Stage(
                 key="cross_check",
@@ -181,7 +183,7 @@ def c3(
                 eligible=Eligible(roles=annotators, author=AuthorRule.NOT_AUTHOR),
                 blind=True,
                 outcomes=TWO_COLLEAGUES if cross_check_reviewers == 2 else ONE_COLLEAGUE,
-                checklist=Checklist(items=(*_SINGLE_ROUND, *_MULTI_ROUND)),
+                checklist=Checklist(items=(*_SINGLE_ROUND, *_MULTI_ROUND), required=require_answers),
             ),
             Stage(
                 key="expert",

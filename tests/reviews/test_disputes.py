@@ -372,4 +372,6 @@ def test_a_claim_that_is_lost_is_said_in_words(client: Client, team: Team) -> No
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     for answer in (client.get(url), client.post(url, {f"ruling:{TEXT}": "left", f"why:{TEXT}": "other"})):
         assert answer.status_code == 409
-        assert "Your time on this item ran out and a colleague has it now. Your draft is kept." in answer.content.decode()
+        assert (
+            "Your time on this item ran out and a colleague has it now. Your draft is kept." in answer.content.decode()
+        )

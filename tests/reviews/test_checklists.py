@@ -1,0 +1,150 @@
+"""Stage checklists: what must be answered, what a “no” needs, and who reads the answers."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.errors import Invalid
+from annotator.models import Dialogue
+from reviews.models import Review
+from reviews.services.checklists import answer_rows, unanswered
+from reviews.services.claims import claim_slot, stage_of
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+PER_TASK = ("relevance", "facts", "language", "strategy", "hidden")
+
+
+def team_with(**options: Any) -> Team:
+    team = make_team(seniors=2)
+    adopt_c3(team, **options)
+    return team
+
+
+def all_yes(*tasks: str) -> dict[str, dict[str, bool]]:
+    return {"dialogue": {"variety": True}} | {task: dict.fromkeys(PER_TASK, True) for task in tasks}
+
+
+def test_an_unanswered_item_blocks_a_stage_that_wants_answers() -> None:
+    team = team_with(require_answers=True)
+    item = make_item(team, "self_check_single", make_document("x", tasks=2))
+    slot = open_slot(item)
+    assert len(unanswered(stage_of(slot), current(item), {})) == 11
+    answers = all_yes("t1", "t2")
+    del answers["t2"]["facts"]
+    with pytest.raises(
+        Invalid, match=r"Task 2 has no answer to “Arguments, observations and answer are right"
+    ) as caught:
+        hand_in(team.annotator, item, "approve", checklist=answers)
+    assert caught.value.details["unanswered"] == [["t2", "facts"]]
+    answers["t2"]["facts"] = None  # type: ignore[assignment]
+    with pytest.raises(Invalid, match="no answer"):
+        hand_in(team.annotator, item, "approve", checklist=answers)
+    with pytest.raises(Invalid, match="10 more have none either"):
+        hand_in(team.annotator, item, "approve")
+    review = hand_in(team.annotator, item, "approve", checklist=all_yes("t1", "t2"))
+    assert review.checklist["t2"]["facts"] is True
+
+
+def test_without_the_wish_answers_stay_voluntary() -> None:
+    team = team_with()
+    assert hand_in(team.annotator, make_item(team, "self_check_single"), "approve").checklist == {}
+
+
+@pytest.mark.parametrize(
+    ("more", "fine"),
+    [
+        ({}, False),
+        ({"notes": {"t1": {"facts": "It rained."}}}, True),
+        ({"notes": {"t1": {"facts": "   "}}}, False),
+        ({"notes": {"t1": {"language": "Fine."}}}, False),
+        ({"findings": [{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1", "note": ""}]}, True),
+        ({"findings": [{"kind": "answer_wrong", "anchor": "/tasks/t2", "note": ""}]}, False),
+    ],
+)
+def test_a_no_says_what_is_wrong(more: dict[str, Any], fine: bool) -> None:
+    team = team_with()
+    item = make_item(team, "self_check_single", make_document("x", tasks=2))
+    answers = {"t1": {"facts": False}}
+    if fine:
+        assert hand_in(team.annotator, item, "escalate", checklist=answers, **more).checklist == answers
+    else:
+        with pytest.raises(Invalid, match="says no to “Arguments.*for task 1: say in its note"):
+            hand_in(team.annotator, item, "escalate", checklist=answers, **more)
+    # Of the dialogue as a whole any fault will do.
+    other = make_item(team, "self_check_single")
+    fault = [{"kind": "other", "anchor": "/tasks/t1", "note": "Twice the same."}]
+    hand_in(team.annotator, other, "escalate", checklist={"dialogue": {"variety": False}}, findings=fault)
+
+
+def test_notes_that_make_no_sense_are_refused() -> None:
+    team = team_with()
+    item = make_item(team, "self_check_single")
+    for notes, words in (
+        ({"t1": []}, "must be an object of texts"),
+        ({"t1": {"nonsense": "x"}}, "no item “nonsense”"),
+        ({"t1": {"facts": "x" * 1001}}, "at most 1,000"),
+    ):
+        with pytest.raises(Invalid, match=words):
+            hand_in(team.annotator, item, "approve", notes=notes)
+
+
+def test_answers_in_words() -> None:
+    team = team_with()
+    item = make_item(team, "self_check_single")
+    stage = stage_of(open_slot(item))
+    rows = answer_rows(
+        stage, current(item), {"t1": {"facts": False}, "dialogue": {"gone": True}}, {"t1": {"facts": "N"}}
+    )
+    assert [(row.place, row.text, row.answer, row.note) for row in rows] == [
+        ("task 1", "Arguments, observations and answer are right and agree with one another", False, "N"),
+        ("the dialogue", "gone", True, ""),
+    ]
+
+
+def disputed(team: Team) -> Dialogue:
+    item = make_item(team, "cross_check")
+    hand_in(team.annotators[1], item, "approve", checklist={"t1": {"relevance": True}})
+    hand_in(
+        team.annotators[2], item, "escalate", document=changed(current(item)),
+        checklist={"t1": {"facts": False}}, notes={"t1": {"facts": "It is sunny."}},
+    )  # fmt: skip
+    item.refresh_from_db()
+    return item
+
+
+def test_the_expert_and_later_readers_see_the_answers(client: Client) -> None:
+    team = team_with()
+    item = disputed(team)
+    slot = open_slot(item)
+    claim_slot(actor=team.senior, slot=slot)
+    client.force_login(team.senior)
+    for url in (
+        reverse("workspace-settle", args=[slot.public_id]),
+        reverse("dialogue", args=[team.project.slug, item.public_id]),
+    ):
+        text = client.get(url).content.decode()
+        assert "Every call and the answer serve what the user asks for" in text
+        assert ": It is sunny." in text
+
+
+def test_the_form_keeps_answers_and_notes(client: Client) -> None:
+    team = team_with(require_answers=True)
+    item = make_item(team, "self_check_single")
+    slot = open_slot(item)
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    url = reverse("workspace-submit", args=[slot.public_id])
+    assert "Every item needs an answer." in client.get(url).content.decode()
+    form = {"verdict": "escalate", "reason": "Wrong.", "check:t1:facts": "no", "check-note:t1:facts": "It rained."}
+    refused = client.post(url, form)
+    assert refused.status_code == 422
+    text = refused.content.decode()
+    assert "It rained." in text
+    assert "The dialogue has no answer to “The tasks differ" in text
+    rest = {f"check:t1:{key}": "yes" for key in PER_TASK if key != "facts"} | {"check:dialogue:variety": "yes"}
+    assert client.post(url, form | rest).status_code == 302
+    assert Review.objects.get().checklist_notes == {"t1": {"facts": "It rained."}}

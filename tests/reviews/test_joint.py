@@ -1,0 +1,180 @@
+"""Joint sessions: who sees them, one decision for each dispute, and that each is an expert's review like any other."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Dialogue, Event
+from annotator.services.events import broken_links
+from reviews.models import Claim, JointDecision, JointSession, Review
+from reviews.services import joint
+from reviews.services.claims import claim_slot
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "/tasks/t1/steps/s1/text"
+RULINGS = {TEXT: {"choice": "right", "reason_kind": "answer_wrong", "reason": "As observed."}}
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(seniors=2)
+    adopt_c3(team, audit_fraction=0.0)
+    return team
+
+
+def round_of(team: Team) -> joint.Round:
+    return joint.find_round(actor=team.senior, project=team.project, address="1")
+
+
+def gather(team: Team) -> JointSession:
+    people = [team.senior.public_id, *(one.public_id for one in team.annotators[1:])]
+    return joint.gather(actor=team.senior, project=team.project, round=round_of(team), people=people)
+
+
+def decide(team: Team, item: Dialogue, **more: Any) -> Review:
+    session = JointSession.objects.get()
+    slot = joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+    token = Claim.objects.get(slot=slot, state="live").token
+    options = {"people": [team.annotators[1].public_id], "note": "It reads the observation."} | more
+    return joint.decide_together(
+        actor=team.senior, session=session, submission={"slot": slot, "token": token, "rulings": RULINGS}, **options
+    )
+
+
+def test_a_round_is_found_by_its_stage_or_as_the_usual_one(team: Team) -> None:
+    assert round_of(team) == joint.Round("cross_check", "Cross-check", 1)
+    assert round_of(team).address == "cross_check-1"
+    for address in ("", "-1", "0", "nothing", "nothing-1", "1-1", "cross_check-2", "cross_check-1x"):
+        with pytest.raises(Hidden):
+            joint.find_round(actor=team.senior, project=team.project, address=address)
+    with pytest.raises(Denied):
+        joint.find_round(actor=team.annotator, project=team.project, address="1")
+    with pytest.raises(Hidden):
+        joint.find_round(actor=team.outsider, project=team.project, address="1")
+
+
+def test_what_is_in_dispute_is_listed_until_it_is_settled(team: Team) -> None:
+    assert joint.rounds_in_dispute(actor=team.senior, project=team.project) == []
+    first, second = make_item(team, "expert"), make_item(team, "expert")
+    assert [(one.address, one.open) for one in joint.rounds_in_dispute(actor=team.senior, project=team.project)] == [
+        ("cross_check-1", 2)
+    ]
+    gather(team)
+    decide(team, first)
+    table = joint.read_table(actor=team.senior, project=team.project, round=round_of(team))
+    assert [one.dialogue for one in table.conflicts] == [second]
+    assert [one.review.dialogue for one in table.decisions] == [first]
+    assert (table.total, table.choices, table.reasons) == (2, [("right", 1)], [("answer_wrong", 1)])
+
+
+def test_a_decision_is_an_experts_review_with_who_was_present(team: Team) -> None:
+    item = make_item(team, "expert")
+    gather(team)
+    review = decide(team, item)
+    item.refresh_from_db()
+    assert (item.status, item.head) == ("verified", review.made_revision)
+    decision = JointDecision.objects.get()
+    assert (decision.review, decision.note) == (review, "It reads the observation.")
+    assert set(decision.participants.all()) == {team.senior, team.annotators[1]}
+    event = Event.objects.get(kind="joint.decided")
+    assert event.after["people"] == sorted([team.senior.public_id, team.annotators[1].public_id])
+    assert broken_links(item) == []
+    with pytest.raises(Conflict, match="not in dispute any more"):
+        decide(team, item)
+
+
+def test_nobody_decides_together_alone_and_nothing_is_written_then(team: Team) -> None:
+    item = make_item(team, "expert")
+    gather(team)
+    for people, words in (
+        ([], "Tick who is present"),
+        ([team.senior.public_id], "besides you"),
+        ([team.outsider.public_id], "not a member"),
+    ):
+        with pytest.raises(Invalid, match=words):
+            decide(team, item, people=people)
+    with pytest.raises(Invalid, match="at most 4,000"):
+        decide(team, item, note="x" * 4001)
+    assert not Review.objects.filter(stage_kind="expert").exists()
+    assert not JointDecision.objects.exists()
+
+
+def test_the_rules_of_experts_hold(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    hand_in(team.senior, item, "approve")
+    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    gather(team)
+    with pytest.raises(Denied):  # an earlier reviewer of the item
+        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+    with pytest.raises(Denied):  # no senior reviewer
+        joint.take_up(actor=team.administrator, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+    claim_slot(actor=team.seniors[1], slot=open_slot(item))
+    other = make_item(team, "expert")
+    claim_slot(actor=team.seniors[1], slot=open_slot(other))
+    with pytest.raises(Conflict, match="A colleague is at work"):
+        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=other.public_id)
+
+
+def test_taking_another_up_gives_the_first_back(team: Team) -> None:
+    first, second = make_item(team, "expert"), make_item(team, "expert")
+    with pytest.raises(Conflict, match="Say first who is present"):
+        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=first.public_id)
+    gather(team)
+    for item in (first, second):
+        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+    assert [claim.slot.dialogue for claim in Claim.objects.filter(person=team.senior, state="live")] == [second]
+
+
+def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
+    first, second = make_item(team, "expert"), make_item(team, "expert")
+    client.force_login(team.senior)
+    url = reverse("joint", args=[team.project.slug, "1"])
+    listing = client.get(reverse("joint-list", args=[team.project.slug])).content.decode()
+    assert reverse("joint", args=[team.project.slug, "cross_check-1"]) in listing
+    assert "Begin" in client.get(url).content.decode()
+    assert client.post(url, {}).status_code == 422
+    client.post(url, {"present": [team.senior.public_id, team.annotators[2].public_id]})
+    taken = client.post(url, {"dialogue": first.public_id})["Location"]
+    page = client.get(taken).content.decode()
+    assert "0 of 2 decided" in page
+    assert "Decided together" in page
+    form = {
+        f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong", "joint-session": JointSession.objects.get().pk,
+        "present": [team.annotators[2].public_id], "joint-note": "Short.",
+    }  # fmt: skip
+    refused = client.post(taken, {**form, "present": []})
+    assert refused.status_code == 422
+    assert "Tick who is present" in refused.content.decode()
+    following = client.post(taken, form)["Location"]
+    assert "1 of 2 decided" in client.get(following).content.decode()
+    assert client.post(following, form)["Location"] == reverse("joint", args=[team.project.slug, "cross_check-1"])
+    end = client.get(url).content.decode()
+    assert "Nothing is in dispute any more" in end
+    assert "2 decided together" in end
+    assert "Short." in end
+    detail = client.get(reverse("dialogue", args=[team.project.slug, second.public_id])).content.decode()
+    assert "Decided together:" in detail
+
+
+def test_the_page_asks_as_often_for_four_disputes_as_for_one(
+    client: Client, team: Team, django_assert_max_num_queries
+) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    make_item(team, "expert")
+    gather(team)
+    client.force_login(team.senior)
+    url = reverse("joint", args=[team.project.slug, "1"])
+    client.get(url)
+    with CaptureQueriesContext(connection) as one:
+        client.get(url)
+    for _ in range(3):
+        make_item(team, "expert")
+    with django_assert_max_num_queries(len(one)):
+        client.get(url)
