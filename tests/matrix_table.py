@@ -9,6 +9,9 @@ VISITORS = ("anonymous", "outsider", "neighbour", "annotator", "colleague", "sen
 _TABLE = """
                                       GET                           POST
                                       ano out nei ann col sen adm   ano out nei ann col sen adm
+api-assignment-list                   401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-assignment-plan                   401 404 404 403 403 403 200   401 404 404 403 403 403 200
+api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 403 403 403 201
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 204 204 204
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -17,6 +20,8 @@ api-import                            401 404 404 403 403 403 200   401 405 405 
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-list                       401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-project-list                      401 200 200 200 200 200 200   401 405 405 405 405 405 405
 api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -34,6 +39,12 @@ api-work-release                      401 405 405 405 405 405 405   401 404 404 
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
 comment-resolve                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
+assignment-list                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
+assignment-pause                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
+assignment-plan                       in  404 404 405 405 405 405   in  404 404 403 403 403 302
+assignment-plan-detail                in  404 404 403 403 403 200   in  404 404 403 403 403 302
+assignment-resume                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+assignment-rules                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
@@ -44,8 +55,14 @@ example-list                          in  404 404 200 200 200 200   in  404 404 
 example-mark                          in  404 404 403 403 409 409   in  404 404 403 403 409 409
 example-withdraw                      in  404 404 405 405 405 405   in  404 404 403 403 302 302
 feedback-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+gold-item                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
+gold-list                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
+gold-new                              in  404 404 403 403 403 200   in  404 404 403 403 403 422
+gold-rate                             in  404 404 405 405 405 405   in  404 404 403 403 403 302
+gold-retire                           in  404 404 405 405 405 405   in  404 404 403 403 403 302
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
+guideline-overtaken                   in  404 404 403 403 403 200   in  404 404 403 403 403 404
 healthz                               200 200 200 200 200 200 200   405 405 405 405 405 405 405
 history-export                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
 history-list                          in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -133,10 +150,12 @@ OPEN_TO_ALL = {
 
 #: Name of the address → parameter → what fills it, where the two have different names.
 PARAMETERS: dict[str, dict[str, str]] = {
+    "api-assignment-plan": {"public_id": "plan"},
     "api-dialogue": {"public_id": "dialogue"},
     "api-import": {"public_id": "import"},
     "api-import-cancel": {"public_id": "import"},
     "api-import-report": {"public_id": "import"},
+    "api-pause-end": {"public_id": "pause"},
     "api-release": {"public_id": "release"},
     "api-release-archive": {"public_id": "release"},
     "api-release-left-out": {"public_id": "release"},
@@ -144,6 +163,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
     "api-revision-list": {"public_id": "dialogue"},
+    "assignment-plan-detail": {"public_id": "plan"},
+    "assignment-resume": {"public_id": "pause"},
     "comment-resolve": {"public_id": "dialogue"},
     "decision-tree": {"public_id": "dialogue"},
     "dialogue": {"public_id": "dialogue"},
@@ -151,6 +172,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "example-mark": {"public_id": "dialogue"},
     "example-withdraw": {"public_id": "example"},
     "dialogue-comment": {"public_id": "dialogue"},
+    "gold-item": {"public_id": "gold"},
+    "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
     "import-detail": {"public_id": "import"},
     "import-report": {"public_id": "import"},
@@ -166,13 +189,19 @@ PARAMETERS: dict[str, dict[str, str]] = {
 
 #: What is posted, so that only the right to do it is in question; ``$name`` stands for an id of the project.
 BODIES: dict[str, dict[str, Any]] = {
+    "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
+    "api-pause-list": {"stage": "cross_check"},
     "api-release-list": {"version": "2.0", "format": "wild"},
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
     "api-work-submit": {"token": "$claim", "verdict": "approve"},
+    "assignment-pause": {"stage": "cross_check", "reason": "On holiday"},
+    "assignment-plan": {"action": "prioritise", "to_priority": "0", "slot": ["$free_slot"]},
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
+    "gold-rate": {"stage": "cross_check", "percent": "5"},
     "guideline-edit": {"text": "Be careful.", "seen": "0"},
+    "guideline-overtaken": {"version": "1", "reason": "Dates are ISO 8601 now."},
     "job-list": {"job": "$job"},
     "joint": {"present": "$person"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},

@@ -12,9 +12,11 @@ from annotator.schema import canonical, content_hash
 from annotator.services.projects import create_invitation
 from annotator.services.tokens import create_token
 from benchmark.models import ImportBatch, Release
-from reviews.models import Claim, Example, Feedback
+from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
 from reviews.services.claims import claim_next
 from reviews.services.comments import comment_on
+from reviews.services.pauses import pause
+from reviews.services.plans import make_plan
 from reviews.services.submissions import submit_review
 from tests.factories import (
     Team,
@@ -26,6 +28,7 @@ from tests.factories import (
     make_document,
     make_team,
     make_user,
+    open_slot,
 )
 
 #: Who visits. ``neighbour`` administers another project; ``deactivated`` was an annotator of this one.
@@ -70,8 +73,14 @@ def make_world() -> World:
     token, _ = create_token(actor=annotator, name="nightly", expires_at=None)
     head = held.head
     assert head is not None
+    paused, _ = pause(actor=team.administrator, project=team.project, stage="expert", reason="On holiday")
+    free = open_slot(done)
+    plan = make_plan(actor=team.administrator, project=team.project, action="prioritise", slots=[free.pk], priority=0)
     ids = {
         "slug": team.project.slug,
+        "pause": paused.public_id,
+        "plan": plan.public_id,
+        "free_slot": free.public_id,
         "dialogue": held.public_id,
         "revision": head.public_id,
         "other_revision": other.public_id,
@@ -85,6 +94,7 @@ def make_world() -> World:
         "token": token.public_id,
         "job": batch.job.public_id,
         "notice": notice.public_id,
+        "gold": _gold(team).public_id,
         "comment": remark.public_id,
         "task": "t1",
         "round": "cross_check-1",
@@ -124,6 +134,33 @@ def _example(team: Team, dialogue: Dialogue) -> Example:
         revision=dialogue.head,
         comment="Every value has its source.",
         author=team.senior,
+    )
+
+
+def _gold(team: Team) -> GoldItem:
+    source, shown = make_dialogue(team.project), make_dialogue(team.project, set_apart="gold")
+    assert source.head is not None
+    assert shown.head is not None
+    cycle = Cycle.objects.create(
+        dialogue=shown,
+        project=team.project,
+        protocol=ProtocolVersion.objects.get(project=team.project),
+        number=1,
+        entry_revision=shown.head,
+    )
+    run = StageRun.objects.create(
+        cycle=cycle, project=team.project, stage="cross_check", blind=True, entry_revision=shown.head
+    )
+    return GoldItem.objects.create(
+        project=team.project,
+        stage="cross_check",
+        dialogue=shown,
+        source=source,
+        answer=source.head,
+        stage_run=run,
+        faults=1,
+        pool=1,
+        created_by=team.administrator,
     )
 
 

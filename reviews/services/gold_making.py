@@ -9,6 +9,7 @@ be tested until the item is retired.
 
 import random
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -25,7 +26,7 @@ from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, Stage
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_past
-from reviews.services.gold_turns import OVERSEERS, may_get
+from reviews.services.gold_turns import OVERSEERS, involved
 from reviews.services.protocols import parse, require_version
 
 
@@ -61,7 +62,7 @@ def make_gold_item(
             pool=0,
             created_by=actor,
         )
-        item.pool = len(people_for(item=item, stage=wanted))
+        item.pool = len(people_for(project=project, stage=wanted, source=source))
         item.save(update_fields=["pool"])
         Dialogue.objects.filter(pk=source.pk).update(set_apart=SetApart.ANSWER)
         write_deltas(project_id=project.pk, deltas=shown_as(item, 1) | {f"gold:left:{stage}": item.pool})
@@ -75,6 +76,26 @@ def make_gold_item(
     return item
 
 
+@dataclass(frozen=True)
+class Preview:
+    """What an item made of a dialogue would be."""
+
+    #: What came into the stage, and what was verified.
+    shown: Revision
+    answer: Revision
+    #: Who may be tested on it.
+    people: list[User]
+
+
+def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
+    """What an item made of a dialogue would be; raises what ``make_gold_item`` would."""
+    wanted = gold_stage(project, stage)
+    cycle, run = _way_of(source, wanted)
+    assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
+    people = people_for(project=project, stage=wanted, source=source)
+    return Preview(shown=run.entry_revision, answer=cycle.exit_revision, people=people)
+
+
 def gold_stage(project: Project, key: str) -> Stage:
     """The stage of the protocol in force. Raises Invalid, saying why, for one that can have no gold items."""
     stages = {stage.key: stage for stage in parse(require_version(project)).stages}
@@ -86,18 +107,19 @@ def gold_stage(project: Project, key: str) -> Stage:
     return stages[key]
 
 
-def people_for(*, item: GoldItem, stage: Stage) -> list[User]:
-    """Members who may be tested on the item: they work in the stage, see no known answers, and had no hand in it."""
+def people_for(*, project: Project, stage: Stage, source: Dialogue, dialogue: Dialogue | None = None) -> list[User]:
+    """Members who may be tested: they work in the stage, see no known answers, and had no hand in the source.
+
+    ``dialogue``: of an item that is in use; whoever has had it gets it no more.
+    """
     roles: dict[User, set[str]] = {}
-    members = Membership.objects.filter(project_id=item.project_id, ended_at=None, user__is_active=True)
+    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
     for member in members.select_related("user").order_by("user_id"):
         roles.setdefault(member.user, set()).add(member.role)
+    barred = involved(source.pk, dialogue.pk if dialogue else None)
+    wanted = {str(role) for role in stage.eligible.roles}
     return [
-        person
-        for person, held in roles.items()
-        if held & {str(role) for role in stage.eligible.roles}
-        and not held & OVERSEERS
-        and may_get(person=person, item=item)
+        person for person, held in roles.items() if held & wanted and not held & OVERSEERS and person.pk not in barred
     ]
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from annotator.models import Role, User
+from annotator.models import Dialogue, Revision, Role, User
 from reviews.gold import draw_number, is_due
-from reviews.models import GoldItem, Slot, SlotState
+from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.counters import write_deltas
 from reviews.services.queues import ASIDE, Turns, in_turn
 from reviews.services.statements import Value, locked, rows, write
@@ -51,10 +51,14 @@ def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, in
     return [(int(key), int(given)) for key, given in rows(_FIT, values)]
 
 
-def may_get(*, person: User, item: GoldItem) -> bool:
-    """Whether the person has had no hand in the item, nor in the dialogue behind it."""
-    found = items_for(actor=person, project_id=item.project_id, stage=item.stage)
-    return any(key == item.pk for key, _ in found)
+def involved(source_id: int, dialogue_id: int | None = None) -> set[int]:
+    """Keys of the people who had a hand in a dialogue, or have had the gold item made of it: the same as above."""
+    dialogues = [source_id] if dialogue_id is None else [source_id, dialogue_id]
+    had = Claim.objects.filter(slot__dialogue__in=dialogues).values_list("person_id", flat=True)
+    wrote = Revision.objects.filter(dialogue=source_id).values_list("author_id", flat=True)
+    said = Comment.objects.filter(dialogue=source_id).values_list("author_id", flat=True)
+    owns = Dialogue.objects.filter(pk=source_id).values_list("owner_id", flat=True)
+    return {key for keys in (had, wrote, said, owns) for key in keys if key is not None}
 
 
 def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:

@@ -1,0 +1,207 @@
+"""Gold items: how often they come, which there are, how people did. For who oversees a project, and a person's own."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotator.comparison import describe, describe_changes
+from annotator.errors import DomainError, Invalid
+from annotator.models import Role
+from annotator.presentation import pretty
+from annotator.schema import load_text
+from annotator.services.access import require_administrator
+from annotator.views.pages import PageRequest, project_page
+from reviews.agreement import Figure
+from reviews.gold import why_not
+from reviews.models import GoldScore
+from reviews.services import gold_making, gold_reading, gold_settings
+from reviews.services.gold_turns import OVERSEERS
+from reviews.services.protocols import current_protocol, stage_titles
+
+_MAX_DOCUMENT = 2_000_000
+
+
+@project_page
+@require_safe
+def gold_list(request: PageRequest) -> HttpResponse:
+    """Rates, items and results; to everybody else their own results, where they are told."""
+    project = request.project
+    titles = stage_titles(project)
+    if not request.roles & OVERSEERS:
+        scores = gold_reading.own_results(actor=request.user, project=project)
+        rows = [
+            {**_score_row(score), "item": score.item, "stage": titles.get(score.item.stage, "")} for score in scores
+        ]
+        return render(request, "reviews/gold_own.html", {"rows": rows})
+    gold = gold_reading.read_gold(actor=request.user, project=project)
+    context = {
+        "gold": gold,
+        "can_make": any(not stage.barred for stage in gold.stages),
+        "items": [(item, titles.get(item.stage, item.stage)) for item in gold.items],
+        "results": [_result_row(result) for result in gold.results],
+        "everybody": _result_row(gold.everybody) if gold.everybody else None,
+        "is_admin": Role.ADMINISTRATOR in request.roles,
+    }
+    return render(request, "reviews/gold_list.html", context)
+
+
+@project_page
+@require_POST
+def gold_rate(request: PageRequest) -> HttpResponse:
+    """Set how often gold items come in one stage."""
+    require_administrator(actor=request.user, project=request.project)
+    raw = request.POST.get("percent", "").replace(",", ".").strip()
+    try:
+        percent = float(raw)
+    except ValueError:
+        raise Invalid("The rate is a number of per cent, such as 5.") from None
+    setting = gold_settings.set_gold_rate(
+        actor=request.user,
+        project=request.project,
+        stage=request.POST.get("stage", ""),
+        rate=percent / 100,
+        reveal="reveal" in request.POST,
+    )
+    words = f"about {100 * setting.rate:g} % of each person’s claims" if setting.rate else "none"
+    messages.success(request, f"Gold items there from now on: {words}.")
+    return redirect("gold-list", slug=request.project.slug)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def gold_new(request: PageRequest) -> HttpResponse:
+    """Choose a verified dialogue and a stage, see what would be shown, make the item of it."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    given = request.POST if request.method == "POST" else request.GET
+    protocol = current_protocol(project)
+    stages = [stage for stage in (protocol.stages if protocol else ()) if not why_not(stage)]
+    name, stage = given.get("dialogue", "").strip()[:200], given.get("stage", "") or (stages[0].key if stages else "")
+    refused: DomainError | None = None
+    preview: dict[str, Any] | None = None
+    if name:
+        try:
+            source = gold_reading.find_source(actor=request.user, project=project, name=name)
+            way = gold_making.preview(project=project, source=source, stage=stage)
+            preview = {
+                "source": source,
+                "faults": describe_changes(way.shown.document(), way.answer.document()),
+                "document": given.get("document") or pretty(way.answer.document()),
+                "people": way.people,
+            }
+            if request.method == "POST":
+                document = _document(request) if given.get("show") == "planted" else None
+                item = gold_making.make_gold_item(
+                    actor=request.user, project=project, source=source, stage=stage, document=document
+                )
+                messages.success(request, "The gold item is in use.")
+                return redirect("gold-item", slug=project.slug, public_id=item.public_id)
+        except DomainError as error:
+            refused = error
+    elif request.method == "POST":
+        refused = Invalid("Name the verified dialogue that it is to be made of.")
+    context = {
+        "name": name,
+        "stage": stage,
+        "stages": [(one.key, one.title) for one in stages],
+        "refused": refused.sentence if refused else "",
+        "preview": preview,
+        "suggested": gold_reading.suggest(project=project, stage=stage) if stage and not preview else [],
+        "trail": _trail(request, "Make a gold item"),
+    }
+    return render(request, "reviews/gold_new.html", context, status=422 if refused else 200)
+
+
+@project_page
+@require_safe
+def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
+    """One item: what is wrong in it, who got it, and how they did."""
+    item = gold_reading.load_gold_item(actor=request.user, project=request.project, public_id=public_id)
+    shown, answer = item.stage_run.entry_revision.document(), item.answer.document()
+    protocol = current_protocol(request.project)
+    stage = next((one for one in (protocol.stages if protocol else ()) if one.key == item.stage), None)
+    people = []
+    if item.live and stage is not None:
+        people = gold_making.people_for(
+            project=request.project, stage=stage, source=item.source, dialogue=item.dialogue
+        )
+    context = {
+        "item": item,
+        "stage": stage_titles(request.project).get(item.stage, item.stage),
+        "faults": describe_changes(shown, answer),
+        "scores": [_score_row(score, answer) for score in gold_reading.scores_of(item)],
+        "others": [
+            (claim.person, "at work" if claim.state == "live" else "not handed in")
+            for slot in gold_reading.not_handed_in(item)
+            for claim in slot.claims.all()
+        ],
+        "people": people,
+        "is_admin": Role.ADMINISTRATOR in request.roles,
+        "trail": _trail(request, item.dialogue.external_id),
+    }
+    return render(request, "reviews/gold_item.html", context)
+
+
+@project_page
+@require_POST
+def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
+    """Give an item to nobody any more."""
+    item = gold_settings.retire_gold_item(
+        actor=request.user, project=request.project, public_id=public_id, reason=request.POST.get("reason", "").strip()
+    )
+    messages.success(request, "Retired. Whoever is at work on it can still hand it in.")
+    return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
+
+
+def _document(request: PageRequest) -> dict[str, Any]:
+    text = request.POST.get("document", "")
+    if len(text) > _MAX_DOCUMENT:
+        raise Invalid("The version with the fault is longer than 2 MB.")
+    try:
+        document = load_text(text)
+    except ValueError as error:
+        raise Invalid(f"The version with the fault is not JSON: {error}.") from None
+    if not isinstance(document, dict):
+        raise Invalid("The version with the fault must be a whole dialogue: a JSON object.")
+    return document
+
+
+def _trail(request: PageRequest, here: str) -> list[tuple[str, str]]:
+    slug = request.project.slug
+    return [
+        (request.project.name, reverse("project", args=[slug])),
+        ("Gold", reverse("gold-list", args=[slug])),
+        (here, ""),
+    ]
+
+
+def _result_row(result: gold_reading.Result) -> dict[str, Any]:
+    return {
+        "result": result,
+        "verdicts": _percent(result.verdicts),
+        "sight": _percent(result.sight),
+        "missed": [f"{label} {count}" for label, count in result.missed.most_common()],
+    }
+
+
+def _percent(figure: Figure) -> str:
+    """As in “78 % (45 to 94 %)”; blank where there is nothing to count."""
+    if figure.value is None or figure.low is None or figure.high is None:
+        return ""
+    return f"{100 * figure.value:.0f} % ({100 * figure.low:.0f} to {100 * figure.high:.0f} %)"
+
+
+def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[str, Any]:
+    document = score.item.answer.document() if answer is None else answer
+    return {
+        "score": score,
+        "review": score.review,
+        "places": [
+            (describe(document, place["anchor"]), place["fate"], gold_reading.fate_words(place))
+            for place in score.places
+        ],
+    }
