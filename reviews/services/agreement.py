@@ -11,7 +11,7 @@ from datetime import UTC, date, timedelta
 from itertools import combinations, islice
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from annotator.models import Project
 from annotator.models.content import SetApart
@@ -220,7 +220,9 @@ def _lock(project_id: int) -> None:
 
 def _countable(project: Project) -> QuerySet[StageRun]:
     """Runs that may count; ``left_out`` has the last word."""
-    runs = StageRun.objects.filter(project=project, state=StageRunState.SETTLED, blind=True, round=1, cycle__number=1)
+    # Where a stage goes by draws its rounds are theirs, not the item's: see ``StageRun.look``.
+    first = Q(looks=0) | Q(looks=None, round=1)
+    runs = StageRun.objects.filter(first, project=project, state=StageRunState.SETTLED, blind=True, cycle__number=1)
     runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
     # Runs with one review have no number of discrepancies.
     return runs.filter(discrepancy_count__isnull=False).order_by("pk")
