@@ -34,6 +34,10 @@ api-revision                          401 404 404 200 200 200 200   401 405 405 
 api-revision-diff                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-schema                            200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-statistics-accuracy               401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 405 405 405 405
+api-statistics-person                 401 404 404 404 200 200 200   401 405 405 405 405 405 405
+api-statistics-progress               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
@@ -166,6 +170,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "assignment-plan-detail": {"public_id": "plan"},
     "assignment-resume": {"public_id": "pause"},
     "comment-resolve": {"public_id": "dialogue"},
+    "api-statistics-person": {"public_id": "person"},
     "decision-tree": {"public_id": "dialogue"},
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},

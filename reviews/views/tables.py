@@ -48,7 +48,7 @@ def shown(value: Any, kind: str) -> str:
     if value is None or value == "":
         return "–"
     if kind == "share":
-        return f"{100 * value:.1f} %"
+        return f"{100 * value:.1f}\u00a0%"
     if kind == "number":
         return f"{value:.3f}".replace("-", "−")
     if kind == "count":

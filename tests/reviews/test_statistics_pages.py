@@ -205,3 +205,44 @@ def test_counts_are_found_wrong_and_repaired(team: Team) -> None:
     WorkCount.objects.filter(what="named").update(count=7)
     assert recount_work(team.project, repair=True)
     assert recount_work(team.project) == []
+
+
+def api(person: User, team: Team, path: str, **query: str) -> Any:
+    client = Client()
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    return client.get(f"/api/projects/{team.project.slug}/statistics/{path}", query)
+
+
+def test_the_api_says_what_the_pages_say(team: Team) -> None:
+    rejected(team, ("answer_wrong",))
+    fold_all()
+    accuracy = api(team.annotator, team, "accuracy/").json()
+    assert (accuracy["finished"], accuracy["rejected"], accuracy["unfinished"]) == (1, 1, 0)
+    assert accuracy["by_stage"][0]["figure"]["value"] == 0
+    assert accuracy["by_stage"][0]["figure"]["high"] == pytest.approx(0.793451, abs=1e-6)
+    progress = api(team.annotator, team, "progress/").json()
+    assert [one["stage"] for one in progress["by_day"]["stages"]] == [
+        "self_check_single",
+        "self_check_multi",
+        "cross_check",
+        "expert",
+    ]
+    assert [(one["kind"], one["total"]) for one in progress["faults"]] == [("answer_wrong", 1)]
+    assert progress["forecast"]["reason"] == "Nothing is left to review."
+    agreement = api(team.annotator, team, "agreement/", stage="cross_check", label="verdict").json()
+    [verdict] = agreement["labels"]
+    assert (verdict["figures"][0]["value"], verdict["patterns"]) == (0.0, {'["approve","reject"]': 1})
+    assert "saw the author’s labels" in agreement["note"]
+
+
+def test_the_api_keeps_people_apart(team: Team) -> None:
+    rejected(team)
+    fold_all()
+    one, two = team.annotators[1:3]
+    pair = {"stage": "cross_check", "pair": f"{one.public_id}:{two.public_id}"}
+    assert api(one, team, "agreement/", **pair).status_code == 404
+    found = api(team.senior, team, "agreement/", **pair).json()
+    assert [figure["name"] for figure in found["labels"][0]["figures"]][1] == "Cohen's kappa"
+    assert api(one, team, f"people/{two.public_id}/").status_code == 404
+    assert api(one, team, f"people/{one.public_id}/").json()["by_week"]["stages"][0]["counts"] == [1]
+    assert api(team.senior, team, "agreement/", stage="nowhere").status_code == 422
