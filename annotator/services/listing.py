@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotator.models import Dialogue, Finding, Project, User
+from annotator.models import Dialogue, Finding, Project, StaleWork, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.schema.documents import Information, Policy
 
@@ -27,6 +27,8 @@ class Filters:
     owner: str = ""
     problems: str = ""
     check: str = ""
+    #: "1": only work that a new guideline has overtaken.
+    stale: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any]) -> "Filters":
@@ -47,6 +49,7 @@ class Filters:
             owner=one("owner", limit=12),
             problems=one("problems", PROBLEMS),
             check=one("check"),
+            stale=one("stale", ("1",)),
         )
 
     @property
@@ -89,6 +92,8 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         rows = rows.filter(error_count=0, warning_count=0)
     if filters.check:
         rows = rows.filter(pk__in=Finding.objects.filter(check_id=filters.check).values("dialogue_id"))
+    if filters.stale:
+        rows = rows.filter(pk__in=StaleWork.objects.filter(cleared_at=None).values("dialogue_id"))
     if filters.text:
         rows = rows.matching(filters.text)
     return rows

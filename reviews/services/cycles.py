@@ -15,6 +15,7 @@ from annotator.models.content import DialogueStatus, SetApart
 from annotator.models.keys import new_public_ids
 from annotator.services.bulk import Written, allocate_ids, insert_rows
 from annotator.services.revisions import lock_dialogue
+from annotator.services.stale import clear_stale
 from reviews.models import (
     Claim,
     ClaimState,
@@ -196,6 +197,7 @@ def supersede_cycle(
             after={"cycle": cycle.number, "protocol": version.number, "reason": reason[:500]},
         )
         open_run(passage, protocol.stages[0], head, for_owner=for_owner)
+        clear_stale([dialogue.pk])
         dialogue.save(update_fields=["status", "stage"])
         journal.write()
     return cycle

@@ -62,6 +62,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
             ("language", "Language", [("en", "English"), ("zh", "Chinese")], filters.language),
             ("owner", "Owner", [(person.public_id, str(person)) for person in people], filters.owner),
             ("problems", "Findings", list(PROBLEMS.items()), filters.problems),
+            ("stale", "Guideline", [("1", "Overtaken by a newer one")], filters.stale),
             ("check", "Check", [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
     }

@@ -1,0 +1,251 @@
+"""Work that a new guideline overtakes: marked by an administrator, looked at beforehand, sent back together.
+
+A mark says of a guideline version: what was reviewed under an earlier one is stale, where a task has one of these
+policies or a reviewer named one of these faults (with neither: everywhere). Marked dialogues are flagged until they
+begin the protocol anew or the mark is withdrawn.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import BigIntegerField, Count, Exists, OuterRef, Q, QuerySet, Value
+from django.urls import reverse
+from django.utils import timezone
+
+from annotator.errors import Conflict, DomainError, Hidden, Invalid
+from annotator.models import Dialogue, Guideline, GuidelineMark, NoticeKind, Project, StaleWork, User
+from annotator.models.content import DialogueStatus
+from annotator.schema.documents import Policy
+from annotator.services.access import require_administrator
+from annotator.services.events import append_event
+from annotator.services.jobs import Running, job_kind, start_job
+from annotator.services.notices import notify
+from reviews.models import Review, ReviewFinding, Ruling
+from reviews.services.cycles import supersede_cycle
+from reviews.services.protocols import current_protocol
+
+JOB = "send_back_stale"
+#: Dialogues that one transaction of that job sends back.
+CHUNK = 20
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a mark is to touch, before it is made."""
+
+    guideline: Guideline
+    policies: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a mark would touch, or sending back would move: how many by status, and the first few."""
+
+    total: int
+    statuses: list[tuple[str, int]]
+    first: list[Dialogue]
+
+
+@dataclass(frozen=True)
+class MarkLine:
+    """A mark and how many of its dialogues are flagged still."""
+
+    mark: GuidelineMark
+    touched: int
+    left: int
+
+
+def read_scope(*, project: Project, number: int, policies: Sequence[str], kinds: Sequence[str]) -> Scope:
+    """A scope from a form's values. Raises Hidden for a version there is not, Invalid for unknown policies or kinds."""
+    guideline = Guideline.objects.filter(project=project, number=number).first()
+    if guideline is None:
+        raise Hidden("There is no such version of the guideline.")
+    known = {policy.value for policy in Policy}
+    protocol = current_protocol(project)
+    faults = protocol.finding_kinds() if protocol else frozenset()
+    for value in policies:
+        if value not in known:
+            raise Invalid(f"There is no policy called “{value}”.")
+    for value in kinds:
+        if value not in faults:
+            raise Invalid(f"There is no kind of fault called “{value}”.")
+    return Scope(guideline, tuple(sorted(set(policies))), tuple(sorted(set(kinds))))
+
+
+def preview_mark(*, actor: User, project: Project, scope: Scope) -> Preview:
+    """What the mark would touch. Raises Denied."""
+    require_administrator(actor=actor, project=project)
+    return _preview(_touched(project, scope))
+
+
+def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> GuidelineMark:
+    """Flag what a guideline version overtakes. Raises Denied, Invalid without a reason, Conflict where nothing is."""
+    require_administrator(actor=actor, project=project)
+    reason = reason.strip()
+    if not reason:
+        raise Invalid("Say what has changed: it is shown on every dialogue that is marked.", field="reason")
+    if len(reason) > 500:
+        raise Invalid("The reason is longer than 500 characters; shorten it.", field="reason")
+    with transaction.atomic():
+        mark = GuidelineMark.objects.create(
+            guideline=scope.guideline,
+            policies=list(scope.policies),
+            kinds=list(scope.kinds),
+            reason=reason,
+            author=actor,
+        )
+        count = _flag(mark, _touched(project, scope))
+        if not count:
+            raise Conflict("Nothing that was reviewed under an earlier guideline fits this; there is nothing to mark.")
+        append_event(
+            actor=actor,
+            project=project,
+            kind="guideline.marked",
+            after={
+                "mark": mark.public_id,
+                "number": scope.guideline.number,
+                "policies": list(scope.policies),
+                "kinds": list(scope.kinds),
+                "dialogues": count,
+                "reason": reason,
+            },
+        )
+        owners = Dialogue.objects.filter(stale_work__mark=mark).exclude(owner=None).order_by()
+        notify(
+            actor=actor,
+            project=project,
+            people=list(owners.values_list("owner", flat=True).distinct()),
+            kind=NoticeKind.GUIDELINE,
+            text=f"Guideline {scope.guideline.number} overtakes work of yours: {reason}",
+            target=reverse("dialogue-list", args=[project.slug]) + "?stale=1",
+            subject=mark.public_id,
+        )
+    return mark
+
+
+def list_marks(*, actor: User, project: Project) -> list[MarkLine]:
+    """The project's marks, newest first. Raises Denied."""
+    require_administrator(actor=actor, project=project)
+    rows = GuidelineMark.objects.filter(guideline__project=project).select_related("guideline", "author")
+    rows = rows.defer("guideline__text").annotate(
+        touched=Count("dialogues"), left=Count("dialogues", filter=Q(dialogues__cleared_at=None))
+    )
+    return [MarkLine(row, row.touched, row.left) for row in rows.order_by("-pk")[:50]]
+
+
+def load_mark(*, actor: User, project: Project, public_id: str) -> GuidelineMark:
+    """A mark of the project. Raises Denied, Hidden."""
+    require_administrator(actor=actor, project=project)
+    mark = GuidelineMark.objects.filter(guideline__project=project, public_id=public_id).first()
+    if mark is None:
+        raise Hidden("There is no such mark.")
+    return mark
+
+
+def preview_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> Preview:
+    """What sending back would move: all of the mark's dialogues that are flagged still. Raises Denied."""
+    require_administrator(actor=actor, project=project)
+    return _preview(_flagged(mark))
+
+
+def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> None:
+    """Let all that is flagged begin the protocol anew, as a job. Raises Denied, Conflict where nothing is."""
+    require_administrator(actor=actor, project=project)
+    if not _flagged(mark).exists():
+        raise Conflict("Nothing is marked any more.")
+    start_job(actor=actor, project=project, kind=JOB, parameters={"mark": mark.pk})
+
+
+def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:
+    """Say that what is flagged still may stay as it is; returns how many. Raises Denied, Conflict where nothing is."""
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        count = StaleWork.objects.filter(mark=mark, cleared_at=None).update(cleared_at=timezone.now())
+        if not count:
+            raise Conflict("Nothing is marked any more.")
+        append_event(
+            actor=actor,
+            project=project,
+            kind="guideline.mark_withdrawn",
+            before={"mark": mark.public_id, "dialogues": count},
+            after={"number": mark.guideline.number},
+        )
+    return count
+
+
+@job_kind(JOB, "Sending back what a guideline overtakes")
+def _run(running: Running) -> dict[str, Any]:
+    """Each dialogue that nobody is at work on begins a new cycle; the others keep their flag and are counted."""
+    mark = GuidelineMark.objects.select_related("guideline").get(pk=running.job.parameters["mark"])
+    total: int = running.checkpoint.get("total") or _flagged(mark).count()
+    done: int = running.checkpoint.get("done", 0)
+    busy: int = running.checkpoint.get("busy", 0)
+    last: int = running.checkpoint.get("last", 0)
+    reason = f"Guideline {mark.guideline.number}: {mark.reason}"
+    while True:
+        with running.chunk() as chunk:
+            rows = list(_flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
+            for dialogue in rows:
+                last = dialogue.pk
+                try:
+                    with transaction.atomic():
+                        supersede_cycle(
+                            actor=running.job.requester, dialogue=dialogue, reason=reason, force=_is_idle(dialogue)
+                        )
+                except DomainError:
+                    busy += 1
+                else:
+                    done += 1
+            checkpoint = {"total": total, "done": done, "busy": busy, "last": last}
+            chunk.advance(done=done + busy, total=total, checkpoint=checkpoint)
+        if not rows:
+            return {"sent_back": done, "busy": busy}
+
+
+def _is_idle(dialogue: Dialogue) -> bool:
+    """Whether nobody works on it, so that the reviews of its cycle may be set aside; they are kept on record."""
+    return not dialogue.slots.filter(state="claimed").exists()  # type: ignore[attr-defined]
+
+
+def _touched(project: Project, scope: Scope) -> QuerySet[Dialogue]:
+    """Dialogues of which an opened review was made under an earlier guideline, and that fit the scope."""
+    earlier = Review.objects.filter(dialogue=OuterRef("pk"), sealed=False).exclude(
+        guideline__in=Guideline.objects.filter(project=project, number__gte=scope.guideline.number)
+    )
+    rows = Dialogue.objects.filter(Exists(earlier), project=project, published=True, archived_at=None)
+    rows = rows.exclude(status=DialogueStatus.REJECTED).counted()
+    fits = Q()
+    for policy in scope.policies:
+        fits |= Q(policies__contains=f",{policy},")
+    if scope.kinds:
+        named = {"review__dialogue": OuterRef("pk"), "review__sealed": False}
+        fits |= Exists(ReviewFinding.objects.filter(kind__in=scope.kinds, **named))
+        fits |= Exists(Ruling.objects.filter(reason_kind__in=scope.kinds, **named))
+    return rows.filter(fits)
+
+
+def _flagged(mark: GuidelineMark) -> QuerySet[Dialogue]:
+    return Dialogue.objects.filter(pk__in=StaleWork.objects.filter(mark=mark, cleared_at=None).values("dialogue"))
+
+
+def _preview(rows: QuerySet[Dialogue]) -> Preview:
+    counts = dict(rows.order_by().values_list("status").annotate(Count("pk")))
+    labels: Collection[tuple[str, str]] = DialogueStatus.choices
+    return Preview(
+        total=sum(counts.values()),
+        statuses=[(label, counts[status]) for status, label in labels if status in counts],
+        first=list(rows.defer("search_text").order_by("pk")[:MOST_SHOWN]),
+    )
+
+
+def _flag(mark: GuidelineMark, rows: QuerySet[Dialogue]) -> int:
+    """One statement, however many there are."""
+    chosen = rows.order_by().annotate(mark_key=Value(mark.pk, output_field=BigIntegerField()))
+    select, values = chosen.values_list("pk", "project_id", "mark_key").query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO annotator_stalework (dialogue_id, project_id, mark_id) {select}", values)
+        return int(cursor.rowcount)

@@ -1,0 +1,267 @@
+"""Notices: who is told, what is counted, what goes by mail and how often."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotator.errors import Hidden, Invalid
+from annotator.models import Digest, Event, Job, Membership, Notice, NoticeKind
+from annotator.services import digests, jobs, notices
+from annotator.services.events import append_event
+from annotator.services.notice_settings import change_settings, settings_of
+from tests.factories import Team, make_team
+
+pytestmark = pytest.mark.django_db
+
+#: Eight in the morning in Kyiv, six in London.
+MORNING = datetime(2026, 5, 4, 5, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def team() -> Team:
+    return make_team()
+
+
+def tell(team: Team, *people: Any, kind: NoticeKind = NoticeKind.MENTION, text: str = "Look.", key: str = "") -> None:
+    notices.notify(
+        actor=None, project=team.project, people=[one.pk for one in people], kind=kind, text=text, target="/x/", key=key
+    )
+
+
+# --- who is told ------------------------------------------------------------------------------------------------------
+
+
+def test_everybody_is_told_once_but_nobody_of_what_they_did_themselves(team: Team) -> None:
+    ada, ann = team.administrator, team.annotator
+    told = notices.notify(
+        actor=ada, project=team.project, people=[ada.pk, None, ann.pk, ann.pk], kind=NoticeKind.ALARM, text="a\n b",
+        target="/",
+    )  # fmt: skip
+    assert told == [ann.pk]
+    assert [(row.person, row.text) for row in Notice.objects.all()] == [(ann, "a b")]
+
+
+def test_what_has_not_been_read_is_not_said_twice(team: Team) -> None:
+    for _ in range(3):
+        tell(team, team.senior, key="escalation")
+    first = Notice.objects.get()
+    notices.mark_read(actor=team.senior, public_id=first.public_id)
+    tell(team, team.senior, team.annotator, key="escalation")
+    assert Notice.objects.filter(person=team.senior).count() == 2
+    assert notices.unread_count(team.senior) == 1
+
+
+def test_administrators_hear_of_alarms_whoever_writes_the_event(team: Team) -> None:
+    for _ in range(2):
+        append_event(
+            actor=None, project=team.project, kind="protocol.discrepancy_alarm", after={"stage": "x", "rate": 0.12}
+        )
+    notice = Notice.objects.get()
+    assert (notice.person, notice.kind) == (team.administrator, NoticeKind.ALARM)
+    assert "12 %" in notice.text
+    assert Event.objects.count() == 2
+
+
+def test_who_asked_for_a_job_hears_of_its_end(team: Team) -> None:
+    @jobs.job_kind("told", "A long thing")
+    def run(running: jobs.Running) -> dict[str, Any]:
+        if running.job.parameters.get("fail"):
+            raise Invalid("The file is empty.")
+        return {}
+
+    for parameters in ({}, {"fail": True}):
+        job = Job.objects.create(project=team.project, requester=team.administrator, kind="told", parameters=parameters)
+        jobs.run(job.pk)
+    texts = list(Notice.objects.order_by("pk").values_list("text", flat=True))
+    assert texts == ["A long thing is done.", "A long thing has failed: The file is empty."]
+    assert set(Notice.objects.values_list("person", flat=True)) == {team.administrator.pk}
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_one_reads_ones_own_and_only_while_a_member(team: Team) -> None:
+    tell(team, team.annotator)
+    notice = Notice.objects.get()
+    for other in (team.senior, team.administrator, team.outsider):
+        with pytest.raises(Hidden):
+            notices.mark_read(actor=other, public_id=notice.public_id)
+    Membership.objects.filter(user=team.annotator).update(ended_at=MORNING)
+    assert notices.unread_count(team.annotator) == 0
+    assert notices.list_notices(actor=team.annotator).rows == []
+    with pytest.raises(Hidden):
+        notices.mark_read(actor=team.annotator, public_id=notice.public_id)
+
+
+def test_pages_go_forth_and_back_by_key(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "PAGE", 2)
+    for n in range(5):
+        tell(team, team.annotator, text=str(n))
+    first = notices.list_notices(actor=team.annotator)
+    second = notices.list_notices(actor=team.annotator, before=first.older)
+    third = notices.list_notices(actor=team.annotator, before=second.older)
+    assert [[row.text for row in page.rows] for page in (first, second, third)] == [["4", "3"], ["2", "1"], ["0"]]
+    assert (first.newer, third.older) == (None, None)
+    assert notices.list_notices(actor=team.annotator, after=second.newer).rows == first.rows
+
+
+def test_all_that_the_page_knew_of_is_read_and_what_came_since_is_new(team: Team) -> None:
+    for _ in range(2):
+        tell(team, team.annotator)
+    seen = notices.list_notices(actor=team.annotator).rows[0].pk
+    tell(team, team.annotator)
+    assert notices.mark_all_read(actor=team.annotator, through=seen) == 2
+    assert notices.unread_count(team.annotator) == 1
+
+
+def test_the_bar_asks_once_however_many_there_are(team: Team, client: Client) -> None:
+    for _ in range(120):
+        tell(team, team.annotator)
+    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get("/notices/settings/").content.decode()
+    assert "99+" in page
+    assert sum('annotator_notice"' in query["sql"] for query in captured) == 1
+    with CaptureQueriesContext(connection) as captured:
+        client.get("/notices/")
+    assert len(captured) <= 8
+
+
+def test_pages_work_without_scripts(team: Team, client: Client) -> None:
+    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    assert "No notices yet" in client.get("/notices/").content.decode()
+    for text in ("One", "Two"):
+        tell(team, team.annotator, text=text)
+    one = Notice.objects.get(text="One")
+    assert client.post(f"/notices/{one.public_id}/", {"open": "1"})["Location"] == "/x/"
+    assert client.post(f"/notices/{one.public_id}/", {"next": "https://evil.example/"})["Location"] == "/notices/"
+    page = client.get("/notices/?show=unread").content.decode()
+    assert "Two" in page
+    assert "One" not in page
+    client.post("/notices/", {"through": Notice.objects.latest("pk").pk})
+    assert "You have read everything" in client.get("/notices/?show=unread").content.decode()
+
+
+# --- mail -------------------------------------------------------------------------------------------------------------
+
+
+def in_kyiv(team: Team, **more: Any) -> None:
+    change_settings(actor=team.annotator, **{"daily": ["mention"], "time_zone": "Europe/Kyiv"} | more)
+
+
+def test_a_mail_holds_what_nobody_has_read_of_the_kinds_one_wants(team: Team) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator, text="Read me <soon>.")
+    tell(team, team.annotator, kind=NoticeKind.JOB, text="A job.")
+    tell(team, team.annotator, text="Read already.")
+    Notice.objects.filter(text="Read already.").update(read_at=MORNING)
+    assert digests.send_due_digests(now=MORNING) == 1
+    [message] = mail.outbox
+    assert message.to == [team.annotator.email]
+    assert "Read me <soon>." in message.body
+    assert "A job." not in message.body
+    assert "already" not in message.body
+    [(html, kind)] = message.alternatives
+    assert kind == "text/html"
+    assert "Read me &lt;soon&gt;." in html
+
+
+@pytest.mark.parametrize(("zone", "sent"), [("Europe/Kyiv", 1), ("Europe/London", 0), ("", 0)])
+def test_it_comes_in_ones_own_morning(team: Team, zone: str, sent: int) -> None:
+    in_kyiv(team, time_zone=zone)  # the project's own zone is UTC: half past five
+    tell(team, team.annotator)
+    assert digests.send_due_digests(now=MORNING) == sent
+
+
+def test_once_a_day_and_nothing_twice(team: Team) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator, text="First.")
+    assert digests.send_due_digests(now=MORNING) == 1
+    tell(team, team.annotator, text="Second.")
+    assert digests.send_due_digests(now=MORNING + timedelta(hours=9)) == 0
+    assert digests.send_due_digests(now=MORNING + timedelta(days=1)) == 1
+    assert ["First." in message.body for message in mail.outbox] == [True, False]
+
+
+def test_a_worker_that_dies_before_it_sends_loses_nothing(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator)
+
+    def die(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(digests, "_mail", die)
+        with pytest.raises(KeyboardInterrupt):
+            digests.send_due_digests(now=MORNING)
+    assert mail.outbox == []
+    # Somebody else might be at it still; later it is taken up, once.
+    assert digests.send_due_digests(now=MORNING + timedelta(minutes=5)) == 0
+    assert digests.send_due_digests(now=MORNING + timedelta(minutes=11)) == 1
+    assert digests.send_due_digests(now=MORNING + timedelta(minutes=30)) == 0
+    assert len(mail.outbox) == 1
+
+
+def test_a_worker_that_dies_before_it_has_made_a_mail_leaves_the_notices_to_the_next(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator)
+    with monkeypatch.context() as patch:
+        patch.setattr(Notice.objects.all().__class__, "update", lambda *_, **__: (_ for _ in ()).throw(RuntimeError))
+        with pytest.raises(RuntimeError):
+            digests.compose_due(now=MORNING)
+    assert not Digest.objects.exists()
+    assert digests.send_due_digests(now=MORNING) == 1
+
+
+def test_a_second_attempt_has_the_same_message_id(team: Team) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator)
+    digests.send_due_digests(now=MORNING)
+    # As if the worker had died right after the server took the mail.
+    Digest.objects.update(sent_at=None)
+    digests.send_due_digests(now=MORNING + timedelta(hours=1))
+    assert len({message.extra_headers["Message-ID"] for message in mail.outbox}) == 1
+
+
+def test_a_server_that_refuses_is_asked_again_but_not_for_ever(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator)
+    monkeypatch.setattr(
+        "django.core.mail.EmailMultiAlternatives.send", lambda self: (_ for _ in ()).throw(OSError("no"))
+    )
+    for n in range(digests.MOST_ATTEMPTS + 3):
+        assert digests.send_due_digests(now=MORNING + timedelta(hours=n)) == 0
+    digest = Digest.objects.get()
+    assert (digest.attempts, digest.error, digest.sent_at) == (digests.MOST_ATTEMPTS, "no", None)
+
+
+def test_what_was_read_meanwhile_makes_no_mail(team: Team) -> None:
+    in_kyiv(team)
+    tell(team, team.annotator)
+    digests.compose_due(now=MORNING)
+    notices.mark_all_read(actor=team.annotator)
+    assert digests.send_due_digests(now=MORNING) == 0
+    assert Digest.objects.get().sent_at is not None
+    assert mail.outbox == []
+
+
+def test_without_an_address_or_a_place_in_the_project_there_is_no_mail(team: Team) -> None:
+    tell(team, team.annotator, team.senior)
+    type(team.annotator).objects.filter(pk=team.annotator.pk).update(email="")
+    Membership.objects.filter(user=team.senior).update(ended_at=MORNING)
+    assert digests.send_due_digests(now=MORNING + timedelta(hours=6)) == 0
+
+
+def test_what_cannot_be_chosen(team: Team) -> None:
+    with pytest.raises(Invalid, match="no kind of notice"):
+        in_kyiv(team, daily=["gossip"])
+    with pytest.raises(Invalid, match="no time zone"):
+        in_kyiv(team, time_zone="Middle/Earth")
+    assert "mention" in settings_of(team.annotator).daily

@@ -1,0 +1,272 @@
+"""Comments: mentions, replies, dealt with, stale; whom they tell, and what a blind colleague never hears."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Dialogue, Notice, User
+from annotator.services.notices import list_notices, unread_count
+from reviews.models import Comment
+from reviews.services.assignments import hand_over, reassign
+from reviews.services.claims import claim_slot, load_work
+from reviews.services.comments import (
+    add_comment,
+    comment_on,
+    is_said,
+    read_threads,
+    reopen_comment,
+    resolve_comment,
+)
+from reviews.services.mentions import find_mentions, known_mentions, suggested_names
+from reviews.services.submissions import submit_review
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team()
+    adopt_c3(team)
+    return team
+
+
+def told(person: User) -> list[tuple[str, str]]:
+    return [
+        (row.kind, row.text) for row in Notice.objects.filter(person=person).exclude(kind="assignment").order_by("pk")
+    ]
+
+
+def page(team: Team, person: User, item: Dialogue, client: Client, **posted: str) -> str:
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    address = f"/p/{team.project.slug}/dialogues/{item.public_id}/"
+    if posted:
+        return client.post(f"{address}comments/", posted, follow=True).content.decode()
+    return client.get(address).content.decode()
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("@ann look", ["ann"]),
+        ("Ask @ann-x.y, or @bob.", ["ann-x.y", "bob"]),
+        ("(@ann) @ann", ["ann"]),
+        ("mail ann@example.org and a@b", []),
+        ("`@param` and ```\n@decorator\n``` but @ann", ["ann"]),
+        ("@ @@ @.", []),
+        ("你好 @王芳。", ["王芳"]),
+    ],
+)
+def test_what_is_a_mention(text: str, names: list[str]) -> None:
+    assert find_mentions(text) == names
+
+
+def test_members_are_found_by_username_and_pseudonym_whatever_the_case(team: Team) -> None:
+    ann = team.annotator
+    assert known_mentions(team.project, [ann.username.upper(), ann.pseudonym.lower(), team.outsider.username]) == [ann]
+    assert team.outsider not in suggested_names(team.project)
+    assert suggested_names(team.project, "sam") == [team.senior]
+
+
+def test_a_name_nobody_has_is_refused_with_a_sentence(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    for name in ("nobody", team.outsider.username):
+        with pytest.raises(Invalid, match=f"Nobody in this project is called @{name}"):
+            comment_on(actor=team.senior, dialogue=item, anchor="", text=f"Ask @{name}.")
+    assert not Comment.objects.exists()
+    assert not Notice.objects.exists()
+
+
+# --- whom they tell ---------------------------------------------------------------------------------------------------
+
+
+def test_each_is_told_once_for_the_reason_that_concerns_them_most(team: Team) -> None:
+    item = make_item(team, "cross_check")  # owned by the first annotator
+    owner, senior, ada = team.annotator, team.senior, team.administrator
+    first = comment_on(actor=senior, dialogue=item, anchor="", text=f"@{ada.username}, is this so?")
+    assert [kind for kind, _ in told(owner)] == ["comment"]
+    assert [kind for kind, _ in told(ada)] == ["mention"]
+    assert told(senior) == []
+    comment_on(actor=ada, dialogue=item, anchor="", text=f"It is, @{owner.username}.", reply_to=first.public_id)
+    assert [kind for kind, _ in told(owner)] == ["comment", "mention"]
+    assert [kind for kind, _ in told(senior)] == ["reply"]
+    comment_on(actor=senior, dialogue=item, anchor="", text="Thanks.", reply_to=first.public_id)
+    assert [kind for kind, _ in told(ada)] == ["mention", "reply"]
+    assert f"#c-{first.public_id}" in Notice.objects.latest("pk").target
+
+
+def test_an_answer_to_an_answer_belongs_to_the_first_comment(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    first = comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1", text="One.")
+    second = comment_on(actor=team.senior, dialogue=item, anchor="", text="Two.", reply_to=first.public_id)
+    third = comment_on(actor=team.senior, dialogue=item, anchor="", text="Three.", reply_to=second.public_id)
+    assert (third.parent, third.anchor) == (first, "/tasks/t1")
+    other = make_item(team, "self_check_single")
+    with pytest.raises(Hidden):
+        comment_on(actor=team.senior, dialogue=other, anchor="", text="Four.", reply_to=first.public_id)
+
+
+def test_work_that_is_given_is_told(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    reassign(actor=team.administrator, slot=open_slot(item), to=team.annotators[1], reason="You know trains.")
+    hand_over(actor=team.administrator, dialogue=item, to=team.annotators[2])
+    assert [row.text for row in Notice.objects.filter(kind="assignment").order_by("pk")] == [
+        f"{item.external_id} is reserved for you: Cross-check. You know trains.",
+        f"{item.external_id} is yours now.",
+    ]
+
+
+def test_experts_hear_once_that_something_waits(team: Team) -> None:
+    for _ in range(2):
+        make_item(team, "expert")
+    assert Notice.objects.filter(kind="escalation").count() == 1
+    assert Notice.objects.get(kind="escalation").person == team.senior
+
+
+# --- blind ------------------------------------------------------------------------------------------------------------
+
+
+EVERYBODY_ELSE: list[Callable[[Team], User]] = [
+    lambda team: team.annotators[2],
+    lambda team: team.annotator,
+    lambda team: team.senior,
+    lambda team: team.administrator,
+]
+
+
+@pytest.mark.parametrize("who", EVERYBODY_ELSE)
+def test_nobody_hears_of_what_a_blind_reviewer_says_before_the_stage_settles(
+    team: Team, who: Callable[[Team], User], client: Client
+) -> None:
+    item = make_item(team, "cross_check")
+    person, reviewer = who(team), team.annotators[1]
+
+    def seen() -> tuple[object, ...]:
+        document = current(item)
+        threads = read_threads(actor=person, dialogue=item, document=document)
+        rows = [row.text for row in list_notices(actor=person).rows]
+        return unread_count(person), rows, threads, "Wrong town" in page(team, person, item, client)
+
+    before = seen()
+    claim = claim_slot(actor=reviewer, slot=open_slot(item))
+    work = load_work(actor=reviewer, public_id=claim.slot.public_id)
+    named = " ".join(f"@{other.username}" for other in (team.annotators[2], team.annotator, team.senior))
+    remark = add_comment(actor=reviewer, work=work, anchor="/tasks/t1", text=f"Wrong town, {named}.")
+    add_comment(actor=reviewer, work=work, anchor="", text="And more.", reply_to=remark.public_id)
+    assert seen() == before
+    with pytest.raises(Hidden):
+        resolve_comment(actor=person, public_id=remark.public_id)
+    submit_review(actor=reviewer, slot=claim.slot, token=claim.token, verdict="approve")
+    assert seen() == before
+    hand_in(team.annotators[2], item, "approve")
+    mentioned = person != team.administrator
+    assert ("mention" in [row.kind for row in list_notices(actor=person).rows]) is mentioned
+    assert seen()[3]
+
+
+def test_who_reviews_blind_remarks_in_the_workspace_and_leaves_the_open_ones_alone(team: Team, client: Client) -> None:
+    item = make_item(team, "cross_check")
+    remark = comment_on(actor=team.senior, dialogue=item, anchor="", text="Is this so?")
+    claim_slot(actor=team.annotators[1], slot=open_slot(item))
+    for act in (
+        lambda: comment_on(actor=team.annotators[1], dialogue=item, anchor="", text="No."),
+        lambda: resolve_comment(actor=team.annotators[1], public_id=remark.public_id),
+    ):
+        with pytest.raises(Denied, match="independently"):
+            act()
+    shown = page(team, team.annotators[1], item, client)
+    assert "remark on it in your workspace" in shown
+    assert "Is this so?" in shown
+
+
+# --- places, and what becomes of them ---------------------------------------------------------------------------------
+
+
+def test_an_anchor_survives_edits_elsewhere_and_goes_stale_with_its_value(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    here, there = "/tasks/t1/user_message", "/tasks/t1/steps/s1"
+    for anchor in (here, there, ""):
+        comment_on(actor=team.senior, dialogue=item, anchor=anchor, text="Hm.")
+    hand_in(team.annotator, item, "fix", document=changed(current(item)))
+    threads = read_threads(actor=team.senior, dialogue=item, document=current(item))
+    assert [(thread.place, thread.stale) for thread in threads] == [
+        ("task 1, user message", False), ("task 1, answer s1", True), ("", True),
+    ]  # fmt: skip
+
+
+def test_dealt_with_and_open_again(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    first, second = (comment_on(actor=team.senior, dialogue=item, anchor="", text=text) for text in ("A", "B"))
+    resolve_comment(actor=team.annotator, public_id=first.public_id, dialogue=item)
+    with pytest.raises(Conflict):
+        resolve_comment(actor=team.annotator, public_id=first.public_id)
+    document = current(item)
+    order = [thread.comment for thread in read_threads(actor=team.senior, dialogue=item, document=document)]
+    assert order == [second, first]
+    assert reopen_comment(actor=team.senior, public_id=first.public_id).resolved_by is None
+    with pytest.raises(Conflict):
+        reopen_comment(actor=team.senior, public_id=first.public_id)
+
+
+def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    first = add_comment(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
+    assert is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
+    assert not is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.", reply_to=first.public_id)
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def test_on_the_page_of_a_dialogue_without_scripts(team: Team, client: Client) -> None:
+    item = make_item(team, "cross_check")
+    shown = page(
+        team,
+        team.senior,
+        item,
+        client,
+        anchor="/tasks/t1",
+        text="**Odd** <script>",
+        mention=f"@{team.annotator.username}",
+    )
+    assert "<strong>Odd</strong> &lt;script&gt;" in shown
+    assert [kind for kind, _ in told(team.annotator)] == ["mention"]
+    remark = Comment.objects.get()
+    assert (
+        page(team, team.senior, item, client, text="Answered.", reply_to=remark.public_id).count('class="comment"') == 2
+    )
+    refused = page(team, team.senior, item, client, anchor="/tasks/t1", text="@who is that?")
+    assert "Nobody in this project is called @who" in refused
+    assert "@who is that?</textarea>" in refused
+    address = f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/{remark.public_id}/"
+    assert "dealt with" in client.post(address, follow=True).content.decode()
+    partial = client.post(address, {"reopen": "1"}, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in partial
+    assert "dealt with</span>" not in partial
+
+
+def test_the_page_asks_as_often_for_many_comments_as_for_few(team: Team, client: Client) -> None:
+    item = make_item(team, "cross_check")
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            page(team, team.senior, item, client)
+        return len(captured)
+
+    comment_on(actor=team.senior, dialogue=item, anchor="", text="One.")
+    asked()
+    few = asked()
+    for person in (team.annotator, team.administrator, team.senior):
+        for _ in range(5):
+            one = comment_on(actor=person, dialogue=item, anchor="/tasks/t1", text="More.")
+            comment_on(actor=team.senior, dialogue=item, anchor="", text="Yes.", reply_to=one.public_id)
+    assert asked() <= few
