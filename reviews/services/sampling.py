@@ -300,7 +300,9 @@ def _close_and_draw(
         constants={"draw_id": draw.pk},
     )
     for portion in in_portions([run_id for run_id, *_ in members]):
-        StageRun.objects.filter(pk__in=portion).update(state=StageRunState.DRAWN)
+        # What came in while the draw before was being made may not have known its number.
+        number = {"round": draw.number} if in_rounds else {}
+        StageRun.objects.filter(pk__in=portion).update(state=StageRunState.DRAWN, **number)
     write_deltas(project_id=project.pk, deltas={f"pooled:{stage.key}": -len(members)})
     append_event(
         actor=actor,
