@@ -84,6 +84,8 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     if dispute is None:
         raise Conflict("Nothing is disputed here; edit the dialogue itself.")
     keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
+    if "leaving" in request.POST:
+        return HttpResponse(status=204)
     sheet = _sheet(request, bench, dispute, whole=False)
     if "waive" in request.POST:
         _waive(request, bench, sheet)

@@ -13,6 +13,7 @@
 //   data-escape-to="selector"  Escape inside it gives the focus to that element
 //   data-autofocus             focused once, when it comes in with a swap; a form's summary of errors also with its page
 //   <time data-local datetime> shown in the reader's own time zone
+//   data-keep="URL"            on a form that htmx saves after a pause: what was typed last is sent when the page is left
 //   details.menu               closes on Escape, on a click elsewhere and when focus leaves it
 
 const NOTICE_SECONDS = 8;
@@ -231,3 +232,26 @@ function localTimes(root) {
 }
 
 localTimes(document);
+
+// --- leaving a form that saves itself ---------------------------------------------------------------------------------------
+
+const unsaved = new Set();
+
+document.addEventListener("input", ({target}) => {
+  const form = target.form ?? target.closest?.("form");
+  if (form?.dataset.keep) unsaved.add(form);
+});
+document.addEventListener("htmx:before:request", ({target}) => unsaved.delete(target));
+document.addEventListener("submit", ({target}) => unsaved.delete(target));
+
+// The first is in time for the page that follows; where it does not come (a tab that is put away), the second does.
+for (const type of ["beforeunload", "pagehide"]) {
+  addEventListener(type, () => {
+    for (const form of unsaved) {
+      const body = new FormData(form);
+      body.append("leaving", "1");
+      navigator.sendBeacon(form.dataset.keep, body);
+    }
+    unsaved.clear();
+  });
+}

@@ -72,7 +72,7 @@ def test_a_no_says_what_is_wrong(more: dict[str, Any], fine: bool) -> None:
     if fine:
         assert hand_in(team.annotator, item, "escalate", checklist=answers, **more).checklist == answers
     else:
-        with pytest.raises(Invalid, match="says no to “Arguments.*for task 1: say in its note"):
+        with pytest.raises(Invalid, match=r"says no to “Arguments.*for task 1: say in its note"):
             hand_in(team.annotator, item, "escalate", checklist=answers, **more)
     # Of the dialogue as a whole any fault will do.
     other = make_item(team, "self_check_single")

@@ -53,7 +53,7 @@ def with_call(document: dict[str, Any], key: str = "s2", *, name: str = "find_tr
 
 
 def disputed(team: Team, left: Any, right: Any, document: dict[str, Any] | None = None) -> Dialogue:
-    """Two colleagues disagree; each is a function of the document. They escalate, so that no check stands in the way."""
+    """Two colleagues disagree; each is a function of the document. They escalate, so no check stands in the way."""
     item = make_item(team, "cross_check", document or make_document("x"))
     for person, edit in ((team.annotators[1], left), (team.annotators[2], right)):
         hand_in(person, item, "escalate", document=edit(current(item)), reason="See the changes.")
@@ -169,7 +169,7 @@ def test_a_third_version_cannot_depend_on_what_is_left_out(team: Team) -> None:
         "/tasks/t1/steps/s2": {"choice": "none", **REASON},
         NEEDS: {"choice": "third", "value": depends("s2"), **REASON},
     }
-    with pytest.raises(Invalid, match="You leave s2 out, so .* cannot depend on it"):
+    with pytest.raises(Invalid, match=r"You leave s2 out, so .* cannot depend on it"):
         hand_in(team.senior, item, rulings=rulings)
 
 
@@ -319,7 +319,8 @@ def test_leaving_and_coming_back_loses_nothing(client: Client, team: Team) -> No
     slot = at_desk(team, disputed(team, same, three_places))
     keep = page_of(client, team.senior, slot, "workspace-settle-keep")
     form = {f"ruling:{TEXT}": "third", f"third:{TEXT}": "Grey, I fear.", f"why:{TEXT}": "answer_wrong",
-            f"note:{TEXT}": "Looked it up.", f"why:{MESSAGE}": "", f"why:{SKY}": "", "reason": "Half done."}  # fmt: skip
+            f"note:{TEXT}": "Looked it up.", f"why:{MESSAGE}": "", f"why:{SKY}": "",
+            "reason": "Half done."}  # fmt: skip
     answer = client.post(keep, form)
     assert answer.status_code == 302
     text = client.get(reverse("workspace-settle", args=[slot])).content.decode()

@@ -1,0 +1,62 @@
+"""An expert settles a dispute without a mouse: take it, look at each place, rule, say why, submit."""
+
+import pytest
+from playwright.sync_api import expect
+
+from reviews.models import Ruling
+from tests.factories import current, hand_in, make_document, make_item
+from tests.reviews.test_disputes import three_places
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_a_dispute_is_settled_by_keys(desk_of, team):
+    item = make_item(team, "cross_check", make_document("x"))
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    desk = desk_of(team.senior)
+    page = desk.page
+    page.goto("/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/settle/")
+    progress = page.locator("#settle-progress")
+    expect(progress).to_contain_text("0 of 3")
+    # The first place: the right side, its reason typed into the list, and the same for all that follow.
+    page.keyboard.press("j")
+    expect(page.locator("#place-1")).to_be_focused()
+    page.keyboard.press("2")
+    page.keyboard.press("r")
+    page.keyboard.type("Message")
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    expect(progress).to_contain_text("1 of 3")
+    page.keyboard.press("j")
+    page.keyboard.press("1")
+    expect(progress).to_contain_text("2 of 3")
+    expect(page.locator("#note-2")).to_contain_text("Reason as at place 1: Message unnatural")
+    # The third place gets words of its own.
+    page.keyboard.press("j")
+    page.keyboard.press("3")
+    page.keyboard.press("e")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("It is clear, 18 degrees in Ghent x.")
+    expect(progress).to_contain_text("3 of 3")
+    expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
+    # Leaving at once and coming back loses nothing.
+    page.goto("/")
+    page.get_by_role("link", name=item.external_id).click()
+    page.wait_for_url("**/settle/")
+    expect(progress).to_contain_text("3 of 3")
+    expect(page.locator("#third-3")).to_have_value("It is clear, 18 degrees in Ghent x.")
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_contain_text("Take the left side")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ControlOrMeta+Enter")
+    desk.expect_home()
+    item.refresh_from_db()
+    assert item.status == "verified"
+    task = current(item)["tasks"][0]
+    assert task["user_message"] == "Weather in Ghent x?"
+    assert task["steps"][1]["text"] == "It is clear, 18 degrees in Ghent x."
+    rulings = dict(Ruling.objects.values_list("choice", "reason_kind"))
+    assert rulings == dict.fromkeys(("right", "left", "third"), "message_unnatural")
