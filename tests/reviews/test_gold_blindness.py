@@ -1,0 +1,292 @@
+"""An annotator reads all there is of a gold item and of an ordinary one, and cannot tell which is which."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotator.models import Dialogue, Draft, Revision, User
+from reviews.models import Claim, GoldItem, GoldRate, Review, Slot
+from reviews.services.claims import claim_next, load_work
+from reviews.services.comments import add_comment
+from reviews.services.gold_settings import retire_gold_item
+from tests.factories import Team, changed, current, hand_in, make_document, make_item
+from tests.reviews.gold_team import STAGE, always, answer_with, certain, gold_team, make_gold, take, verified
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    return gold_team()
+
+
+def signed_in(person: User) -> Client:
+    client = Client()
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+class Pair:
+    """A gold item and an ordinary one that came the same way, both held by one annotator."""
+
+    def __init__(self, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.team, self.person = team, team.annotators[3]
+        self.item = make_gold(team, verified(team, external_id="pair-1-0000001"))
+        self.ordinary = make_item(team, STAGE, make_document("pair-1-0000001"), external_id="pair-1-0000002")
+        self.client = signed_in(self.person)
+        certain(monkeypatch, team)
+        self.claims = {"gold": self.claim()}
+        monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+        # Both are held at once, as by somebody whose first lease was still running when they gave it back.
+        self.claims["ordinary"] = self.second()
+
+    def claim(self) -> dict[str, Any]:
+        response = self.client.post(
+            f"/api/projects/{self.team.project.slug}/claims/", {"stage": STAGE}, content_type="application/json"
+        )
+        assert response.status_code == 201
+        return dict(response.json())
+
+    def second(self) -> dict[str, Any]:
+        held = Claim.objects.get(person=self.person, state="live")
+        Claim.objects.filter(pk=held.pk).update(state="released", ended_at="2025-01-01T00:00:00Z")
+        claim = self.claim()
+        Claim.objects.filter(pk=held.pk).update(state="live", ended_at=None)
+        return claim
+
+    def dialogue(self, which: str) -> Dialogue:
+        return self.item.dialogue if which == "gold" else self.ordinary
+
+    def plain(self, which: str, text: str) -> str:
+        """What an answer says, without the names, keys and times that no two items share."""
+        dialogue = self.dialogue(which)
+        dialogue.refresh_from_db()
+        names = {dialogue.external_id: "NAME", dialogue.public_id: "DIALOGUE", "pair-1-0000001": "NAME"}
+        for model, word in ((Revision, "REVISION"), (Slot, "SLOT"), (Review, "REVIEW"), (Draft, "DRAFT")):
+            rows = model._default_manager.filter(dialogue=dialogue).order_by("pk")
+            # The slots of an ordinary item are there beforehand, those of a gold item come with the people.
+            names |= {row.public_id: word for row in rows}  # type: ignore[attr-defined]
+        names |= {claim.token: "TOKEN" for claim in Claim.objects.filter(slot__dialogue=dialogue)}
+        for name, word in names.items():
+            text = text.replace(name, word)
+        text = re.sub(r"<time[^>]*>.*?</time>", "TIME", text, flags=re.S)
+        text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+00:00)?", "TIME", text)
+        text = re.sub(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b", "HASH", text)
+        return re.sub(r"\b[A-Za-z0-9]{64}\b", "SECRET", text)
+
+    def read(self, which: str, template: str) -> tuple[int, str]:
+        dialogue = self.dialogue(which)
+        assert dialogue.head is not None
+        address = template.format(
+            p=f"/p/{self.team.project.slug}",
+            api=f"/api/projects/{self.team.project.slug}",
+            dialogue=dialogue.public_id,
+            revision=dialogue.head.public_id,
+            name=dialogue.external_id,
+            slot=self.claims[which]["slot"],
+        )
+        response = self.client.get(address)
+        return response.status_code, self.plain(which, response.content.decode())
+
+
+ADDRESSES = [
+    "{p}/dialogues/?q={name}",
+    "{p}/dialogues/{dialogue}/",
+    "{p}/dialogues/{dialogue}/?revision={revision}",
+    "{p}/dialogues/{dialogue}/changes/",
+    "{p}/dialogues/{dialogue}/tasks/t1/paths/",
+    "{api}/dialogues/{dialogue}/",
+    "{api}/dialogues/{dialogue}/reviews/",
+    "{api}/dialogues/{dialogue}/revisions/",
+    "{api}/dialogues/{dialogue}/revisions/{revision}/",
+    "/work/{slot}/",
+    "/work/{slot}/?panel=graph",
+    "/work/{slot}/?panel=findings",
+    "/work/{slot}/?panel=comments",
+    "/work/{slot}/?panel=tools",
+    "/work/{slot}/?panel=versions",
+    "/work/{slot}/submit/?verdict=approve",
+    "/work/{slot}/settle/",
+    "/work/{slot}/merge/",
+    "/work/{slot}/tasks/t1/paths/",
+    "/",
+]
+
+
+def test_held_and_handed_in_they_answer_alike(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(team, monkeypatch)
+    shapes = {which: pair.plain(which, json.dumps(claim)) for which, claim in pair.claims.items()}
+    assert shapes["gold"] == shapes["ordinary"]
+    for address in ADDRESSES:
+        assert pair.read("gold", address) == pair.read("ordinary", address), address
+    for which in pair.claims:
+        work = load_work(actor=pair.person, public_id=pair.claims[which]["slot"])
+        add_comment(actor=pair.person, work=work, anchor="/tasks/t1", text="Is this one request?")
+        document = changed(current(pair.dialogue(which)), "It rains.")
+        response = pair.client.post(
+            f"/api/work/{pair.claims[which]['slot']}/submit/",
+            {"token": pair.claims[which]["token"], "verdict": "fix", "document": document},
+            content_type="application/json",
+        )
+        assert response.status_code == 201
+        shapes[which] = pair.plain(which, response.content.decode())
+    assert shapes["gold"] == shapes["ordinary"]
+    for address in ADDRESSES:
+        assert pair.read("gold", address) == pair.read("ordinary", address), address
+
+
+def test_to_colleagues_they_look_alike_before_and_after(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(team, monkeypatch)
+    outlooks = [address for address in ADDRESSES if "{slot}" not in address]
+    for colleague in (team.annotator, team.annotators[1], team.annotators[5]):
+        pair.client = signed_in(colleague)
+        for address in outlooks:
+            assert pair.read("gold", address) == pair.read("ordinary", address), address
+    for claim in pair.claims.values():
+        answer_with(pair.person, Claim.objects.get(token=claim["token"]), "approve")
+    for address in outlooks:
+        assert pair.read("gold", address) == pair.read("ordinary", address), address
+
+
+def test_the_answer_is_nowhere_while_the_item_is_in_use(team: Team) -> None:
+    source = verified(team)
+    item = make_gold(team, source)
+    slug, words = team.project.slug, "sunny"
+    for person in team.annotators:
+        client = signed_in(person)
+        assert client.get(f"/p/{slug}/dialogues/{source.public_id}/").status_code == 404
+        assert client.get(f"/api/projects/{slug}/dialogues/{source.public_id}/").status_code == 404
+        listed = client.get(f"/api/projects/{slug}/dialogues/").json()["results"]
+        assert source.external_id not in [row["external_id"] for row in listed]
+        assert item.dialogue.external_id in [row["external_id"] for row in listed]
+        assert source.external_id not in client.get(f"/p/{slug}/dialogues/?q={words}").content.decode()
+        assert client.get(f"/p/{slug}/gold/").status_code == 403
+    for person in (team.senior, team.administrator):
+        assert signed_in(person).get(f"/p/{slug}/dialogues/{source.public_id}/").status_code == 200
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    client = signed_in(team.annotators[3])
+    assert client.get(f"/p/{slug}/dialogues/{source.public_id}/").status_code == 200
+
+
+def test_lists_and_figures_agree_for_an_annotator(team: Team) -> None:
+    """As many dialogues in each list as the project's page counts: nobody finds gold items by counting."""
+    for _ in range(2):
+        make_gold(team)
+    verified(team, fix="")
+    make_item(team, STAGE)
+    slug = team.project.slug
+    client = signed_in(team.annotators[3])
+    counted = client.get(f"/api/projects/{slug}/status/").json()["dialogues"]
+    for status, count in counted.items():
+        rows = client.get(f"/api/projects/{slug}/dialogues/?status={status}").json()["results"]
+        assert len(rows) == count, status
+    record = signed_in(team.administrator).get(f"/api/projects/{slug}/status/").json()["dialogues"]
+    assert (counted["verified"], counted["in_review"]) == (1, 3)
+    assert (record["verified"], record["in_review"]) == (3, 1)
+
+
+def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [make_gold(team), make_gold(team)]
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person = team.annotators[3]
+    for _ in items:
+        answer_with(person, take(person, team), "approve")
+    address, client = f"/p/{team.project.slug}/gold/", signed_in(person)
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=items[0].public_id)
+    assert client.get(address).status_code == 403
+    GoldRate.objects.update(reveal=True)
+    shown = client.get(address).content.decode()
+    assert items[0].dialogue.external_id in shown
+    assert items[1].dialogue.external_id not in shown
+    assert items[1].source.external_id not in shown
+    # A colleague who had neither.
+    assert items[0].dialogue.external_id not in signed_in(team.annotators[4]).get(address).content.decode()
+
+
+def test_a_person_alone_cannot_see_it_in_what_waits(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    person = team.annotators[3]
+    home = signed_in(person).get("/").content.decode()
+    certain(monkeypatch, team)
+    claim = claim_next(actor=person, project=team.project, stage=STAGE)
+    assert claim is not None
+    assert GoldItem.objects.get().dialogue_id == claim.slot.dialogue_id
+    assert claim.slot.dialogue.external_id in signed_in(person).get("/").content.decode()
+    assert claim.slot.dialogue.external_id not in home
+
+
+def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    suggested = verified(team)
+    make_item(team, STAGE)
+    always(team)
+    certain(monkeypatch, team)
+    answer_with(team.annotators[3], take(team.annotators[3], team), "approve")
+    take(team.annotators[4], team)
+    slug = team.project.slug
+    for person in (team.senior, team.administrator):
+        client = signed_in(person)
+        page = client.get(f"/p/{slug}/gold/").content.decode()
+        assert "0 of 1" in page
+        assert "answer 1" in page
+        page = client.get(f"/p/{slug}/gold/items/{item.public_id}/").content.decode()
+        assert "missed" in page
+        assert str(team.annotators[4]) in page
+    page = client.get(f"/p/{slug}/gold/new/").content.decode()
+    assert suggested.external_id in page
+    assert "3 people may get it" in client.get(f"/p/{slug}/gold/new/?dialogue={suggested.external_id}").content.decode()
+    send = {"dialogue": suggested.external_id, "stage": STAGE}
+    refused = client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": "{"})
+    assert (refused.status_code, "is not JSON" in refused.content.decode()) == (422, True)
+    planted = json.dumps(changed(current(suggested), "It snows."))
+    assert client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": planted}).status_code == 302
+    assert GoldItem.objects.latest("pk").planted
+    assert client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": "7,5"}).status_code == 302
+    assert GoldRate.objects.get().rate == 0.075
+    assert client.post(f"/p/{slug}/gold/items/{item.public_id}/retire/", {"reason": "Old."}).status_code == 302
+    assert not GoldItem.objects.get(pk=item.pk).live
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_the_page_asks_the_database_a_fixed_number_of_times(
+    team: Team, monkeypatch: pytest.MonkeyPatch, people: int, django_assert_max_num_queries: Any
+) -> None:
+    item = make_gold(team)
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    for person in team.annotators[3 : 3 + people]:
+        answer_with(person, take(person, team), "approve")
+    client = signed_in(team.administrator)
+    with django_assert_max_num_queries(20):
+        client.get(f"/p/{team.project.slug}/gold/")
+    with django_assert_max_num_queries(24):
+        client.get(f"/p/{team.project.slug}/gold/items/{item.public_id}/")
+
+
+def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
+    from annotator.models import Job
+    from benchmark.models import LeftOut, Release, ReleaseItem
+    from benchmark.services.release_freezing import _Freezing
+    from reviews.services.gold_settings import retire_with
+
+    source = verified(team)
+    item = make_gold(team, source)
+    hand_in(team.annotators[1], make_item(team, STAGE), "approve")
+    job = Job.objects.create(project=team.project, kind="release")
+    release = Release.objects.create(
+        project=team.project, job=job, version="1.0", native_format="neutral", state="freezing", canary="c"
+    )
+    freezing = _Freezing(release)
+    freezing.run()
+    assert list(ReleaseItem.objects.values_list("dialogue", flat=True)) == [source.pk]
+    assert item.dialogue_id not in LeftOut.objects.values_list("dialogue", flat=True)
+    assert freezing.answers == [source.pk]
+    assert freezing.summary()["counts"]["dialogues"] == 1
+    assert retire_with(actor=None, dialogue_ids=freezing.answers, reason="Public in release 1.0.") == 1
+    assert not GoldItem.objects.get().live
