@@ -13,7 +13,7 @@ MAX_ANCHOR = 600
 MAX_REASON = 4000
 
 
-class _Input(serializers.Serializer[Any]):
+class Input(serializers.Serializer[Any]):
     """Fields that are sent. One that does not exist is refused, so that a misspelt one cannot be lost in silence."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -42,7 +42,7 @@ class _StrictBooleanField(serializers.BooleanField):
         return data
 
 
-class _StrictCharField(serializers.CharField):
+class StrictCharField(serializers.CharField):
     """A text: no number that would be turned into one."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -64,14 +64,14 @@ class _ObjectField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class ClaimRequestSerializer(_Input):
-    stage = _StrictCharField(
+class ClaimRequestSerializer(Input):
+    stage = StrictCharField(
         required=False, max_length=40, help_text="Key of a stage; without it, whatever is most urgent."
     )
 
 
-class TokenSerializer(_Input):
-    token = _StrictCharField(max_length=40, help_text="The claim’s token.")
+class TokenSerializer(Input):
+    token = StrictCharField(max_length=40, help_text="The claim’s token.")
 
 
 class HeartbeatRequestSerializer(TokenSerializer):
@@ -80,17 +80,17 @@ class HeartbeatRequestSerializer(TokenSerializer):
     )
 
 
-class FindingInputSerializer(_Input):
-    kind = _StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
-    anchor = _StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_ANCHOR)
-    note = _StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
+class FindingInputSerializer(Input):
+    kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
+    anchor = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_ANCHOR)
+    note = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
 
 
-class RulingInputSerializer(_Input):
+class RulingInputSerializer(Input):
     choice = serializers.ChoiceField(["left", "right", "third", "none"])
     value = serializers.JSONField(required=False, default=None, allow_null=True, help_text="The third value.")
-    reason_kind = _StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
-    reason = _StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
+    reason_kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
 
 
 class SubmissionSerializer(TokenSerializer):
@@ -103,13 +103,13 @@ class SubmissionSerializer(TokenSerializer):
         help_text="Task id, or “dialogue” for it as a whole → checklist item → true, false or null (does not apply).",
     )
     checklist_notes = _BoundedDictField(
-        child=_BoundedDictField(child=_StrictCharField(allow_blank=True, max_length=1000)),
+        child=_BoundedDictField(child=StrictCharField(allow_blank=True, max_length=1000)),
         required=False,
         default=dict,
         help_text="The same with a note: what is wrong where the answer is no.",
     )
     findings = serializers.ListField(child=FindingInputSerializer(), required=False, default=list, max_length=MOST)
-    reason = _StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
     rulings = _BoundedDictField(
         child=RulingInputSerializer(),
         required=False,

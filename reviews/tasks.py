@@ -8,10 +8,13 @@ from reviews.services.alarms import watch_all_discrepancies
 from reviews.services.claims import expire_overdue
 from reviews.services.counters import fold_counters as fold_portion
 from reviews.services.courses import fold_courses as fold_courses_portion
+from reviews.services.plans import JOB as _PLANS
 from reviews.services.queues import rewind_cursors as rewind
 from reviews.services.sampling import draw_where_upstream_is_done
 from reviews.services.workload import fold_work as fold_work_portion
 
+#: Jobs of these kinds are run by whoever has read this module.
+JOBS = (_PLANS,)
 #: Portions one run of the task folds; the next run goes on.
 MOST_PORTIONS = 50
 

@@ -51,10 +51,13 @@ def address(name: str, ids: dict[str, str]) -> str:
 
 def body_of(name: str, ids: dict[str, str]) -> dict[str, Any]:
     """What is sent in a POST: enough that only the right to do it is in question."""
-    return {
-        key: ids.get(value[1:], value) if str(value).startswith("$") else value
-        for key, value in BODIES.get(name, {}).items()
-    }
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, list):
+            return [filled(one) for one in value]
+        return ids.get(value[1:], value) if str(value).startswith("$") else value
+
+    return {key: filled(value) for key, value in BODIES.get(name, {}).items()}
 
 
 def visit(world: World, role: str, name: str, method: str, ids: dict[str, str] | None = None) -> Any:

@@ -1,0 +1,212 @@
+"""Who works on what, for administrators: the load of people and stages, the slots, and what can be changed of them."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import User
+from annotator.services.access import require_administrator
+from annotator.views.pages import PageRequest, project_page
+from reviews.models import AssignmentPlan, AssignmentRules, PlanAction, Priority, Slot
+from reviews.services import assignment_lists, pauses, plans
+from reviews.services.assignment_lists import STATES, Filters
+from reviews.services.protocols import stage_titles
+
+
+@project_page
+@require_safe
+def assignment_list(request: PageRequest) -> HttpResponse:
+    """Who holds what, what waits in each stage, and each person's load."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    titles = stage_titles(project)
+    filters = Filters.of(request.GET.dict(), titles)
+    stages = assignment_lists.read_stages(project)
+    if filters.state == "waiting" and not filters.stage:
+        # One queue at a time, so that an index serves it: that of the first stage in which something waits.
+        first = next((stage.key for stage in stages if stage.open), stages[0].key if stages else "")
+        filters = Filters(filters.state, first, filters.person, filters.priority)
+    page = assignment_lists.list_slots(project=project, filters=filters, after=request.GET.get("after", ""))
+    people = assignment_lists.read_people(project)
+    query = urlencode(filters.query)
+    context = {
+        "page": page,
+        "rows": [(row, titles.get(row.slot.stage, row.slot.stage)) for row in page.rows],
+        "following": f"?{query}&after={page.after}" if page.after else "",
+        "previous": f"?{query}" if request.GET.get("after") else "",
+        "filters": filters,
+        "choices": [
+            ("state", "Show", list(STATES.items()), filters.state, ""),
+            ("stage", "Stage", list(titles.items()), filters.stage, "" if filters.state == "waiting" else "any"),
+            ("person", "Person", [(one.person.public_id, str(one.person)) for one in people], filters.person, "any"),
+            (
+                "priority",
+                "Priority",
+                [(str(one.value), one.label) for one in Priority],
+                filters.priority,
+                "any",
+            ),
+        ],
+        "actions": PlanAction.choices,
+        "priorities": Priority.choices,
+        "people": people,
+        "stages": stages,
+        "pause": assignment_lists.project_pause(project),
+        "rules": AssignmentRules.objects.filter(project=project).first() or AssignmentRules(project=project),
+    }
+    template = "reviews/assignment_list.html#slots" if request.htmx else "reviews/assignment_list.html"
+    return render(request, template, context)
+
+
+@project_page
+@require_POST
+def assignment_plan(request: PageRequest) -> HttpResponse:
+    """Preview a change of the ticked items, or of all that the list shows; its page comes next."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    posted = request.POST
+    if posted.get("all"):
+        filters = Filters.of(posted.dict(), stage_titles(project))
+        slots = assignment_lists.matching(project=project, filters=filters, limit=plans.MOST)
+    else:
+        ticked = posted.getlist("slot")[: plans.MOST + 1]
+        slots = list(Slot.objects.filter(project=project, public_id__in=ticked).values_list("pk", flat=True))
+    priority = posted.get("to_priority", "")
+    plan = plans.make_plan(
+        actor=request.user,
+        project=project,
+        action=posted.get("action", ""),
+        slots=slots,
+        to=[one for one in posted.getlist("to") if one],
+        priority=int(priority) if priority in ("0", "1", "2") else None,
+        reason=posted.get("reason", ""),
+    )
+    return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse:
+    """What a change will do, and, once somebody said yes, what it did. What has moved since is told (409)."""
+    project = request.project
+    plan = plans.load_plan(actor=request.user, project=project, public_id=public_id)
+    changed: list[str] = []
+    refused = ""
+    if request.method == "POST":
+        if "again" in request.POST:
+            plan = _again(request, plan)
+            return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
+        try:
+            plan = plans.confirm_plan(actor=request.user, project=project, public_id=public_id)
+        except Conflict as error:
+            refused, changed = error.sentence, error.details.get("changed", [])
+        else:
+            if plan.job is None:
+                messages.success(request, f"Done: {len(plan.items)} changed.")
+            return redirect("assignment-plan-detail", slug=project.slug, public_id=public_id)
+    context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
+    return render(request, "reviews/assignment_plan.html", context, status=409 if refused else 200)
+
+
+def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:
+    asked = plan.parameters
+    return plans.make_plan(
+        actor=request.user,
+        project=request.project,
+        action=plan.action,
+        slots=[row[0] for row in plan.items],
+        to=asked["to"],
+        priority=asked["priority"],
+        reason=asked["reason"],
+    )
+
+
+def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
+    """Items by the person who gets them, the first of each by name; refusals by their reason."""
+    names = dict(
+        Slot.objects.filter(pk__in=[row[0] for row in plan.items[:300]]).values_list("pk", "dialogue__external_id")
+    )
+    people = User.objects.in_bulk({row[1] for row in plan.items if row[1]})
+    by_person: dict[int | None, list[Any]] = {}
+    for row in plan.items:
+        by_person.setdefault(row[1], []).append(row[0])
+    reasons: dict[str, list[str]] = {}
+    for name, why in plan.refused:
+        reasons.setdefault(why, []).append(name)
+    priority = plan.parameters.get("priority")
+    return {
+        "plan": plan,
+        "verb": _VERBS[PlanAction(plan.action)],
+        "priority": Priority(priority).label.lower() if priority is not None else "",
+        "groups": [
+            (
+                people.get(key) if key else None,
+                len(slots),
+                [names[one] for one in slots[:8] if one in names],
+                len(slots) > 8,
+            )
+            for key, slots in by_person.items()
+        ],
+        "reasons": [(why, len(found), found[:8], len(found) > 8) for why, found in reasons.items()],
+        "at_once": len(plan.items) <= plans.AT_ONCE,
+        "back": reverse("assignment-list", args=[request.project.slug]),
+    }
+
+
+_VERBS = {
+    PlanAction.REASSIGN: "reassign",
+    PlanAction.FREE: "open to everybody",
+    PlanAction.PRIORITISE: "change the priority of",
+    PlanAction.HAND_OVER: "hand over",
+}
+
+
+@project_page
+@require_POST
+def assignment_pause(request: PageRequest) -> HttpResponse:
+    """Pause the project, a stage or a person."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    wanted, stage = request.POST.get("person", ""), request.POST.get("stage", "")
+    person = None
+    if wanted:
+        person = User.objects.filter(public_id=wanted, memberships__project=project).distinct().first()
+        if person is None:
+            raise Invalid("There is no such person in this project.")
+    _, freed = pauses.pause(
+        actor=request.user, project=project, person=person, stage=stage, reason=request.POST.get("reason", "")
+    )
+    what = str(person) if person else stage_titles(project)[stage] if stage else project.name
+    opened = f" {freed} reserved {'item is' if freed == 1 else 'items are'} open to everybody now." if freed else ""
+    messages.success(request, f"{what} is paused: nothing new is given out, what is held can be handed in.{opened}")
+    return redirect("assignment-list", slug=project.slug)
+
+
+@project_page
+@require_POST
+def assignment_resume(request: PageRequest, public_id: str) -> HttpResponse:
+    """End a pause."""
+    pauses.resume(actor=request.user, project=request.project, public_id=public_id)
+    messages.success(request, "The pause has ended; work is given out again.")
+    return redirect("assignment-list", slug=request.project.slug)
+
+
+@project_page
+@require_POST
+def assignment_rules(request: PageRequest) -> HttpResponse:
+    """How much one person may hold, and when somebody counts as away."""
+    numbers = {}
+    for name in ("most_held", "absent_days"):
+        text = request.POST.get(name, "").strip()
+        if text and not (text.isascii() and text.isdigit() and len(text) < 6):
+            raise Invalid("Write a whole number, or leave it empty.")
+        numbers[name] = int(text) if text else None
+    pauses.set_rules(actor=request.user, project=request.project, **numbers)
+    messages.success(request, "Saved.")
+    return redirect("assignment-list", slug=request.project.slug)
