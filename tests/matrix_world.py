@@ -97,6 +97,7 @@ def make_world() -> World:
         "gold": _gold(team).public_id,
         "comment": remark.public_id,
         "task": "t1",
+        "example": _example(team, done).public_id,
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
