@@ -5,36 +5,24 @@ simulation make of an item is decided by the pure model alone.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
-
-from annotator.checks import run_checks
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Job, Project, Role, User
 from annotator.schema import canonical, content_hash, load_text
-from annotator.schema.toolsets import CompiledToolset
-from annotator.search import describe_document
-from annotator.services import drafts, jobs, projects
-from annotator.services.bulk import DialogueRow, write_dialogues
-from annotator.services.revisions import check_settings, ensure_toolset_revision
+from annotator.services import drafts, jobs
 from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot, SlotState
 from reviews.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
 from reviews.services import sampling
 from reviews.services.adjudication import Dispute, load_dispute
-from reviews.services.claims import Work, claim_next, load_work
-from reviews.services.cycles import begin_cycles
-from reviews.services.protocols import adopt_preset, current_protocol, shortfalls
+from reviews.services.claims import claim_next, load_work
 from reviews.services.submissions import submit_review
 from reviews.services.waivers import waive_all
-from reviews.simulation import TOOLS, Document, Item, Judgement, Person, World, judge, put, settle, value_at
+from reviews.services.worksheets import read_worksheet
+from reviews.simulation import Document, Item, Judgement, Person, World, judge, put, settle, value_at
 
-#: How the people of simulations are called; every simulation of an installation has the same ones.
-USERNAME = "simulated-"
-#: A label that does not fit the steps is a fault that people have to find here, so it must not be found for them.
-CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
 REASON = "Looked at it: right in this dialogue."
 #: Reviews of one item, on average, after which a simulation is taken not to end.
 MOST_REVIEWS = 60
@@ -53,6 +41,24 @@ class Said:
     document: Document
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One person before one item, and what they have in hand."""
+
+    user: User
+    person: Person
+    claim: Claim
+    stage: Stage
+    item: Item
+    cycle: int
+    seen: Document
+    dispute: Dispute | None
+
+    @property
+    def slot(self) -> Slot:
+        return self.claim.slot
+
+
 @dataclass
 class Play:
     """A project in the hands of a simulation."""
@@ -66,6 +72,13 @@ class Play:
     draws: int = 0
     #: Hashes of versions whose warnings have to be waived.
     warned: set[str] = field(default_factory=set)
+    _cycles: dict[int, int] = field(default_factory=dict)
+
+    def cycle_number(self, slot: Slot) -> int:
+        """Which passage of its dialogue a slot belongs to."""
+        if slot.cycle_id not in self._cycles:
+            self._cycles[slot.cycle_id] = Cycle.objects.values_list("number", flat=True).get(pk=slot.cycle_id)
+        return self._cycles[slot.cycle_id]
 
     def next_seed(self) -> str:
         """The seed of the next draw."""
@@ -85,44 +98,6 @@ class Play:
             project=self.project, state=SlotState.OPEN, reserved_for=self.users[person.name]
         ).order_by("position")
         yield from dict.fromkeys(own.values_list("stage", flat=True))
-
-
-@transaction.atomic
-def set_up(*, world: World, preset: str, slug: str) -> Play:
-    """A project of its own for the world: its people, its protocol, its candidates in the first stage.
-
-    Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are; there is
-    no project then.
-    """
-    project = projects.create_project(
-        actor=None,
-        name=f"Simulation of {preset}, seed {world.seed}",
-        slug=slug,
-        description="Synthetic annotators with known error rates, and dialogues whose faults are known.",
-    )
-    administrator = _user("administrator")
-    users = {person.name: _user(person.name) for person in world.people}
-    projects.grant_role(actor=None, project=project, user=administrator, role=Role.ADMINISTRATOR)
-    for person in world.people:
-        role = Role.SENIOR_REVIEWER if person.expert else Role.ANNOTATOR
-        projects.grant_role(actor=administrator, project=project, user=users[person.name], role=role)
-    project = projects.change_project(
-        actor=administrator,
-        project=project,
-        name=project.name,
-        description=project.description,
-        time_zone=project.time_zone,
-        long_range_rule=project.long_range_rule,
-        check_settings=CHECKS,
-    )
-    adopt_preset(actor=administrator, project=project, preset=preset)
-    protocol = current_protocol(project)
-    if protocol is None:
-        raise AssertionError("the protocol has just been adopted")
-    if lacking := shortfalls(project=project, protocol=protocol):
-        raise Invalid(f"There are too few people. {' '.join(lacking)}")
-    _bring_in(world, project, administrator)
-    return Play(world, project, protocol, administrator, users)
 
 
 def play_to_the_end(play: Play, *, tell: Callable[[int], None] = lambda reviews: None) -> None:
@@ -145,15 +120,21 @@ def take_turn(play: Play, person: Person) -> Said | None:
 
 def hand_in(play: Play, person: Person, claim: Claim) -> Said:
     """Look at what one holds and submit what the model makes of it."""
-    user = play.users[person.name]
-    work = load_work(actor=user, public_id=claim.slot.public_id)
-    slot, item = work.slot, play.world.item(work.dialogue.external_id)
-    dispute = load_dispute(slot) if work.stage.kind is StageKind.EXPERT else None
-    seen = slot.revision.document()
-    judgement = _judgement(play, person, work, item, seen, dispute)
-    review = _submit(play, person, work, item, seen, dispute, judgement)
+    slot, sheet = claim.slot, read_worksheet(claim.slot_id)
+    look = Look(
+        user=play.users[person.name],
+        person=person,
+        claim=claim,
+        stage=sheet.stage,
+        item=play.world.item(sheet.external_id),
+        cycle=play.cycle_number(slot),
+        seen=load_text(sheet.content),
+        dispute=load_dispute(slot) if sheet.stage.kind is StageKind.EXPERT else None,
+    )
+    judgement = _judgement(play, look)
+    review = _submit(play, look, judgement)
     said = Said(
-        item.name, slot.cycle.number, slot.stage, slot.round, user.pk, Verdict(review.verdict), judgement.document
+        look.item.name, look.cycle, slot.stage, slot.round, look.user.pk, Verdict(review.verdict), judgement.document
     )
     play.said.append(said)
     return said
@@ -193,60 +174,6 @@ def _only_experts(stage: Stage) -> bool:
     return Role.SENIOR_REVIEWER in roles and Role.ANNOTATOR not in roles
 
 
-def _user(name: str) -> User:
-    number = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10**7
-    user, created = User.objects.get_or_create(
-        username=f"{USERNAME}{name}",
-        # The strata of draws go by pseudonyms: in every database the same, and with digits that random ones never have.
-        defaults={"display_name": f"Simulated {name}", "pseudonym": f"p-01{number:07}"},
-    )
-    if created:
-        user.set_unusable_password()
-        user.save(update_fields=["password"])
-    elif user.has_usable_password() or not user.is_active:
-        raise Conflict(f"There is somebody called {user.username} who is no figure of a simulation; rename them.")
-    return user
-
-
-def _bring_in(world: World, project: Project, administrator: User) -> None:
-    toolset = ensure_toolset_revision(actor=administrator, project=project, tools=TOOLS, name="Trips")
-    compiled, settings = CompiledToolset.of(toolset.content), check_settings(project)
-    rows = []
-    for item in world.items:
-        document = load_text(item.candidate)
-        labels = describe_document(document)
-        found = run_checks(document, compiled, stage="import", settings=settings)
-        rows.append(
-            DialogueRow(
-                external_id=item.name,
-                language=labels.language or "",
-                variant_group="",
-                content=item.candidate,
-                content_hash=content_hash(item.candidate),
-                toolset_revision_id=toolset.pk,
-                title=labels.title[:160],
-                policies=_listed(labels.policies),
-                topologies=_listed(labels.topologies),
-                information=_listed(labels.information),
-                task_count=labels.task_count,
-                call_count=labels.call_count,
-                switches=labels.switches,
-                search_text=labels.search_text,
-                findings=[(f.check, f.severity, f.anchor, f.value_hash, f.message) for f in found],
-            )
-        )
-    for begin in range(0, len(rows), 500):
-        written = write_dialogues(
-            actor=administrator, project=project, rows=rows[begin : begin + 500], native_format="neutral", batch=None,
-            published=True,
-        )  # fmt: skip
-        begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
-
-
-def _listed(values: Sequence[str | None]) -> str:
-    return "," + ",".join(value or "" for value in values) + "," if values else ""
-
-
 def _sit_down(play: Play, person: Person, length: int) -> bool:
     """Up to so many items in a row; False where there was not one."""
     done = 0
@@ -255,16 +182,15 @@ def _sit_down(play: Play, person: Person, length: int) -> bool:
     return bool(done)
 
 
-def _judgement(
-    play: Play, person: Person, work: Work, item: Item, seen: Document, dispute: Dispute | None
-) -> Judgement:
-    slot = work.slot
-    chance = play.world.chance("look", person.name, item.name, slot.cycle.number, slot.stage, slot.round)
+def _judgement(play: Play, look: Look) -> Judgement:
+    slot, dispute = look.slot, look.dispute
+    chance = play.world.chance("look", look.person.name, look.item.name, look.cycle, slot.stage, slot.round)
     if dispute is None:
-        return judge(person=person, item=item, seen=seen, offered=offered_verdicts(work.stage), chance=chance)
+        offered = offered_verdicts(look.stage)
+        return judge(person=look.person, item=look.item, seen=look.seen, offered=offered, chance=chance)
     return settle(
-        person=person,
-        item=item,
+        person=look.person,
+        item=look.item,
         base=dispute.base,
         left=dispute.left.document,
         right=dispute.right.document,
@@ -272,30 +198,28 @@ def _judgement(
     )
 
 
-def _submit(
-    play: Play, person: Person, work: Work, item: Item, seen: Document, dispute: Dispute | None, judgement: Judgement
-) -> Review:
-    user, slot = play.users[person.name], work.slot
+def _submit(play: Play, look: Look, judgement: Judgement) -> Review:
+    slot, dispute, seen = look.slot, look.dispute, look.seen
     refused = judgement.verdict in (Verdict.REJECT, Verdict.ESCALATE)
-    rulings = {} if refused or dispute is None else dict(_rulings(item, dispute, judgement.document))
-    edited = seen if refused else _own_edits(item, seen, dispute, judgement)
+    rulings = {} if refused or dispute is None else dict(_rulings(look.item, dispute, judgement.document))
+    edited = seen if refused else _own_edits(look, judgement)
     given: dict[str, Any] = {
-        "actor": user,
+        "actor": look.user,
         "slot": slot,
-        "token": work.claim.token,
+        "token": look.claim.token,
         "verdict": "" if rulings else judgement.verdict,
         "reason": "It cannot be saved." if refused else "",
         "findings": [] if refused or dispute else _findings(judgement, seen),
-        "checklist": {} if refused else _checklist(work.stage, seen),
+        "checklist": {} if refused else _checklist(look.stage, seen),
         "rulings": rulings,
     }
-    if edited != seen and person.edits:
-        _edit(user, work, item, seen, edited)
+    if edited != seen and look.person.edits:
+        _edit(look, edited)
     elif edited != seen:
         given["document"] = edited
     final = content_hash(canonical(judgement.document))
     if not refused and final in play.warned:
-        waive_all(actor=user, slot=slot, reason=REASON, document=judgement.document)
+        waive_all(actor=look.user, slot=slot, reason=REASON, document=judgement.document)
     try:
         review = submit_review(**given)
     except Invalid as refusal:
@@ -303,11 +227,11 @@ def _submit(
         if final in play.warned or not findings or any(one["severity"] != "warning" for one in findings):
             raise
         play.warned.add(final)
-        waive_all(actor=user, slot=slot, reason=REASON, document=judgement.document)
+        waive_all(actor=look.user, slot=slot, reason=REASON, document=judgement.document)
         review = submit_review(**given)
-    stored = review.made_revision.content_hash if review.made_revision else slot.revision.content_hash
+    stored = review.made_revision.content_hash if review.made_revision else content_hash(canonical(seen))
     if not refused and stored != final:
-        raise AssertionError(f"what {person.name} handed in of {item.name} is not what was stored")
+        raise AssertionError(f"what {look.person.name} handed in of {look.item.name} is not what was stored")
     return review
 
 
@@ -323,8 +247,9 @@ def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[s
         yield disputed.anchor, ruling | ({"value": value} if choice == "third" else {})
 
 
-def _own_edits(item: Item, seen: Document, dispute: Dispute | None, judgement: Judgement) -> Document:
+def _own_edits(look: Look, judgement: Judgement) -> Document:
     """What the person writes themselves: all they change, in a dispute only where nothing is ruled on."""
+    dispute, seen = look.dispute, look.seen
     if dispute is None:
         return judgement.document
     edited = load_text(canonical(seen))
@@ -349,14 +274,15 @@ def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
     return {place: given for place, given in answers.items() if given}
 
 
-def _edit(user: User, work: Work, item: Item, seen: Document, wanted: Document) -> None:
+def _edit(look: Look, wanted: Document) -> None:
     """Bring the draft from one version to the other, edit by edit, as the page does."""
-    draft = drafts.open_draft(actor=user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
-    for place in item.original.places:
+    work = load_work(actor=look.user, public_id=look.slot.public_id)
+    draft = drafts.open_draft(actor=look.user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
+    for place in look.item.original.places:
         value = value_at(wanted, place)
-        if value != value_at(seen, place):
+        if value != value_at(look.seen, place):
             operation = {"op": "set", "anchor": place.anchor, "value": value}
-            draft = drafts.edit_draft(actor=user, draft=draft, operation=operation, seen=draft.version).draft
+            draft = drafts.edit_draft(actor=look.user, draft=draft, operation=operation, seen=draft.version).draft
 
 
 def _seed(play: Play, number: int) -> str:

@@ -16,7 +16,8 @@ from reviews.models import Draw, Review
 from reviews.protocols import PRESETS
 from reviews.services import simulating
 from reviews.services.sampling import close_population_and_draw, recompute_draw, simulated_seeds
-from reviews.services.simulating import Play, play_to_the_end, set_up, take_turn
+from reviews.services.simulating import Play, play_to_the_end, take_turn
+from reviews.services.simulation_setup import set_up
 from reviews.services.simulation_summary import summarise_play
 from reviews.simulation import Rates, make_world
 from tests.factories import adopt_c3, hand_in, make_item, make_team

@@ -13,7 +13,8 @@ from annotator.models import Project
 from reviews.protocols import PRESETS, Protocol, load_preset
 from reviews.protocols.protocol import Role
 from reviews.services.sampling import SIMULATED
-from reviews.services.simulating import play_to_the_end, set_up
+from reviews.services.simulating import play_to_the_end
+from reviews.services.simulation_setup import set_up
 from reviews.services.simulation_summary import summarise_play
 from reviews.simulation import Rates, make_world
 

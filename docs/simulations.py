@@ -1,0 +1,184 @@
+"""Plays whole projects, one for each seed, through the real services, and prints the tables of docs/simulations.md.
+
+python docs/simulations.py [--seeds 100] [--protocols c3,wild,cctu,async] [--dialogues 40] [--people 8] [--keep FILE]
+
+It works in a database of its own, which it deletes. ``--keep``: a file of one JSON summary a line; what is in it is not
+played again, so that a run can be interrupted.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+Summary = dict[str, Any]
+
+
+def main() -> None:
+    """Play what is missing, then print."""
+    parser = argparse.ArgumentParser(description="How often the intervals hold what simulations planted.")
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--protocols", default="c3,wild,cctu,async")
+    parser.add_argument("--dialogues", type=int, default=40)
+    parser.add_argument("--people", type=int, default=8)
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    wanted = [(name, seed) for name in options.protocols.split(",") for seed in range(1, options.seeds + 1)]
+    known = read_kept(options.keep)
+    missing = [one for one in wanted if one not in known]
+    if missing:
+        for summary in play(missing, options.dialogues, options.people):
+            known[summary["protocol"], summary["seed"]] = summary
+            if options.keep:
+                with options.keep.open("a") as file:
+                    file.write(json.dumps(summary) + "\n")
+    report([known[one] for one in wanted if one in known])
+
+
+def read_kept(path: Path | None) -> dict[tuple[str, int], Summary]:
+    """(protocol, seed) → summary of an earlier run."""
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    return {(one["protocol"], one["seed"]): one for one in map(json.loads, lines)}
+
+
+def play(wanted: list[tuple[str, int]], dialogues: int, people: int) -> Iterator[Summary]:
+    """One summary after the other, each of a project played to its end."""
+    with tempfile.TemporaryDirectory(prefix="assay-simulations-") as folder:
+        os.environ |= {"ASSAY_DATA": folder, "DJANGO_SETTINGS_MODULE": "annotator.config.settings"}
+        os.environ.pop("DATABASE_URL", None)
+        import django
+        from django.conf import settings
+        from django.core.management import call_command
+
+        # Nothing here outlives the run.
+        settings.DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
+        django.setup()
+        from reviews.management.commands.simulate_project import share_roles
+        from reviews.protocols import load_preset
+        from reviews.services.simulating import play_to_the_end
+        from reviews.services.simulation_setup import set_up
+        from reviews.services.simulation_summary import summarise_play
+        from reviews.simulation import make_world
+
+        call_command("migrate", verbosity=0)
+        for protocol, seed in wanted:
+            begin = time.perf_counter()
+            annotators, experts = share_roles(load_preset(protocol), people)
+            world = make_world(seed=seed, dialogues=dialogues, annotators=annotators, experts=experts)
+            one = set_up(world=world, preset=protocol, slug=f"sim-{protocol}-{seed}")
+            play_to_the_end(one)
+            seconds = time.perf_counter() - begin
+            print(f"{protocol} {seed}: {len(one.said)} reviews in {seconds:.1f} s", file=sys.stderr, flush=True)
+            yield summarise_play(one)
+
+
+def report(summaries: list[Summary]) -> None:
+    """Print the tables: of accuracy, of audits, of agreement."""
+    by_protocol: dict[str, list[Summary]] = defaultdict(list)
+    for one in summaries:
+        by_protocol[one["protocol"]].append(one)
+    for name, ones in by_protocol.items():
+        print(f"{name}: {len(ones)} seeds, {sum(one['reviews'] for one in ones):,} reviews.")
+    wrong = [
+        f"{one['protocol']} {one['seed']}: {what}"
+        for one in summaries
+        for what, good in one["consistent"].items()
+        if not good
+    ]
+    print(f"Stored counts that a recount does not find: {', '.join(wrong) or 'none'}.\n")
+    print("| protocol, point | true | measured | holds measured rate | holds true rate | holds these items' truth |")
+    print("|---|---|---|---|---|---|")
+    for name, ones in by_protocol.items():
+        for line in accuracy_lines(name, ones):
+            print(line)
+    print("\n| protocol, audit | true | measured | mean width | holds the error rate | holds the residual |")
+    print("|---|---|---|---|---|---|")
+    for name, ones in by_protocol.items():
+        for line in audit_lines(name, ones):
+            print(line)
+    print("\n| protocol, statistic | of all seeds together | held |\n|---|---|---|")
+    for name, ones in by_protocol.items():
+        for line in agreement_lines(name, ones):
+            print(line)
+
+
+def accuracy_lines(name: str, ones: list[Summary]) -> Iterator[str]:
+    """The rates of the population are the means of all seeds; that of the true baseline is planted."""
+    points: dict[str, list[Any]] = defaultdict(list)
+    for one in ones:
+        for point in one["accuracy"]:
+            points[point["point"]].append(point)
+    for point, found in points.items():
+        true, measured = (fmean(one[which] for one in found) for which in ("planted", "measured"))
+        yield (
+            f"| {name}, {point} | {percent(true)} | {percent(measured)} | {held(found, measured)} "
+            f"| {held(found, found[0].get('rate', true))} | {covered(one['covers'] for one in found)} |"
+        )
+
+
+def audit_lines(name: str, ones: list[Summary]) -> Iterator[str]:
+    audits: dict[str, list[Any]] = defaultdict(list)
+    for one in ones:
+        for audit in one["audits"]:
+            audits[audit["stage"]].append(audit)
+    for stage, found in audits.items():
+        rates = [one["error_rate"] for one in found if one["error_rate"]["measured"] is not None]
+        if rates:
+            yield (
+                f"| {name}, {stage} | {percent(fmean(one['planted'] for one in rates))} "
+                f"| {percent(fmean(one['measured'] for one in rates))} "
+                f"| {percent(fmean(one['high'] - one['low'] for one in rates))} "
+                f"| {covered(one['covers'] for one in rates)} "
+                f"| {covered(one['residual']['covers'] for one in found)} |"
+            )
+
+
+def agreement_lines(name: str, ones: list[Summary]) -> Iterator[str]:
+    """The population's value is the statistic of all seeds' patterns together."""
+    from reviews.agreement import PatternCounts, summarise
+
+    patterns: dict[tuple[str, str], list[PatternCounts]] = defaultdict(list)
+    figures: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    for one in ones:
+        for label in one["agreement"]:
+            patterns[label["stage"], label["label"]].append(PatternCounts.from_json(label["patterns"]))
+            for figure in label["figures"]:
+                figures[label["stage"], label["label"], figure["figure"]].append(figure)
+    for (stage, label), counts in patterns.items():
+        together = PatternCounts()
+        for one in counts:
+            together = together + one
+        for whole in summarise(label, together, pair=False):
+            found = figures[stage, label, whole.name]
+            if whole.value is not None:
+                yield f"| {name}, {label}: {whole.name} | {whole.value:.3f} | {held(found, whole.value)} |"
+
+
+def held(figures: list[Any], value: float) -> str:
+    """How many intervals hold one value."""
+    return covered(None if one["low"] is None else one["low"] - 1e-6 <= value <= one["high"] + 1e-6 for one in figures)
+
+
+def covered(outcomes: Iterable[bool | None]) -> str:
+    """A share in per cent with what has no interval apart."""
+    known = list(outcomes)
+    there = [one for one in known if one is not None]
+    without = f" ({len(known) - len(there)} without)" if len(there) < len(known) else ""
+    return f"{100 * sum(there) / len(there):.0f} %{without}" if there else "none has one"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+if __name__ == "__main__":
+    main()
