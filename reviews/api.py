@@ -13,7 +13,7 @@ from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Hidden
-from annotator.services.access import load_dialogue, load_project
+from annotator.services.access import load_dialogue, load_project, roles_in
 from reviews import api_serializers as shapes
 from reviews.models import Claim, Review, Slot
 from reviews.protocols import Stage, offered_verdicts
@@ -34,7 +34,8 @@ class ProjectStatus(APIView):
     @extend_schema(responses={200: shapes.ProjectStatusSerializer, 404: NOT_FOUND}, operation_id="projects_status")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        return Response(shapes.ProjectStatusSerializer(read_progress(project=project)).data)
+        stands = read_progress(project=project, roles=roles_in(project, actor(request)))
+        return Response(shapes.ProjectStatusSerializer(stands).data)
 
 
 class ClaimNext(APIView):
