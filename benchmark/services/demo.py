@@ -30,6 +30,33 @@ SLUG = "everyday-assistants"
 #: Said on the sign-in page too: the demo has no secrets.
 PASSWORD = "assay-demo"  # noqa: S105 - the demo's people sign in by a button
 
+#: The kind of fault that whoever changes a dialogue names: of the corrections, and of what colleagues disagree on.
+FAULTS = {
+    "gaotie-chuxing-02": "answer_wrong",
+    "hotel-desk-03": "wrong_argument_value",
+    "clinic-desk-03": "wrong_policy_label",
+    "library-counter-03": "message_unnatural",
+    "warehouse-stock-03": "superfluous_dependency",
+    "home-energy-03": "observation_implausible",
+    "city-events-03": "wrong_policy_label",
+    "personal-finance-03": "wrong_argument_value",
+    "code-repository-03": "wrong_information_label",
+    "rail-travel-04": "missing_dependency",
+    "hotel-desk-04": "wrong_argument_value",
+    "clinic-desk-04": "answer_wrong",
+    "library-counter-04": "other",
+    "personal-finance-04": "wrong_policy_label",
+    "rail-travel-01": "wrong_information_label",
+    "rail-travel-03": "superfluous_call",
+    "clinic-desk-01": "wrong_argument_value",
+    "library-counter-01": "superfluous_dependency",
+    "warehouse-stock-01": "clarification_wrong",
+    "home-energy-01": "wrong_information_label",
+    "home-energy-02": "message_unnatural",
+    "personal-finance-01": "clarification_wrong",
+    "city-events-02": "clarification_wrong",
+}
+
 SINGLE, MULTI, CROSS, EXPERT = "self_check_single", "self_check_multi", "cross_check", "expert"
 
 
@@ -203,7 +230,11 @@ def _settle(cast: Cast, dialogue: Dialogue) -> None:
     if dispute is None:
         return
     rulings = {
-        place.anchor: {"choice": "left", "reason_kind": "other", "reason": "The version under review holds."}
+        place.anchor: {
+            "choice": "left",
+            "reason_kind": FAULTS.get(dialogue.external_id, "other"),
+            "reason": "The version under review holds.",
+        }
         for place in dispute.places
     }
     _do(cast, cast.seniors[0], dialogue, EXPERT, "", rulings=rulings)
@@ -250,12 +281,15 @@ def _do(
     document = _document(record) if record is not None else None
     if verdict in ("approve", "fix"):
         _waive(person, claim.slot, document or claim.slot.revision.document())
+    names_a_fault = verdict == "fix" or (verdict == "reject" and not rulings)
+    kind = FAULTS.get(dialogue.external_id) if names_a_fault else None
     submit_review(
         actor=person,
         slot=claim.slot,
         token=claim.token,
         verdict=verdict,
         document=document,
+        findings=[{"kind": kind, "anchor": "", "note": ""}] if kind else [],
         reason=reason,
         rulings=rulings or {},
     )
