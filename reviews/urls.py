@@ -30,6 +30,7 @@ urlpatterns = [
     path("p/<slug:slug>/protocol/", protocol.protocol, name="protocol"),
     path("p/<slug:slug>/protocol/edit/", protocol.protocol_edit, name="protocol-edit"),
     path("p/<slug:slug>/protocol/changes/", protocol.protocol_changes, name="protocol-changes"),
+    path("p/<slug:slug>/protocol/move/", protocol.protocol_move, name="protocol-move"),
     path("p/<slug:slug>/protocol/json/", protocol.protocol_json, name="protocol-json"),
     path("p/<slug:slug>/statistics/", statistics.progress, name="statistics"),
     path("p/<slug:slug>/statistics/accuracy/", statistics.accuracy, name="statistics-accuracy"),

@@ -93,6 +93,7 @@ protocol                              in  404 404 200 200 200 200   in  404 404 
 protocol-changes                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 protocol-edit                         in  404 404 403 403 403 200   in  404 404 403 403 403 422
 protocol-json                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+protocol-move                         in  404 404 403 403 403 200   in  404 404 403 403 403 302
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
@@ -214,6 +215,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},
     "project-create": {"name": "Another one"},
     "project-settings": {"name": "Renamed", "time_zone": "UTC", "long_range_rule": "c3"},
+    "protocol-move": {"seen": "1"},
     "release-list": {"version": "2.0", "native_format": "wild"},
     "token-list": {"name": "nightly"},
     "workspace-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},

@@ -1,5 +1,6 @@
 """Pauses: nothing new is given out in a project, in a stage or to a person; what is held can be handed in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError, transaction
@@ -42,6 +43,15 @@ def read_restraints(*, actor: User, project: Project) -> Restraints:
             stages[pause.stage] = sentence(pause, titles)
     most = AssignmentRules.objects.filter(project=project).values_list("most_held", flat=True).first()
     return Restraints(bar, stages, most)
+
+
+def pause_sentences(*, actor: User, project: Project, titles: dict[str, str], stages: Sequence[str]) -> list[str]:
+    """Why the actor is given nothing, or nothing of one of ``stages``. One question to the database."""
+    return [
+        sentence(one, titles)
+        for one in live_pauses(project).order_by("stage", "pk")
+        if one.what == "project" or one.person_id == actor.pk or (one.what == "stage" and one.stage in stages)
+    ]
 
 
 def live_pauses(project: Project) -> QuerySet[Pause]:

@@ -11,6 +11,7 @@ from reviews.models import Claim, ClaimState
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
 from reviews.services.gold_turns import OVERSEERS
+from reviews.services.pauses import pause_sentences
 from reviews.services.protocols import parse, shortfalls
 from reviews.services.queues import ASIDE, count_waiting, queues_for, read_cursors, read_versions
 
@@ -125,6 +126,8 @@ class MyWork:
     claims: list[Claim]
     #: The stages they take part in, in the protocol's order, also those where nothing waits.
     waiting: list[Waiting] = field(default_factory=list)
+    #: Why nothing, or nothing of a stage, is given out to them, as sentences.
+    pauses: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -188,7 +191,13 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         if stage in order and any(queue.stage == stage for queue in queues):
             counts[stage] = counts.get(stage, 0) + 1
     waiting = [Waiting(queue.stage, titles[queue.stage], counts.get(queue.stage, 0)) for queue in queues]
-    return MyWork(project=project, roles=roles, claims=held, waiting=sorted(waiting, key=lambda one: order[one.key]))
+    return MyWork(
+        project=project,
+        roles=roles,
+        claims=held,
+        waiting=sorted(waiting, key=lambda one: order[one.key]),
+        pauses=pause_sentences(actor=actor, project=project, titles=titles, stages=[one.key for one in waiting]),
+    )
 
 
 def _stage_progress(stage: Stage, counts: dict[str, int], alarm_above: float) -> StageProgress:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
+from annotator.schema import canonical, content_hash
 from annotator.schema.errors import Problem
 from annotator.services.access import require_administrator
 from annotator.views.pages import PageRequest, project_page
@@ -21,7 +22,7 @@ from reviews.protocols import PRESETS, Protocol, load_preset
 from reviews.protocols.differences import Difference, describe_protocol_changes
 from reviews.protocols.drafting import Draft, check, complete, overlay, step
 from reviews.protocols.estimating import Assumption
-from reviews.services import dry_runs, protocols
+from reviews.services import dry_runs, migrating, protocols
 from reviews.services.counters import stored_counters
 from reviews.views.protocol_form import Complaints, form_of, shaped
 
@@ -91,6 +92,32 @@ def protocol_json(request: PageRequest) -> HttpResponse:
     name = f"protocol-{request.project.slug}-{version.number}.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def protocol_move(request: PageRequest) -> HttpResponse:
+    """What would become of the items that still follow an earlier version, and moving them to the one in force."""
+    require_administrator(actor=request.user, project=request.project)
+    versions = _versions(request.project)
+    if not versions:
+        raise Hidden("This project has no protocol yet.")
+    if request.method == "POST":
+        seen = _version(versions, request.POST.get("seen", ""))
+        _move(request, seen, request.POST.get("reason", ""))
+        return redirect("protocol", slug=request.project.slug)
+    moving = migrating.preview_migration(actor=request.user, project=request.project)
+    return render(request, "reviews/protocol_move.html", {"current": versions[0], "moving": moving})
+
+
+def _move(request: PageRequest, version: ProtocolVersion, reason: str) -> None:
+    """Start the job, or say why it does not begin: what was adopted stays adopted."""
+    try:
+        migrating.start_migration(actor=request.user, project=request.project, version=version, reason=reason)
+    except Conflict as error:
+        messages.warning(request, error.sentence)
+    else:
+        messages.success(request, f"The items under way are being moved to version {version.number}, in a job.")
 
 
 @project_page
@@ -174,9 +201,18 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
             current = protocols.current_version(request.project)
         else:
             messages.success(request, f"Version {version.number} is in force for every cycle that begins from now on.")
+            if request.POST.get("under_way") == "move":
+                _move(request, version, request.POST.get("reason", ""))
             return redirect("protocol", slug=request.project.slug)
     counts = stored_counters(request.project)
     changes = describe_protocol_changes(protocols.parse(current), found) if current else []
+    moving = None
+    if current is not None and changes:
+        text = canonical(_as_json(found))
+        unsaved = ProtocolVersion(
+            project=request.project, number=current.number + 1, definition=text, content_hash=content_hash(text)
+        )
+        moving = migrating.preview_migration(actor=request.user, project=request.project, version=unsaved)
     context = {
         "protocol": found,
         "base": orjson.dumps(draft).decode(),
@@ -185,6 +221,7 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
         "groups": _grouped(changes),
         "same": current is not None and not changes,
         "under_way": sum(counts.get(f"status:{status}", 0) for status in _UNDER_WAY),
+        "moving": moving,
         "short": short,
         "refused": refused,
         "run": _run(request, found),

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.comparison import describe, describe_changes, value_text
-from annotator.errors import DomainError
+from annotator.errors import Conflict, DomainError
 from annotator.services import drafts
 from annotator.views.pages import PageRequest
 from reviews.models import Verdict
@@ -126,7 +126,11 @@ def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
     messages.success(request, f"{slot.dialogue.external_id}: submitted.")
     if "stay" in request.POST:
         return redirect("home")
-    claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
+    try:
+        claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
+    except Conflict as error:
+        messages.warning(request, error.sentence)
+        return redirect("home")
     if claim is None:
         messages.info(request, "That was the last one of this stage for you.")
         return redirect("home")

@@ -38,7 +38,12 @@ MOST_ACTIVE_SECONDS = 1800
 def work_next(request: PageRequest) -> HttpResponse:
     """Claim the next item (of one stage, or of whichever has the most urgent) and open it."""
     stage = request.POST.get("stage") or None
-    claim = claims.claim_next(actor=request.user, project=request.project, stage=stage)
+    try:
+        claim = claims.claim_next(actor=request.user, project=request.project, stage=stage)
+    except Conflict as error:
+        # Work is paused, or they hold as much as one may.
+        messages.warning(request, error.sentence)
+        return redirect("home")
     if claim is None:
         messages.info(
             request, "Nothing is waiting for you here at the moment. Items come back as colleagues finish theirs."
@@ -121,7 +126,11 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
     project = work.slot.project
     if action == "skip":
         claims.skip(actor=request.user, token=work.claim.token)
-        claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
+        try:
+            claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
+        except Conflict as error:
+            messages.warning(request, f"Skipped; your draft is kept. {error.sentence}")
+            return redirect("home")
         if claim is not None and claim.slot_id != work.slot.pk:
             messages.info(request, "Skipped; this is the next one. Your draft of the other is kept.")
             return redirect("workspace", slot=claim.slot.public_id)
