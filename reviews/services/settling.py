@@ -44,7 +44,7 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     entry, journal, dialogue = run.entry_revision, passage.journal, passage.dialogue
     equal = contents_equal(reviews)
     outcome = decide(stage, [review.verdict for review in reviews], equal)
-    if outcome is Outcome.PASS and reviews[0].slot.confirms + 1 < stage.consecutive:
+    if outcome is Outcome.PASS and stage.consecutive > 1 and reviews[0].slot.confirms + 1 < stage.consecutive:
         outcome = Outcome.CONFIRM
     if run.blind:
         unseal_stage(dialogue, [review.made_revision for review in reviews if review.made_revision])

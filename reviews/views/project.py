@@ -15,6 +15,7 @@ from annotator.services.access import require_administrator
 from annotator.services.notices import unread_notices
 from annotator.views.pages import PageRequest, project_page
 from reviews.models import Draw
+from reviews.protocols.drawing import ROUNDS
 from reviews.services import progress, sampling
 
 #: Unread notices on one's own page; the others are one click away.
@@ -86,11 +87,19 @@ def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str,
 @project_page
 @require_POST
 def draw(request: PageRequest) -> HttpResponse:
-    """Close the population of approved items and draw the audit sample."""
+    """Close the population that waits for a draw and draw: the audit sample, or the next round."""
     require_administrator(actor=request.user, project=request.project)
     drawn = sampling.close_population_and_draw(actor=request.user, project=request.project)
     if drawn is None:
-        messages.info(request, "Nothing is waiting for the audit draw.")
+        messages.info(request, "Nothing is waiting for a draw.")
+    elif drawn.closing:
+        messages.success(request, f"The rounds are over: all {drawn.population_size} items go on.")
+    elif drawn.algorithm == ROUNDS:
+        messages.success(
+            request,
+            f"Round {drawn.number}: {drawn.sample_size} of {drawn.population_size} are drawn, for {len(drawn.pairs)} "
+            f"pair{'' if len(drawn.pairs) == 1 else 's'} of reviewers.",
+        )
     else:
         messages.success(
             request,
