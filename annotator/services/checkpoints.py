@@ -61,6 +61,23 @@ def broken_checkpoints(project: Project) -> list[int]:
     return broken
 
 
+def checkpoint_faults(project: Project) -> list[str]:
+    """The same as sentences: of which time, and by how many the events differ from those that were counted."""
+    faults, since, digest, began = [], _BEFORE_ALL, "", "the beginning"
+    for checkpoint in Event.objects.filter(project=project, kind=KIND).order_by("pk"):
+        said = checkpoint.after
+        sealed, count = _seal(project, since, said["through"], digest)
+        ended = f"{checkpoint.created_at:%Y-%m-%d %H:%M} UTC"
+        if (sealed, count) != (said["digest"], said["events"]):
+            missing = said["events"] - count
+            what = "an event was changed or exchanged"
+            if missing:
+                what = f"{abs(missing)} {'fewer' if missing > 0 else 'more'} than the {said['events']} that were sealed"
+            faults.append(f"checkpoint {checkpoint.pk} does not hold: between {began} and {ended}, {what}")
+        since, digest, began = said["through"], said["digest"], ended
+    return faults
+
+
 def _seal(project: Project, since: int, through: int, digest: str) -> tuple[str, int]:
     """The hash of (digest, then the hashes of the events after ``since`` up to ``through``), and their number."""
     sealed, count = hashlib.sha256(digest.encode()), 0

@@ -111,6 +111,16 @@ def broken_links(dialogue: Dialogue) -> list[int]:
     return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
 
 
+def chain_faults(project: Project) -> Iterable[str]:
+    """What was removed from, changed in or slipped into the dialogues' chains of a project, as sentences."""
+    events = Event.objects.filter(project=project).exclude(dialogue=None).select_related("dialogue")
+    events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
+    chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
+    for dialogue, links in chains:
+        for fault in _faults(links):
+            yield f"dialogue {dialogue.external_id if dialogue else ''}: {fault}"
+
+
 def broken_chains(project: Project) -> dict[str, list[int]]:
     """The same for every dialogue of a project: {external id: numbers}, of those only whose chain does not hold."""
     events = Event.objects.filter(project=project).exclude(dialogue=None).select_related("dialogue")
@@ -127,6 +137,21 @@ def _broken_links(events: Iterable[Event]) -> list[int]:
             broken.append(event.number or 0)
         expected, last = (event.number or 0) + 1, event.hash
     return broken
+
+
+def _faults(events: Iterable[Event]) -> Iterable[str]:
+    expected, last = 1, ""
+    for event in events:
+        number = event.number or 0
+        named = f"event {number} ({event.kind}, {event.created_at:%Y-%m-%d %H:%M} UTC)"
+        if number > expected:
+            gone = f"event {expected} was" if number == expected + 1 else f"events {expected} to {number - 1} were"
+            yield f"{gone} removed"
+        if event.hash != _digest(event):
+            yield f"{named} was changed"
+        elif number < expected or (number == expected and event.previous_hash != last):
+            yield f"{named} does not follow from the one before it: one of the two was exchanged"
+        expected, last = number + 1, event.hash
 
 
 def _chained(event: Event, previous_hash: str) -> Event:

@@ -163,8 +163,8 @@ def test_the_command_says_what_was_touched(team, dialogue, capsys):
     assert ended.value.code == 1
     out, err = capsys.readouterr()
     problems = json.loads(out.splitlines()[-1])["problems"]
-    assert [problem.split(": ")[1].split(" does")[0] for problem in problems] == [
-        "the history of dialogue d-one",
+    assert [problem.split(": ", 1)[1].split(" does")[0] for problem in problems] == [
+        "dialogue d-one: event 2 was removed.",
         f"checkpoint {Event.objects.get(kind='project.checkpoint').pk}",
     ]
     assert all(problem in err for problem in problems)

@@ -1,19 +1,21 @@
 """``manage.py verify_history [--project SLUG]``"""
 
 import json
-import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.models import Event, Project
-from annotator.services.checkpoints import broken_checkpoints
-from annotator.services.events import broken_chains
+from annotator.services.checkpoints import checkpoint_faults
+from annotator.services.events import chain_faults
 
 
-class Command(BaseCommand):
-    help = "Check that no event of a project (of every project) was removed or altered. Last line: a JSON summary."
-    requires_system_checks: list[str] = []
+class Command(SentenceCommand):
+    help = (
+        "Check that no event of a project (of every project) was removed, changed or slipped in, and name those that "
+        "were. Exit 0: none; 1: some; 2: nothing was checked. Last line: a JSON summary."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", metavar="SLUG", help="this project alone")
@@ -23,23 +25,13 @@ class Command(BaseCommand):
         if options["project"] is not None:
             projects = projects.filter(slug=options["project"])
             if not projects.exists():
-                raise CommandError(f"There is no project {options['project']}.", returncode=2)
-        problems = [problem for project in projects for problem in _problems(project)]
-        for problem in problems:
-            self.stderr.write(problem)
+                raise Stop(f"There is no project {options['project']}.")
+        problems = []
+        for project in projects:
+            for fault in (*chain_faults(project), *checkpoint_faults(project)):
+                problems.append(f"{project.slug}: {fault}.")
+                self.say(problems[-1])
         events = Event.objects.filter(project__in=projects).count()
         self.stdout.write(json.dumps({"ok": not problems, "events": events, "problems": problems}, ensure_ascii=False))
         if problems:
-            sys.exit(1)
-
-
-def _problems(project: Project) -> list[str]:
-    chains = [
-        f"{project.slug}: the history of dialogue {external_id} does not hold at event {', '.join(map(str, numbers))}."
-        for external_id, numbers in broken_chains(project).items()
-    ]
-    checkpoints = [
-        f"{project.slug}: checkpoint {number} does not hold; an event before it was removed, altered or slipped in."
-        for number in broken_checkpoints(project)
-    ]
-    return chains + checkpoints
+            raise SystemExit(REFUSED)

@@ -1,0 +1,237 @@
+"""The history of a project: who sees what of it, filters, before and after, the file, and what was tampered with."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotator.errors import Denied, Hidden, Invalid
+from annotator.models import Event, Role, User
+from annotator.services import projects, tokens
+from annotator.services.checkpoints import write_checkpoint
+from annotator.services.events import event_digest
+from reviews.models import Priority
+from reviews.services import project_history as history
+from reviews.services.assignments import prioritise
+from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team()
+    adopt_c3(team)
+    return team
+
+
+def lines(team: Team, actor: User, **filters: Any) -> list[history.Line]:
+    return history.list_events(actor=actor, project=team.project, filters=history.Filters(**filters)).lines
+
+
+def kinds(team: Team, actor: User, **filters: Any) -> set[str]:
+    return {line.event.kind for line in lines(team, actor, **filters)}
+
+
+def change(team: Team, **changes: Any) -> None:
+    project = team.project
+    values = {name: getattr(project, name) for name in ("name", "description", "time_zone", "long_range_rule")}
+    projects.change_project(
+        actor=team.administrator, project=project, check_settings=project.check_settings, **values | changes
+    )
+    project.refresh_from_db()
+
+
+# --- every setting ----------------------------------------------------------------------------------------------------
+
+
+def test_every_setting_tells_before_and_after(team: Team) -> None:
+    ada, project = team.administrator, team.project
+    change(team, name="Trains", time_zone="Europe/Kyiv")
+    for text in ("# One", "# Two"):
+        seen = project.guidelines.count()
+        projects.publish_guideline(actor=ada, project=project, text=text, note="Dates.", seen=seen)
+    projects.grant_role(actor=ada, project=project, user=team.annotator, role=Role.SENIOR_REVIEWER)
+    projects.end_role(actor=ada, project=project, user=team.annotator, role=Role.SENIOR_REVIEWER)
+    invitation, _ = projects.create_invitation(actor=ada, project=project, roles=["annotator"], note="For Eve")
+    projects.revoke_invitation(actor=ada, project=project, public_id=invitation.public_id)
+    token, secret = tokens.create_token(actor=team.annotator, name="nightly", expires_at=None)
+    tokens.revoke_token(actor=team.annotator, public_id=token.public_id)
+    adopt_c3(team, cross_check_reviewers=1)
+
+    told = {line.event.kind: line for line in reversed(lines(team, ada))}
+    assert [(value.name, value.before, value.after) for value in told["project.changed"].values] == [
+        ("name", project.slug.capitalize(), "Trains"),
+        ("time zone", "UTC", "Europe/Kyiv"),
+    ]
+    newest = next(line for line in lines(team, ada) if line.event.kind == "guideline.published")
+    assert (newest.event.before["number"], newest.event.after["number"]) == (1, 2)
+    assert newest.event.before["sha256"] != newest.event.after["sha256"]
+    assert told["membership.ended"].values[0].before == str(team.annotator)
+    assert told["invitation.revoked"].event.before["note"] == "For Eve"
+    assert told["token.created"].event.actor == team.annotator
+    assert secret not in json.dumps([line.event.after for line in lines(team, ada)])
+    assert {"token.revoked", "protocol.adopted", "invitation.created", "membership.granted"} <= set(told)
+
+
+def test_a_priority_tells_what_it_was(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH)
+    event = Event.objects.get(kind="dialogue.prioritised")
+    assert (event.before, event.after) == ({"priority": "normal"}, {"priority": "high"})
+
+
+# --- who sees what ----------------------------------------------------------------------------------------------------
+
+
+def test_administrators_see_all_experts_the_items_others_nothing(team: Team) -> None:
+    make_item(team, "cross_check")
+    assert {"protocol.adopted", "review.submitted"} <= kinds(team, team.administrator)
+    seen = kinds(team, team.senior)
+    assert "review.submitted" in seen
+    assert "protocol.adopted" not in seen
+    with pytest.raises(Denied):
+        lines(team, team.annotator)
+    with pytest.raises(Hidden):
+        lines(team, team.outsider)
+    with pytest.raises(Denied):
+        history.export_events(actor=team.senior, project=team.project, filters=history.Filters())
+
+
+def test_nothing_tells_of_a_blind_review_before_it_has_settled(team: Team, client: Client) -> None:
+    item = make_item(team, "cross_check")
+
+    def seen(person: User) -> tuple[Any, ...]:
+        client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+        page = client.get(f"/p/{team.project.slug}/history/").content.decode()
+        told = [(line.event.pk, line.text) for line in lines(team, person)]
+        return told, page.count("<details><summary"), page.count(str(team.annotators[1]))
+
+    def exported() -> list[bytes]:
+        return list(history.export_events(actor=team.administrator, project=team.project, filters=history.Filters()))
+
+    before, file = [seen(person) for person in (team.senior, team.administrator)], exported()
+    hand_in(team.annotators[1], item, "reject", reason="Odd.")
+    assert [seen(person) for person in (team.senior, team.administrator)] == before
+    assert exported() == file
+    # What follows in the same chain would tell by its number that something is missing before it.
+    prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH)
+    assert exported() == file
+    hand_in(team.annotators[2], item, "reject", reason="Odd.")
+    assert sum(json.loads(line)["kind"] == "review.submitted" for line in exported()) == 4
+
+
+# --- filters and pages ------------------------------------------------------------------------------------------------
+
+
+def test_filters(team: Team) -> None:
+    one, two = (
+        make_item(team, "cross_check", external_id="one"),
+        make_item(team, "self_check_single", external_id="two"),
+    )
+    ada = team.administrator
+    assert {line.event.dialogue for line in lines(team, ada, item="one")} == {one}
+    assert {line.event.dialogue for line in lines(team, ada, item="two")} == {two}
+    assert {line.event.actor for line in lines(team, ada, person=team.annotator.public_id)} == {team.annotator}
+    assert {line.event.actor for line in lines(team, ada, person="program")} == {None}
+    assert kinds(team, ada, family="protocol") == {"protocol.adopted"}
+    assert kinds(team, ada, family="review") == {"review.submitted"}
+    today = datetime.now(UTC).date()
+    assert lines(team, ada, since=today - timedelta(days=1), until=today + timedelta(days=1))
+    assert not lines(team, ada, since=today + timedelta(days=2))
+    assert not lines(team, ada, until=today - timedelta(days=2))
+
+
+def test_days_are_the_projects_own(team: Team) -> None:
+    change(team, time_zone="Asia/Tokyo")
+    event = Event.objects.filter(kind="project.changed").get()
+    day = (event.created_at + timedelta(hours=9)).date()
+    assert kinds(team, team.administrator, since=day, until=day, family="project") == {"project.changed"}
+
+
+def test_what_a_query_may_say() -> None:
+    assert history.read_filters({"kind": "nonsense", "person": "x" * 50}) == history.Filters(person="x" * 12)
+    with pytest.raises(Invalid, match="no day"):
+        history.read_filters({"since": "soon"})
+
+
+def test_pages_go_forth_and_back_and_cost_the_same(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "PAGE", 5)
+    for _ in range(3):
+        make_item(team, "cross_check")
+    ada, filters, seen, before = team.administrator, history.Filters(), [], None
+    counts = set()
+    while True:
+        with CaptureQueriesContext(connection) as captured:
+            page = history.list_events(actor=ada, project=team.project, filters=filters, before=before)
+        counts.add(len(captured))
+        seen += [line.event.pk for line in page.lines]
+        before = page.older
+        if before is None:
+            break
+    assert seen == list(Event.objects.filter(project=team.project).order_by("-pk").values_list("pk", flat=True))
+    assert max(counts) <= 4
+    back = history.list_events(actor=ada, project=team.project, filters=filters, after=page.newer)
+    assert [line.event.pk for line in back.lines] == seen[-len(page.lines) - 5 : -len(page.lines)]
+
+
+# --- the file, and what was tampered with -----------------------------------------------------------------------------
+
+
+def test_the_file_holds_what_every_hash_was_made_of(team: Team, client: Client) -> None:
+    make_item(team, "cross_check")
+    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    response = client.get(f"/p/{team.project.slug}/history/events.jsonl")
+    rows = [json.loads(line) for line in response.getvalue().splitlines()]
+    assert len(rows) == Event.objects.filter(project=team.project).count()
+    for row in rows:
+        made_of = {key: row[key] for key in row if key not in ("hash", "dialogue", "actor")}
+        assert event_digest(**made_of) == row["hash"]
+
+
+def unguard() -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("ALTER TABLE annotator_event DISABLE TRIGGER USER")
+        else:
+            cursor.execute("DROP TRIGGER annotator_event_append_only")
+
+
+@pytest.mark.parametrize(
+    ("tamper", "words"),
+    [
+        (lambda events: events.filter(number=2).delete(), "event 2 was removed"),
+        (lambda events: events.filter(number__in=[2, 3]).delete(), "events 2 to 3 were removed"),
+        (lambda events: events.filter(number=3).update(after={}), "event 3 (stage.settled, "),
+    ],
+)
+def test_the_command_names_what_was_removed_or_changed(
+    team: Team, tamper: Any, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = make_item(team, "cross_check", external_id="d-one")
+    call_command("verify_history", "--project", team.project.slug)
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["ok"]
+    unguard()
+    tamper(Event.objects.filter(dialogue=item))
+    with pytest.raises(SystemExit, match="1"):
+        call_command("verify_history")
+    out = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert not out["ok"]
+    assert f"{team.project.slug}: dialogue d-one: {words}" in out["problems"][0]
+
+
+def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
+    item = make_item(team, "self_check_multi")
+    write_checkpoint(project=team.project, rest=timedelta(seconds=-60))
+    unguard()
+    Event.objects.filter(dialogue=item).latest("number").delete()
+    with pytest.raises(SystemExit, match="1"):
+        call_command("verify_history")
+    [problem] = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    assert "1 fewer than the" in problem
