@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from annotator.models import Dialogue, Draft, Revision, User
-from reviews.models import Claim, GoldItem, GoldRate, Review, Slot
+from reviews.models import Claim, Comment, GoldItem, GoldRate, Review, Slot
 from reviews.services.claims import claim_next, load_work
 from reviews.services.comments import add_comment
 from reviews.services.gold_settings import retire_gold_item
@@ -65,7 +65,13 @@ class Pair:
         dialogue = self.dialogue(which)
         dialogue.refresh_from_db()
         names = {dialogue.external_id: "NAME", dialogue.public_id: "DIALOGUE", "pair-1-0000001": "NAME"}
-        for model, word in ((Revision, "REVISION"), (Slot, "SLOT"), (Review, "REVIEW"), (Draft, "DRAFT")):
+        for model, word in (
+            (Revision, "REVISION"),
+            (Slot, "SLOT"),
+            (Review, "REVIEW"),
+            (Draft, "DRAFT"),
+            (Comment, "COMMENT"),
+        ):
             rows = model._default_manager.filter(dialogue=dialogue).order_by("pk")
             # The slots of an ordinary item are there beforehand, those of a gold item come with the people.
             names |= {row.public_id: word for row in rows}  # type: ignore[attr-defined]
@@ -112,7 +118,6 @@ ADDRESSES = [
     "/work/{slot}/settle/",
     "/work/{slot}/merge/",
     "/work/{slot}/tasks/t1/paths/",
-    "/",
 ]
 
 
