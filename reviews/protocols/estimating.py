@@ -6,6 +6,10 @@ verdicts), and a cohort of items moves through the stages as dialogues do: what 
 to the experts, what is sent back begins again at its author, and a pool is drawn when nothing is left before it, of
 n items the ceil(f · n) that a draw takes. (A real draw may take a few more, so that it misses nobody's work.)
 
+What comes into a stage again is less likely to be found faulty there: of the chances of a change, a refusal or an
+escalation the share ``again`` is left after each look. A stage that goes by rounds draws ceil(f · n) of its n items
+each time, unseen ones first, until a round finds no error and everything was seen once without conflict.
+
 Where every outcome is certain there is one course and the figures are exact. Otherwise the cohort is moved through
 ``TRIALS`` times with a generator of a fixed seed: the typical figure is the mean, low and high are the 5th and the
 95th of 100. The range is that of chance alone; what the assumptions are wrong about is not in it.
@@ -14,18 +18,21 @@ Where every outcome is certain there is one course and the figures are exact. Ot
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 from math import ceil, factorial, floor, fsum, log, sqrt
+from typing import NamedTuple
 
 from reviews.protocols.outcomes import decide, offered_verdicts
 from reviews.protocols.protocol import EntryMode, Outcome, Protocol, Stage, StageKind, Verdict
 
 TRIALS = 300
 SEED = 20_250_101
-#: Passages of one stage after which a course is called endless: what goes round has not come out by then.
+#: Passages (or rounds) of one stage after which a course is called endless: what goes round has not come out by then.
 MOST_PASSAGES = 200
+#: Looks after which the chances do not change any more.
+MOST_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,8 @@ class Assumption:
     escalate: float = 0.0
     #: Two people who fix the same item make the same content of it.
     same_fix: float = 0.25
+    #: The share of the chances above that is left when an item comes into the stage once more.
+    again: float = 0.2
     minutes: float = 10.0
 
 
@@ -97,10 +106,14 @@ def estimate(
     ``assumptions``: by key of the stage; ``ASSUMED`` where one is missing. ``people``: the roles of each person.
     """
     given = {stage.key: assumptions.get(stage.key, ASSUMED[stage.kind]) for stage in protocol.stages}
-    chances = [outcome_chances(stage, given[stage.key]) for stage in protocol.stages]
-    certain = all(max(table.values()) > 1 - 1e-12 for table in chances)
+    chances = [
+        [outcome_chances(stage, _after_looks(given[stage.key], looks)) for looks in range(MOST_LOOKS + 1)]
+        for stage in protocol.stages
+    ]
+    certain = all(max(table.values()) > 1 - 1e-12 for tables in chances for table in tables)
     generator = random.Random(SEED)  # noqa: S311 - a simulation, and the same one each time
-    courses = [_course(protocol, chances, items, generator) for _ in range(1 if certain else TRIALS)]
+    fixes = [given[stage.key].fix for stage in protocol.stages]
+    courses = [_Course(protocol, chances, fixes, generator).run(items) for _ in range(1 if certain else TRIALS)]
     stages = []
     hours = [0.0] * len(courses)
     able = []
@@ -164,62 +177,153 @@ def _equality(verdicts: Sequence[Verdict], same_fix: float) -> list[tuple[bool, 
     return [(True, same), (False, 1.0 - same)]
 
 
-@dataclass(slots=True)
+def _after_looks(one: Assumption, looks: int) -> Assumption:
+    """What is assumed of an item that was in the stage ``looks`` times before."""
+    left = max(0.0, one.again) ** looks
+    return replace(one, fix=one.fix * left, reject=one.reject * left, escalate=one.escalate * left)
+
+
+class _State(NamedTuple):
+    """Where items stand within a stage: approvals in a row, earlier looks, and the stage that escalated them (place,
+    looks there).
+    """
+
+    streak: int = 0
+    looks: int = 0
+    origin: tuple[int, int] | None = None
+
+
 class _Course:
-    """One way it may go: how many items came into each stage, and how many were rejected."""
+    """One way it may go: how many items come into each stage, and how many are rejected."""
 
-    entered: list[int]
-    rejected: int = 0
-    endless: bool = False
+    def __init__(
+        self,
+        protocol: Protocol,
+        chances: Sequence[Sequence[Mapping[Outcome, float]]],
+        fixes: Sequence[float],
+        generator: random.Random,
+    ) -> None:
+        self.stages, self.protocol, self.chances, self.fixes = protocol.stages, protocol, chances, fixes
+        self.generator = generator
+        many = len(self.stages)
+        self.places = {stage.key: place for place, stage in enumerate(self.stages)}
+        self.entered, self.rejected, self.endless = [0] * many, 0, False
+        self.waiting: list[Counter[_State]] = [Counter() for _ in range(many)]
+        #: What waits for a draw: (seen without conflict, looks) → items. Only a stage that goes by rounds tells apart.
+        self.pool: list[Counter[tuple[bool, int]]] = [Counter() for _ in range(many)]
+        self.passages = [0] * many
+        self.rounds, self.errors = [0] * many, [0] * many
 
+    def run(self, items: int) -> "_Course":
+        if self.stages[0].in_rounds:
+            self.pool[0][False, 0] += items
+        else:
+            self.waiting[0][_State()] += items
+        while (place := self._next()) is not None:
+            self.passages[place] += 1
+            if self.passages[place] > MOST_PASSAGES:
+                self.endless = True
+                self.waiting[place].clear()
+                self.pool[place].clear()
+            elif not self.waiting[place]:
+                self._draw(place)
+            else:
+                cohort, self.waiting[place] = self.waiting[place], Counter()
+                for state, count in cohort.items():
+                    self._review(place, state, count)
+        return self
 
-def _course(
-    protocol: Protocol, chances: Sequence[Mapping[Outcome, float]], items: int, generator: random.Random
-) -> _Course:
-    stages = protocol.stages
-    places = {stage.key: place for place, stage in enumerate(stages)}
-    course = _Course([0] * len(stages))
-    waiting, pool, passages = [0] * len(stages), [0] * len(stages), [0] * len(stages)
-    waiting[0] = items
+    def _next(self) -> int | None:
+        """The first stage in which something is to be done; a round waits until its conflicts are settled."""
+        for place in range(len(self.stages)):
+            if self.waiting[place]:
+                return place
+            if self.pool[place] and not self._unsettled(place):
+                return place
+        return None
 
-    def forward(place: int, count: int) -> None:
-        for following in range(place + 1, len(stages)):
-            entry = stages[following].entry
+    def _unsettled(self, place: int) -> bool:
+        return any(state.origin and state.origin[0] == place for cohort in self.waiting for state in cohort)
+
+    def _draw(self, place: int) -> None:
+        stage, pool = self.stages[place], self.pool[place]
+        total = pool.total()
+        # The fraction as it is written, as in a draw.
+        drawn = ceil(Fraction(repr(stage.entry.fraction)) * total)
+        if not stage.in_rounds:
+            pool.clear()
+            self._enter(place, _State(), drawn)
+            self._forward(place, total - drawn)
+            return
+        clean = all(seen for seen, _ in pool)
+        if self.rounds[place] and clean and not self.errors[place]:
+            pool.clear()
+            self._forward(place, total)
+            return
+        self.rounds[place] += 1
+        self.errors[place] = 0
+        for key in sorted(pool):
+            some = min(drawn, pool[key])
+            drawn -= some
+            pool[key] -= some
+            if not pool[key]:
+                del pool[key]
+            self._enter(place, _State(looks=key[1]), some)
+
+    def _enter(self, place: int, state: _State, count: int) -> None:
+        if count:
+            self.waiting[place][state] += count
+
+    def _forward(self, place: int, count: int) -> None:
+        for following in range(place + 1, len(self.stages)):
+            entry = self.stages[following].entry
+            if not count:
+                return
             if entry.mode is EntryMode.ALL:
-                waiting[following] += count
+                self._enter(following, _State(), count)
                 return
             if entry.fraction:
-                pool[following] += count
+                self.pool[following][False, 0] += count
                 return
 
-    while any(waiting) or any(pool):
-        place = next(n for n in range(len(stages)) if waiting[n] or pool[n])
-        if pool[place] and not waiting[place]:
-            # Nothing is left before it. The fraction as it is written, as in a draw.
-            drawn = ceil(Fraction(repr(stages[place].entry.fraction)) * pool[place])
-            rest, pool[place] = pool[place] - drawn, 0
-            waiting[place] += drawn
-            forward(place, rest)
-            continue
-        count, waiting[place] = waiting[place], 0
-        course.entered[place] += count
-        passages[place] += 1
-        if passages[place] > MOST_PASSAGES:
-            course.endless = True
-            continue
-        stage = stages[place]
-        for outcome, some in _shares(count, chances[place], generator):
+    def _review(self, place: int, state: _State, count: int) -> None:
+        """One look at items of one stage."""
+        self.entered[place] += count
+        stage, looks = self.stages[place], min(state.looks + 1, MOST_LOOKS)
+        for outcome, some in _shares(count, self.chances[place][state.looks], self.generator):
+            if not some:
+                continue
+            if stage.in_rounds and outcome in (Outcome.PASS_WITH_FIX, Outcome.REJECTED):
+                self.errors[place] += some
+            if state.origin and outcome is Outcome.REJECTED:
+                self.errors[state.origin[0]] += some
             if outcome is Outcome.REJECTED:
-                course.rejected += some
+                self.rejected += some
+            elif outcome is Outcome.PASS and state.streak + 1 < stage.consecutive:
+                self._enter(place, _State(state.streak + 1, looks, state.origin), some)
             elif outcome is Outcome.RESTART:
-                waiting[place] += some
-            elif outcome is Outcome.ESCALATE or outcome is Outcome.BACK_TO_AUTHOR:
-                escalated = outcome is Outcome.ESCALATE
-                to = protocol.expert_stage(stage.key) if escalated else protocol.author_stage(stage.key)
-                waiting[places[to.key] if to else place] += some
+                self._enter(place, _State(0, looks, state.origin), some)
+            elif outcome is Outcome.BACK_TO_AUTHOR:
+                to = self.protocol.author_stage(stage.key)
+                self._enter(self.places[to.key] if to else place, _State(looks=looks), some)
+            elif outcome is Outcome.ESCALATE:
+                expert = self.protocol.expert_stage(stage.key)
+                self._enter(self.places[expert.key] if expert else place, _State(origin=(place, looks)), some)
+            elif outcome is Outcome.RETURN and state.origin is not None:
+                self._return(place, state.origin, some)
+            elif stage.in_rounds:
+                self.pool[place][True, looks] += some
             else:
-                forward(place, some)
-    return course
+                self._forward(place, some)
+
+    def _return(self, place: int, origin: tuple[int, int], count: int) -> None:
+        """Settled by an expert: back to where it was escalated. What the expert changed was an error of that round."""
+        stage, looks = origin
+        if self.stages[stage].in_rounds:
+            self.errors[stage] += _binomial(count, min(1.0, self.fixes[place]), self.generator)
+            self.pool[stage][False, looks] += count
+        else:
+            self._enter(stage, _State(looks=looks), count)
 
 
 def _shares(count: int, chances: Mapping[Outcome, float], generator: random.Random) -> list[tuple[Outcome, int]]:

@@ -55,17 +55,51 @@ def test_what_goes_back_comes_again() -> None:
     # Half of the items go back from the cross-check each time: twice as many passages in the mean.
     data = load_preset("c3", cross_check_reviewers=1).model_dump(mode="json")
     data["stages"][2]["outcomes"][1]["outcome"] = "back_to_author"
-    found = dry_run(read_protocol(data), items=2000, cross_check=Assumption(fix=0.5, minutes=6))
+    found = dry_run(read_protocol(data), items=2000, cross_check=Assumption(fix=0.5, again=1.0, minutes=6))
     assert abs(found.stages[2].items.typical - 4000) < 40
     # The author's stage before it is the second self-check: the first is passed once.
     assert found.stages[0].items.exact
     assert abs(found.stages[1].items.typical - 4000) < 40
 
 
+def test_approvals_in_a_row() -> None:
+    # Nothing is found: each of the two stages of CCTU is passed twice by every item, and the expert sees nothing.
+    found = dry_run(load_preset("cctu"), items=200)
+    assert [stage.reviews.typical for stage in found.stages] == [400, 400, 0]
+    assert found.reviews.exact
+
+
+def test_a_change_begins_the_count_anew() -> None:
+    # Every first look of a stage changes something and no later one does: three looks at each item.
+    found = dry_run(load_preset("cctu"), items=200, data=Assumption(fix=1.0, again=0.0, minutes=6))
+    assert [stage.reviews.typical for stage in found.stages] == [600, 400, 0]
+
+
+def test_rounds_go_on_until_everything_was_seen() -> None:
+    # Nothing is found in 256 items: rounds of ceil(0.2 * 256) = 52, of which the fifth has seen everything.
+    found = dry_run(load_preset("wild"), items=256)
+    assert [stage.items.typical for stage in found.stages] == [256, 260, 0]
+    assert (found.stages[1].reviews.typical, found.endless) == (520, False)
+
+
+def test_errors_make_further_rounds_and_conflicts_are_settled_first() -> None:
+    found = dry_run(load_preset("wild"), items=256, rounds=Assumption(fix=0.2, minutes=6))
+    assert found.stages[1].items.typical > 260
+    assert found.stages[2].items.low > 20
+    assert not found.endless
+
+
+@pytest.mark.parametrize("name", ["wild", "cctu", "async", "c3"])
+def test_every_preset_can_be_estimated(name: str) -> None:
+    found = estimate(load_preset(name), items=1024, assumptions={}, people=NINE)
+    assert found.reviews.low >= 1024
+    assert not found.endless
+
+
 def test_what_never_ends_is_said() -> None:
     data = load_preset("c3", cross_check_reviewers=1).model_dump(mode="json")
     data["stages"][2]["outcomes"][1]["outcome"] = "restart"
-    assert dry_run(read_protocol(data), items=10, cross_check=Assumption(fix=1.0)).endless
+    assert dry_run(read_protocol(data), items=10, cross_check=Assumption(fix=1.0, again=1.0)).endless
 
 
 def test_the_work_is_shared_as_evenly_as_roles_allow() -> None:
