@@ -74,6 +74,10 @@ class Table:
     def total(self) -> int:
         return len(self.conflicts) + len(self.decisions)
 
+    def free_for(self, person: User) -> list[OpenConflict]:
+        """What the person could take up now, and what they have taken up already."""
+        return [one for one in self.conflicts if one.slot is not None and one.slot.holder_id in (None, person.pk)]
+
 
 def rounds_in_dispute(*, actor: User, project: Project) -> list[Round]:
     """The rounds of any stage in which something waits to be settled, in the protocol's order. Raises Denied."""

@@ -159,7 +159,7 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
     project = bench.work.slot.project
     where = joint.find_round(actor=request.user, project=project, address=f"{session.stage}-{session.round}")
     table = joint.read_table(actor=request.user, project=project, round=where)
-    able = [one for one in table.conflicts if one.slot is not None]
+    able = table.free_for(request.user)
     place = next((i for i, one in enumerate(able) if one.dialogue.pk == bench.dialogue.pk), 0)
     people = set(kept["people"]) if "people" in kept else {one.public_id for one in table.present}
     return {

@@ -48,7 +48,8 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         "table": table,
         "refused": refused.sentence if refused else "",
         "members": [(one, one.pk in ticked) for one in joint.members_of(project)],
-        "first": next((one for one in table.conflicts if one.slot), None),
+        "first": next(iter(table.free_for(request.user)), None),
+        "progress": f"{len(table.decisions)} of {table.total}",
         "choices": [(_CHOICES[key], count) for key, count in table.choices],
         "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],
     }
