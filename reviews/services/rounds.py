@@ -225,21 +225,35 @@ def is_under_way(draw: Draw) -> bool:
     return runs.filter(of_round).exists() or runs.filter(conflict).exists()
 
 
-def end_round(*, actor: User | None, draw: Draw) -> Tally:
-    """Say that a round has ended, and with what. The caller holds the project's row, so that it is said once."""
+def is_over(last: Draw | None) -> bool:
+    """The rule by which rounds stop: the last one found no error, and all that waits was seen without conflict."""
+    if last is None or last.closing or last.carried_out_at is None or tally_round(last).errors:
+        return False
+    unseen = StageRun.objects.filter(project=last.project_id, stage=last.stage, state=StageRunState.POOLED, seen=False)
+    return not unseen.exists()
+
+
+def end_last_round(*, actor: User | None, project: Project, stage: str) -> Draw | None:
+    """The stage's newest draw; if everything of it is settled, its end is written down, with what it has found.
+
+    The caller holds the project's row, so that it is said once.
+    """
+    draw = last_round(project.pk, stage)
+    if draw is None or draw.closing or draw.round_ended_at is not None or is_under_way(draw):
+        return draw
     tally = tally_round(draw)
     draw.round_ended_at = timezone.now()
     draw.save(update_fields=["round_ended_at"])
     append_event(
         actor=actor,
-        project=draw.project,
+        project=project,
         kind="round.ended",
         after={
             "draw": draw.public_id, "stage": draw.stage, "round": draw.number, "drawn": draw.sample_size,
             "seen": tally.seen, "errors": tally.errors, "conflicts": tally.conflicts,
         },
     )  # fmt: skip
-    return tally
+    return draw
 
 
 def share_out_round(

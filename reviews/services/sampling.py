@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.db import transaction
-from django.db.models import F, Max, OuterRef, Subquery
+from django.db.models import Max
 from django.utils import timezone
 
 from annotator.errors import Conflict
@@ -25,16 +25,16 @@ from annotator.services.bulk import insert_rows
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
 from annotator.services.revisions import lock_dialogue
-from reviews.models import Cycle, CycleState, Draw, DrawItem, ProtocolVersion, StageRun, StageRunState
+from reviews.models import Draw, DrawItem, ProtocolVersion, StageRun, StageRunState
 from reviews.protocols import Allotment, Candidate, EntryMode, Stage, draw_round, draw_sample, population_hash
 from reviews.protocols.drawing import ALGORITHM, ROUNDS, SEEN, UNSEEN
 from reviews.services.advancing import NOT_DRAWN, Passage, forward, open_slots
-from reviews.services.chains import extend_chains, in_portions
+from reviews.services.chains import in_portions
 from reviews.services.counters import write_deltas
-from reviews.services.courses import await_courses
 from reviews.services.journal import Journal
+from reviews.services.passing_over import settle_as_not_drawn, verify_all, wait_for_next_round
 from reviews.services.protocols import parse
-from reviews.services.rounds import end_round, is_under_way, last_round, people_of, share_out_round, tally_round
+from reviews.services.rounds import end_last_round, is_over, is_under_way, last_round, people_of, share_out_round
 
 #: A draw with more members than this is carried out by a job.
 AT_ONCE = 500
@@ -68,13 +68,13 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
             return None
         closing = False
         if drawn_stage.in_rounds:
-            last = _end_last_round(actor, project, drawn_stage)
+            last = end_last_round(actor=actor, project=project, stage=drawn_stage.key)
             if last is not None and is_under_way(last):
                 raise Conflict(
                     f"Round {last.number} of “{drawn_stage.title}” is under way: the next one is drawn when everything "
                     "drawn is settled, conflicts too."
                 )
-            closing = _is_over(last, project, drawn_stage)
+            closing = is_over(last)
         draw = _close_and_draw(actor, project, drawn_stage, closing=closing)
         if draw.population_size <= AT_ONCE:
             carry_out(draw)
@@ -159,7 +159,7 @@ def tend_rounds(*, project_id: int, stage: str) -> Draw | None:
         drawn_stage = _stage_with_pool(project, stage)
         if drawn_stage is not None and not drawn_stage.in_rounds:
             return None
-        last = _end_last_round(None, project, drawn_stage, key=stage)
+        last = end_last_round(actor=None, project=project, stage=stage)
         if drawn_stage is None or (last is not None and is_under_way(last)) or _more_is_coming(project, stage):
             return None
         try:
@@ -202,22 +202,6 @@ def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
             if stage.key in pooled and key in (None, stage.key) and stage.entry.mode is not EntryMode.ALL:
                 return stage
     return None
-
-
-def _end_last_round(actor: User | None, project: Project, stage: Stage | None, key: str = "") -> Draw | None:
-    """The stage's newest draw, its end written down if it has come. The project's row is locked."""
-    last = last_round(project.pk, stage.key if stage else key)
-    if last is not None and not last.closing and last.round_ended_at is None and not is_under_way(last):
-        end_round(actor=actor, draw=last)
-    return last
-
-
-def _is_over(last: Draw | None, project: Project, stage: Stage) -> bool:
-    """The rule by which rounds stop: the last one found no error, and all that waits was seen without conflict."""
-    if last is None or last.closing or last.carried_out_at is None or tally_round(last).errors:
-        return False
-    unseen = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED, seen=False)
-    return not unseen.exists()
 
 
 def _more_is_coming(project: Project, key: str) -> bool:
@@ -351,8 +335,8 @@ def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
             passed_over.append(run)
         else:
             _pass_over(draw, run)
-    _wait_for_next_round(draw, waiting)
-    _verify_all(draw, passed_over)
+    wait_for_next_round(draw, waiting)
+    verify_all(draw, passed_over)
 
 
 def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
@@ -371,7 +355,7 @@ def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
 
 def _pass_over(draw: Draw, run: StageRun) -> None:
     passage = _passage(draw, run)
-    _settle_as_not_drawn([run])
+    settle_as_not_drawn([run])
     run.outcome = NOT_DRAWN
     passage.journal.count(f"outcome:{run.stage}:{NOT_DRAWN}")
     passage.journal.event("draw.passed_over", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
@@ -381,76 +365,10 @@ def _pass_over(draw: Draw, run: StageRun) -> None:
     passage.journal.write()
 
 
-def _wait_for_next_round(draw: Draw, runs: list[StageRun]) -> None:
-    """What was not drawn stays in the pool, thousands at a time: this round of it is over, the next one waits."""
-    if not runs:
-        return
-    _settle_as_not_drawn(runs)
-    insert_rows(
-        StageRun,
-        ("cycle_id", "stage", "entry_revision_id", "blind", "looks", "seen"),
-        [(run.cycle_id, run.stage, run.entry_revision_id, run.blind, run.looks, run.seen) for run in runs],
-        constants={
-            "project_id": draw.project_id, "round": draw.number + 1, "state": StageRunState.POOLED,
-            "opened_at": timezone.now(),
-        },
-    )  # fmt: skip
-    write_deltas(
-        project_id=draw.project_id,
-        deltas={f"outcome:{draw.stage}:{NOT_DRAWN}": len(runs), f"pooled:{draw.stage}": len(runs)},
-    )
-
-
 def _passage(draw: Draw, run: StageRun) -> Passage:
     dialogue = lock_dialogue(run.cycle.dialogue_id)
     journal = Journal(actor=draw.actor, project=dialogue.project, dialogue=dialogue)
     return Passage(journal, run.cycle, parse(run.cycle.protocol))
-
-
-def _verify_all(draw: Draw, runs: list[StageRun]) -> None:
-    """What is left of the last stage's pool is verified, thousands at a time: nothing else follows for them."""
-    if not runs:
-        return
-    _settle_as_not_drawn(runs)
-    for portion in in_portions([run.pk for run in runs]):
-        entry = StageRun.objects.filter(pk__in=portion, cycle=OuterRef("pk")).values("entry_revision")[:1]
-        Cycle.objects.filter(stage_runs__in=portion).update(
-            state=CycleState.VERIFIED, ended_at=timezone.now(), exit_revision=Subquery(entry)
-        )
-    for portion in in_portions([run.cycle.dialogue_id for run in runs]):
-        Dialogue.objects.filter(pk__in=portion).update(
-            status=DialogueStatus.VERIFIED, stage="", updated_at=timezone.now()
-        )
-    await_courses(dialogue_ids=[run.cycle.dialogue_id for run in runs], project_id=draw.project_id)
-    by_stage: dict[str, int] = {}
-    for run in runs:
-        key = f"outcome:{run.stage}:{NOT_DRAWN}"
-        by_stage[key] = by_stage.get(key, 0) + 1
-    moved = {f"status:{DialogueStatus.POOLED}": -len(runs), f"status:{DialogueStatus.VERIFIED}": len(runs)}
-    write_deltas(project_id=draw.project_id, deltas={**by_stage, **moved})
-    extend_chains(
-        actor=draw.actor,
-        project=draw.project,
-        kind="cycle.verified",
-        entries={
-            run.cycle.dialogue_id: {
-                "cycle": run.cycle.number,
-                "content_hash": run.entry_revision.content_hash,
-                "draw": draw.public_id,
-            }
-            for run in runs
-        },
-    )
-
-
-def _settle_as_not_drawn(runs: list[StageRun]) -> None:
-    for portion in in_portions([run.pk for run in runs]):
-        StageRun.objects.filter(pk__in=portion).update(
-            state=StageRunState.SETTLED,
-            outcome=NOT_DRAWN,
-            exit_revision=F("entry_revision"),
-            settled_at=timezone.now(),
-        )
 
 
 def _earlier_stages(project: Project, key: str) -> list[str]:
