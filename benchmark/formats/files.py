@@ -15,6 +15,7 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
+from benchmark.formats.check_files import CheckFiles, is_check_file
 from benchmark.formats.gzips import GzipStream, Readable, open_gzip
 from benchmark.formats.limits import Budget, Limits, SourceFault, shown_size
 from benchmark.formats.lines import BOM, LineFault, parse_record, split_lines, too_long
@@ -119,6 +120,8 @@ class _File:
         self.format_name = format_name
         self.budget = Budget(limits)
         self.seen = 0
+        #: Of an archive of the format cctu: the files that go into the records.
+        self.beside: CheckFiles | None = None
 
     def read(self, stream: BinaryIO, filename: str) -> Iterator[RawLine | RecordFault]:
         extension = _extension(filename)
@@ -160,8 +163,12 @@ class _File:
             if other:
                 raise SourceFault(other)
             chosen = _release_files(archive, infos, self.limits, self.format_name)
+            if self.format_name == "cctu":
+                self.beside = CheckFiles(archive, infos, self.limits)
             readable = 0
             for info in infos:
+                if is_check_file(info.filename) and (self.beside or chosen(info.filename)):
+                    continue
                 name = shown_name(info.filename)
                 extension = _extension(info.filename)
                 reason = refusal(info) or chosen(info.filename)
@@ -181,6 +188,9 @@ class _File:
                 except SourceFault as fault:
                     yield RecordFault(0, name, str(fault), True)
                     return
+            for folder in self.beside.left if self.beside else ():
+                if self._is_due():
+                    yield RecordFault(0, f"check_code/{folder}", "Ignored. No record has this id.", False)
             if not readable:
                 raise SourceFault("The archive holds no .jsonl, .jsonl.gz or .json file.")
 
@@ -220,7 +230,9 @@ class _File:
             if not line or line.isspace():
                 continue
             if self._is_due():
-                yield RawLine(number, member, line, length, ended)
+                yield RawLine(number, member, self._joined(line), length, ended)
+            elif self.beside:
+                self.beside.see(line)
 
     def _whole(self, source: Readable, member: str) -> Iterator[RawLine | RecordFault]:
         """A ``.json`` file: one list, one object, or in truth JSON lines."""
@@ -237,7 +249,7 @@ class _File:
             yield from self._lines(BytesIO(content), member)
         elif begin == b"{":
             if self._is_due():
-                yield RawLine(1, member, content, len(content), True)
+                yield RawLine(1, member, self._joined(content), len(content), True)
         else:
             raise SourceFault("A .json file must hold a list of objects, or one object.")
 
@@ -256,9 +268,15 @@ class _File:
                 cut = "it ends inside a record" if not text[start:].strip() else "it cannot be read any further"
                 yield RecordFault(line, member, f"The list is not JSON at line {line}: {cut}. Get it again.", True)
                 return
+            element = text[start:end].encode()
             if self._is_due():
-                element = text[start:end].encode()
-                yield RawLine(line, member, element, len(element), True)
+                yield RawLine(line, member, self._joined(element), len(element), True)
+            elif self.beside:
+                self.beside.see(element)
+
+    def _joined(self, line: bytes) -> bytes:
+        """A record with the files that belong to it."""
+        return self.beside.join(line) if self.beside else line
 
     def _is_due(self) -> bool:
         """Count one item; False when it is to be passed over."""

@@ -8,8 +8,8 @@ from annotator.schema import Problem, SchemaProblem
 def guess_format(record: Any) -> str | None:
     """The name of the format a record looks like, from its field names; None when it looks like none.
 
-    c3 and mmtb share all their fields, so either comes out as c3. ``cctu`` and ``async`` are named although they
-    cannot be imported yet.
+    c3 and mmtb share all their fields, so either comes out as c3. ``async`` is named although it cannot be imported
+    yet.
     """
     return _guess(record)[0]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import orjson
 
@@ -59,7 +59,19 @@ class Reader(Protocol):
 
 
 class Writer(Protocol):
-    """Writes one native record."""
+    """Writes one native record.
+
+    ``kinds``: of which documents. ``joins_languages``: whether one record holds every language of a dialogue.
+    ``file_name``: what the file of records is called in a release; empty for the format's own name.
+    """
+
+    kinds: ClassVar[frozenset[str]]
+    joins_languages: ClassVar[bool]
+    file_name: ClassVar[str]
+
+    def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
+        """The files that stand beside a record that was written here, by path; they are taken out of it."""
+        ...
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """The native record of the language variants of one dialogue.
@@ -72,6 +84,18 @@ class Writer(Protocol):
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
         """What a published evaluator would trip over in the record; pointers into the documents."""
         ...
+
+
+class FormatDefaults:
+    """What most formats have in common: dialogues of tasks, one language a record, nothing beside it."""
+
+    kinds: ClassVar[frozenset[str]] = frozenset({"multi_turn"})
+    joins_languages: ClassVar[bool] = False
+    file_name: ClassVar[str] = ""
+
+    def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
+        """See ``Writer``."""
+        return {}
 
 
 class Faults:

@@ -19,6 +19,7 @@ from benchmark.formats.interface import (
     MAX_ID,
     DialogueLike,
     Faults,
+    FormatDefaults,
     ReadDialogue,
     check_id,
     describe,
@@ -29,8 +30,9 @@ VERSION = 1
 _KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", CANARY))
 
 
-class NeutralFormat:
+class NeutralFormat(FormatDefaults):
     name = "neutral"
+    kinds = frozenset({"multi_turn", "constrained"})
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Reader``."""

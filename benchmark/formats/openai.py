@@ -17,6 +17,7 @@ from benchmark.formats.interface import (
     CANARY,
     DialogueLike,
     Faults,
+    FormatDefaults,
     ReadDialogue,
     check_id,
     describe,
@@ -34,7 +35,7 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 _SYSTEM = ("system", "developer")
 
 
-class OpenAIFormat:
+class OpenAIFormat(FormatDefaults):
     name = "openai"
 
     def read(self, record: Any) -> list[ReadDialogue]:

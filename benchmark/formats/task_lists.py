@@ -13,6 +13,7 @@ from benchmark.formats.interface import (
     CANARY,
     DialogueLike,
     Faults,
+    FormatDefaults,
     ReadDialogue,
     check_id,
     describe,
@@ -29,10 +30,11 @@ MAX_TASKS = 64
 _ROLES = ("system", "user", "assistant", "tool")
 
 
-class TaskListFormat(ABC):
+class TaskListFormat(FormatDefaults, ABC):
     """Reader and writer of one format of task lists."""
 
     name: ClassVar[str]
+    joins_languages: ClassVar[bool] = True
     #: The field with the user messages, without its prefix; it tells which languages a record has.
     tasks_field: ClassVar[str]
     #: Names of all fields the format knows, prefixed ones included.

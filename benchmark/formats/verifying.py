@@ -10,6 +10,7 @@ from typing import Any
 
 from annotator.schema import SchemaProblem, canonical, content_hash
 from benchmark.formats import CANARY, READERS, guess_format
+from benchmark.formats.check_files import CheckFiles, is_check_file
 from benchmark.formats.gzips import Readable
 from benchmark.formats.limits import Budget, Limits, SourceFault
 from benchmark.formats.lines import LineFault, parse_record, split_lines, too_long
@@ -71,6 +72,7 @@ class _Verification:
         self.revisions: dict[str, str] = {}
         self.found: set[str] = set()
         self.neutral_files = 0
+        self.beside: CheckFiles | None = None
         #: Problems past those that are listed.
         self.unsaid = 0
 
@@ -85,6 +87,8 @@ class _Verification:
         for name in self.members:
             if name not in listed and name != MANIFEST:
                 self._say(f"{shown_name(name)} is in the archive but not in the manifest.")
+        if any(file.format == "cctu" for file in manifest.files):
+            self.beside = CheckFiles(self.archive, self.archive.infolist(), self.limits)
         files = {file.path: file for file in manifest.files}
         self.report.files = len(files)
         # The list of items comes first: documents are checked against it.
@@ -94,6 +98,8 @@ class _Verification:
                 self._say(f"{shown_name(file.path)} is in the manifest but not in the archive.")
             else:
                 self._file(file, info, manifest)
+        for folder in self.beside.left if self.beside else ():
+            self._say(f"check_code/{shown_name(folder)} belongs to no record of the release.")
         self.report.items = len(self.revisions)
         if ITEMS not in files:
             self._say(f"The release has no {ITEMS}.")
@@ -165,13 +171,15 @@ class _Verification:
             self._say(f"{shown} was altered: its SHA-256 is not the manifest's.")
         if count is not None and file.records is not None and count != file.records:
             self._say(f"{shown} has {count} records, but the manifest says {file.records}.")
-        if file.path.endswith((".md", ".json")) and not hashed.marked:
+        marked = file.path.endswith((".md", ".json")) or is_check_file(file.path)
+        if marked and not hashed.marked:
             self._say(f"{shown} does not carry the canary.")
 
     def _records(self, file: ManifestFile, source: "_Hashed", manifest: Manifest) -> int:
         count = 0
         kind = file.format
-        for number, record in self._lines(file.path, source):
+        beside = self.beside if kind == "cctu" else None
+        for number, record in self._lines(file.path, source, beside):
             count += 1
             if record is None:
                 continue
@@ -186,7 +194,9 @@ class _Verification:
                 self._dialogue(record, where, kind, first=count == 1)
         return count
 
-    def _lines(self, path: str, source: Readable) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    def _lines(
+        self, path: str, source: Readable, beside: CheckFiles | None
+    ) -> Iterator[tuple[int, dict[str, Any] | None]]:
         """Line number and record of every line that is not blank; None for what is no record."""
         for number, (line, length, _) in enumerate(split_lines(source, self.limits.line), 1):
             if line is not None and not line.strip():
@@ -194,7 +204,7 @@ class _Verification:
             try:
                 if line is None:
                     raise LineFault(too_long(length, self.limits.line))
-                record = parse_record(line)
+                record = parse_record(beside.join(line) if beside else line)
             except LineFault as fault:
                 self._say(f"{shown_name(path)}, line {number}: {fault}")
                 yield number, None

@@ -7,10 +7,12 @@ memory does not grow with the release.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import orjson
 
+from annotator.errors import Invalid
 from benchmark.formats import WRITERS
 from benchmark.formats.archive import DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
@@ -28,6 +30,8 @@ SUMS = "SHA256SUMS"
 #: Version of the dialogue document's schema.
 DOCUMENT_VERSION = 1
 
+#: Members of an archive that readers take are counted (``benchmark.formats.limits``); the rest is our own files.
+MAX_FILES_BESIDE = 9_900
 _SLICE = 200
 _LANGUAGES = {"en": "0", "zh": "1"}
 
@@ -38,6 +42,11 @@ Progress = Callable[[int], None]
 def passes(release: Release) -> int:
     """How often building walks over all dialogues."""
     return 1 if release.native_format == NEUTRAL else 2
+
+
+def native_file(release: Release) -> str:
+    """The name of the file of native records."""
+    return WRITERS[release.native_format].file_name or f"{release.native_format}.jsonl"
 
 
 def build_archive(release: Release, path: Path, *, progress: Progress = lambda done: None) -> None:
@@ -53,14 +62,18 @@ class _Building:
         self.done = 0
         #: Keys of the items in the archive's order: variants of one dialogue side by side, English first.
         self.order = self._order()
+        self.files_beside = 0
+        self._aside: IO[bytes]
 
     def run(self, path: Path) -> None:
         formats = {DIALOGUES: NEUTRAL}
-        with DeterministicZip(path) as archive:
+        with TemporaryFile() as aside, DeterministicZip(path) as archive:
+            self._aside = aside
             if self.release.native_format != NEUTRAL:
-                name = f"{self.release.native_format}.jsonl"
+                name = native_file(self.release)
                 formats[name] = self.release.native_format
                 self._lines(archive, name, self._native())
+                self._add_files(archive)
             self._lines(archive, DIALOGUES, self._neutral())
             self._lines(archive, ITEMS, self._items())
             self._lines(archive, LEFT_OUT, self._left_out())
@@ -88,7 +101,30 @@ class _Building:
         writer = WRITERS[self.release.native_format]
         for variants in self._variants():
             for items in self._writable(variants):
-                yield writer.write(items, full=True, canary=self.release.canary)
+                record = writer.write(items, full=True, canary=self.release.canary)
+                self._keep_files(writer.take_files(record))
+                yield record
+
+    def _keep_files(self, files: dict[str, bytes]) -> None:
+        """Put aside what stands beside a record: while the records are written no other member can be."""
+        for path, content in files.items():
+            self.files_beside += 1
+            if self.files_beside > MAX_FILES_BESIDE:
+                raise Invalid(
+                    f"The records need more than {MAX_FILES_BESIDE:,} files beside them, and no archive with so many "
+                    "would be read again. Release fewer dialogues at a time, or choose the format neutral."
+                )
+            packed = path.encode()
+            for part in (packed, content):
+                self._aside.write(len(part).to_bytes(8, "big"))
+                self._aside.write(part)
+
+    def _add_files(self, archive: DeterministicZip) -> None:
+        self._aside.seek(0)
+        while header := self._aside.read(8):
+            path = self._aside.read(int.from_bytes(header, "big")).decode()
+            content = self._aside.read(int.from_bytes(self._aside.read(8), "big"))
+            archive.add(f"{self.root}/{path}", content)
 
     def _neutral(self) -> Iterator[dict[str, Any]]:
         writer = WRITERS[NEUTRAL]
@@ -140,8 +176,9 @@ class _Building:
             yield [found[pk] for pk in part]
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """One record for all languages; one each where two items are of the same language after all."""
-        if len({item.language for item in variants}) == len(variants):
+        """One record for all languages; one each where the format holds but one, or two items are of one language."""
+        joins = WRITERS[self.release.native_format].joins_languages
+        if joins and len({item.language for item in variants}) == len(variants):
             yield variants
         else:
             yield from ([item] for item in variants)

@@ -17,8 +17,10 @@ _BREAKDOWNS = (
     ("by_tasks", "Tasks of the dialogue"),
     ("by_switches", "Policy switches of the dialogue"),
 )
+CHECK_FILES = "check_code/"
 _FILES = {
     "dialogues.jsonl": "Assay's own documents, which hold everything",
+    CHECK_FILES: "for each dialogue the files that check its constraints: parameters (.json) and code (.py)",
     "items.jsonl": "for each dialogue the hash of the verified revision and the stages it passed",
     "left_out.jsonl": "what is not in this release, and why",
     "SHA256SUMS": "checksums for `sha256sum --check`",
@@ -60,7 +62,7 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         f"including one of its tasks), {counts['calls']:,} calls. Frozen {frozen['frozen_at']}; "
         f"{counts['left_out']:,} dialogues of the project were left out.",
         "## What is in it",
-        "\n".join(f"- `{name}`: {_described(name, release)}" for name in [*data_files, *list(_FILES)[1:]]),
+        "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
         _protocol(release),
         *(
@@ -77,6 +79,11 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         f"    {release.canary}",
     ]
     return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
+
+
+def _listed(release: Release, data_files: Sequence[str]) -> list[str]:
+    beside = [CHECK_FILES] if release.native_format == "cctu" else []
+    return [*data_files, *beside, *list(_FILES)[2:]]
 
 
 def _described(name: str, release: Release) -> str:

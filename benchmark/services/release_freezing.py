@@ -27,6 +27,7 @@ from reviews.services.protocols import stage_titles
 
 #: Dialogues decided upon at a time.
 SLICE = 500
+_KINDS = {"multi_turn": "dialogues of tasks", "constrained": "constrained dialogues"}
 _REASON = 300
 
 
@@ -215,8 +216,11 @@ class _Freezing:
                 return f"Rejected in review{why}"
 
     def _unwritable(self, item: Item) -> str:
+        if item.document["kind"] not in self._writer.kinds:
+            words = _KINDS.get(item.document["kind"], item.document["kind"])
+            return f"The format {self.release.native_format} holds no {words}; release them in another format."
         try:
-            self._writer.write([item])
+            self._writer.write([item], canary=self.release.canary)
         except (ValueError, KeyError) as problem:
             return f"The format {self.release.native_format} cannot hold it: {problem}"
         return ""

@@ -15,7 +15,7 @@ from benchmark.models import Release, ReleaseState
 from benchmark.services.stored_files import full_path
 
 #: Formats a release can be written in.
-FORMATS = ("wild", "c3", "mmtb", "neutral")
+FORMATS = ("wild", "c3", "mmtb", "cctu", "neutral")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 

@@ -9,6 +9,7 @@ FORMAT_TITLES = {
     "wild": "wild: WildToolBench sessions",
     "c3": "c3: C3-Bench dialogues",
     "mmtb": "mmtb: Multi-Mission Tool Bench dialogues",
+    "cctu": "cctu: constrained cases with their check_code",
     "neutral": "neutral: Assay’s own documents",
     "openai": "openai: messages with tool calls",
 }
