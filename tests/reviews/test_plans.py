@@ -1,0 +1,349 @@
+"""Changes of many assignments: what is previewed is what is done, or a sentence says what moved."""
+
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Job
+from annotator.services import jobs
+from reviews.models import AssignmentPlan, Priority, Slot, SlotState
+from reviews.services import assignment_lists, plans
+from reviews.services.assignment_lists import Filters, list_slots, matching, read_people, read_stages
+from reviews.services.claims import claim_next, claim_slot
+from reviews.services.pauses import pause
+from reviews.services.plans import confirm_plan, make_plan
+from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogues, make_item, make_team
+from tests.racing import lost, race
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    return team
+
+
+@pytest.fixture
+def client(team: Team) -> Client:
+    client = Client()
+    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def plan(team: Team, action: str, slots: list[Slot], **more: Any) -> AssignmentPlan:
+    return make_plan(
+        actor=team.administrator, project=team.project, action=action, slots=[one.pk for one in slots], **more
+    )
+
+
+def confirm(team: Team, made: AssignmentPlan) -> AssignmentPlan:
+    return confirm_plan(actor=team.administrator, project=team.project, public_id=made.public_id)
+
+
+def first_slots(team: Team, count: int) -> list[Slot]:
+    items = [make_item(team, "cross_check") for _ in range(count)]
+    return [Slot.objects.get(dialogue=item, stage="cross_check", index=0) for item in items]
+
+
+def test_a_preview_changes_nothing_and_says_who_cannot(team: Team) -> None:
+    slots = first_slots(team, 2)
+    done = hand_in(team.annotators[1], slots[1].dialogue, "approve").slot
+    made = plan(team, "reassign", [slots[0], done], to=[team.annotators[1].public_id])
+    assert [row[:2] for row in made.items] == [[slots[0].pk, team.annotators[1].pk]]
+    assert made.refused == [[done.dialogue.external_id, "It is done or cancelled."]]
+    assert Slot.objects.get(pk=slots[0].pk).reserved_for is None
+    mine = plan(team, "reassign", slots[:1], to=[team.annotator.public_id])
+    assert mine.items == []
+    assert "Nobody reviews a dialogue they own" in mine.refused[0][1]
+    with pytest.raises(Conflict, match="None of the selected items"):
+        confirm(team, mine)
+
+
+def test_what_was_previewed_is_done_once(team: Team) -> None:
+    slots = first_slots(team, 3)
+    made = plan(team, "reassign", slots, to=[team.annotators[1].public_id], reason="New pair")
+    confirm(team, made)
+    reserved = Slot.objects.filter(pk__in=[slot.pk for slot in slots], reserved_for=team.annotators[1])
+    assert reserved.count() == 3
+    event = slots[0].dialogue.events.order_by("-number")[0]
+    assert (event.kind, event.after["reason"], event.actor) == ("slot.reassigned", "New pair", team.administrator)
+    with pytest.raises(Conflict, match="carried out already"):
+        confirm(team, made)
+    [told] = team.project.events.filter(kind="assignments.changed")
+    assert told.after["items"] == 3
+
+
+def test_what_moved_since_stops_all_of_it(team: Team) -> None:
+    slots = first_slots(team, 2)
+    made = plan(team, "reassign", slots, to=[team.annotators[1].public_id])
+    claim_slot(actor=team.annotators[2], slot=slots[1])
+    with pytest.raises(Conflict, match="One item has changed since the preview") as error:
+        confirm(team, made)
+    assert "Ann3 is at work on it now" in error.value.details["changed"][0]
+    assert Slot.objects.get(pk=slots[0].pk).reserved_for is None
+
+
+def test_several_people_share_by_what_they_have(team: Team) -> None:
+    slots = first_slots(team, 6)
+    confirm(team, plan(team, "reassign", slots[:2], to=[team.annotators[1].public_id]))
+    made = plan(team, "reassign", slots[2:], to=[one.public_id for one in team.annotators[1:3]])
+    # One has two already: the other gets two before they take turns.
+    assert [row[1] for row in made.items].count(team.annotators[2].pk) == 3
+    confirm(team, made)
+    load = {one.person.pk: one.waiting for one in read_people(team.project)}
+    assert (load[team.annotators[1].pk], load[team.annotators[2].pk]) == (3, 3)
+
+
+def test_both_reviews_of_an_item_do_not_go_to_one_person(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    both = list(Slot.objects.filter(dialogue=item, stage="cross_check"))
+    made = plan(team, "reassign", both, to=[team.annotators[1].public_id])
+    assert len(made.items) == 1
+    assert "reserved for them" in made.refused[0][1]
+
+
+def test_nothing_is_given_to_somebody_paused(team: Team) -> None:
+    slots = first_slots(team, 1)
+    pause(actor=team.administrator, project=team.project, person=team.annotators[1])
+    made = plan(team, "reassign", slots, to=[team.annotators[1].public_id])
+    assert "They are paused" in made.refused[0][1]
+
+
+def test_freeing_hurrying_and_handing_over(team: Team) -> None:
+    slots = first_slots(team, 2)
+    claim_slot(actor=team.annotators[1], slot=slots[0])
+    freed = plan(team, "free", slots)
+    assert (len(freed.items), len(freed.refused)) == (1, 1)
+    confirm(team, freed)
+    assert Slot.objects.get(pk=slots[0].pk).state == SlotState.OPEN
+    hurried = plan(team, "prioritise", slots, priority=Priority.HIGH)
+    confirm(team, hurried)
+    assert set(Slot.objects.filter(stage="cross_check").values_list("priority", flat=True)) == {Priority.HIGH}
+    assert "has this priority" in plan(team, "prioritise", slots, priority=Priority.HIGH).refused[0][1]
+    handed = plan(team, "hand_over", slots, to=[team.annotators[3].public_id])
+    confirm(team, handed)
+    slots[0].dialogue.refresh_from_db()
+    assert slots[0].dialogue.owner == team.annotators[3]
+
+
+def test_what_makes_no_sense_is_refused(team: Team) -> None:
+    slots = first_slots(team, 1)
+    for words, action, chosen, more in (
+        ("no such action", "delete", slots, {}),
+        ("Nothing is selected", "free", [], {}),
+        ("Say who", "reassign", slots, {}),
+        ("one owner", "hand_over", slots, {"to": [one.public_id for one in team.annotators[:2]]}),
+        ("Choose a priority", "prioritise", slots, {}),
+        ("no member", "reassign", slots, {"to": [team.outsider.public_id]}),
+        ("at most 500", "free", slots, {"reason": "x" * 501}),
+    ):
+        with pytest.raises(Invalid, match=words):
+            plan(team, action, chosen, **more)
+    with pytest.raises(Denied):
+        make_plan(actor=team.senior, project=team.project, action="free", slots=[slots[0].pk])
+    made = plan(team, "prioritise", slots, priority=Priority.HIGH)
+    other = make_team()
+    with pytest.raises(Hidden):
+        confirm_plan(actor=other.administrator, project=other.project, public_id=made.public_id)
+    # A slot of another project is not there.
+    assert make_plan(actor=other.administrator, project=other.project, action="free", slots=[slots[0].pk]).items == []
+
+
+def test_many_are_done_by_a_job_and_what_moves_meanwhile_is_left_out(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "AT_ONCE", 2)
+    monkeypatch.setattr(plans, "CHUNK", 2)
+    slots = first_slots(team, 5)
+    made = confirm(team, plan(team, "reassign", slots, to=[team.annotators[1].public_id]))
+    assert made.job is not None
+    claim_slot(actor=team.annotators[2], slot=slots[3])
+    job = jobs.run(made.job.pk)
+    assert (job.state, job.result) == ("done", {"done": 4, "left_out": 1})
+    made.refresh_from_db()
+    assert made.result["done"] == 4
+    assert "at work on it now" in made.result["skipped"][0][1]
+    assert Job.objects.filter(kind=plans.JOB).count() == 1
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+def test_lists_show_what_is_held_reserved_and_waiting(team: Team) -> None:
+    first, second = first_slots(team, 2)
+    claim_slot(actor=team.annotators[1], slot=first)
+    confirm(team, plan(team, "reassign", [second], to=[team.annotators[2].public_id]))
+
+    def shown(**filters: str) -> list[int]:
+        return [row.slot.pk for row in list_slots(project=team.project, filters=Filters(**filters)).rows]
+
+    assert shown(state="held") == [first.pk]
+    assert shown(state="held", person=team.annotators[2].public_id) == []
+    assert shown(state="reserved") == [second.pk]
+    assert shown(state="reserved", person=team.annotators[2].public_id) == [second.pk]
+    assert len(shown(state="waiting", stage="cross_check")) == 2
+    assert shown(state="waiting", stage="expert") == []
+    [row] = list_slots(project=team.project, filters=Filters()).rows
+    assert row.claim is not None
+    assert not row.overdue
+    stages = {stage.key: (stage.open, stage.claimed) for stage in read_stages(team.project)}
+    assert stages["cross_check"] == (3, 1)
+
+
+def test_pages_follow_one_another_urgent_ones_first(team: Team) -> None:
+    begin(team.project, make_dialogues(team.project, 7))
+    slots = list(Slot.objects.order_by("position"))
+    confirm(team, plan(team, "prioritise", slots[4:5], priority=Priority.HIGH))
+    confirm(team, plan(team, "prioritise", slots[0:1], priority=Priority.LOW))
+    filters, after, seen = Filters(state="waiting", stage="self_check_single"), "", []
+    while True:
+        page = list_slots(project=team.project, filters=filters, after=after, size=3)
+        seen += [row.slot.pk for row in page.rows]
+        after = page.after
+        if not after:
+            break
+    assert seen == [slots[at].pk for at in (4, 1, 2, 3, 5, 6, 0)]
+    assert matching(project=team.project, filters=filters, limit=100) == seen
+    assert list_slots(project=team.project, filters=filters, after="nonsense").rows
+
+
+@pytest.mark.parametrize("items", [3, 30])
+def test_a_list_asks_a_fixed_number_of_questions(team: Team, client: Client, items: int) -> None:
+    begin(team.project, make_dialogues(team.project, items))
+    claim_next(actor=team.annotators[1], project=team.project)
+    for query in ("", "?state=waiting", "?state=reserved"):
+        client.get(f"/p/{team.project.slug}/assignments/{query}")
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(f"/p/{team.project.slug}/assignments/{query}").status_code == 200
+        # Six people; each is asked for the last claim.
+        assert len(captured) <= 34, query
+
+
+def test_what_waits_for_one_person_is_counted_no_further_than_needed(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignment_lists, "MANY", 2)
+    confirm(team, plan(team, "reassign", first_slots(team, 3), to=[team.annotators[1].public_id]))
+    [load] = [one for one in read_people(team.project) if one.person == team.annotators[1]]
+    assert load.waiting_words == "2+"
+
+
+# --- pages and API ----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_previews_and_then_does(team: Team, client: Client) -> None:
+    slots = first_slots(team, 2)
+    base = f"/p/{team.project.slug}/assignments/"
+    body = {"action": "reassign", "slot": [one.public_id for one in slots], "to": team.annotators[1].public_id}
+    preview = client.post(f"{base}plan/", body)
+    assert preview.status_code == 302
+    page = client.get(preview["Location"]).content.decode()
+    assert "This will reassign <strong>2</strong> items" in page
+    claim_slot(actor=team.annotators[2], slot=slots[0])
+    refused = client.post(preview["Location"])
+    assert refused.status_code == 409
+    assert "Preview it again" in refused.content.decode()
+    again = client.post(preview["Location"], {"again": "yes"})
+    assert again["Location"] != preview["Location"]
+    assert client.post(again["Location"]).status_code == 302
+    assert "changed" in client.get(again["Location"]).content.decode()
+    assert Slot.objects.filter(reserved_for=team.annotators[1]).count() == 2
+
+
+def test_all_that_a_list_shows_is_selected_by_its_filters(team: Team, client: Client) -> None:
+    begin(team.project, make_dialogues(team.project, 60))
+    body = {"action": "prioritise", "to_priority": "0", "all": "yes", "state": "waiting", "stage": "self_check_single"}
+    preview = client.post(f"/p/{team.project.slug}/assignments/plan/", body)
+    assert len(AssignmentPlan.objects.get().items) == 60
+    assert client.post(preview["Location"]).status_code == 302
+    assert Slot.objects.filter(priority=Priority.HIGH).count() == 60
+
+
+def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) -> None:
+    base = f"/p/{team.project.slug}/assignments/"
+    client.post(f"{base}pause/", {"person": team.annotators[1].public_id, "reason": "Holiday"})
+    client.post(f"{base}pause/", {"stage": "expert"})
+    client.post(f"{base}rules/", {"most_held": "3", "absent_days": ""})
+    page = client.get(base).content.decode()
+    assert "Holiday" in page
+    assert page.count("paused</span>") == 2
+    assert 'value="3"' in page
+    assert client.post(f"{base}rules/", {"most_held": "many"}).status_code == 422
+    assert client.post(f"{base}pause/", {"person": "nobody"}).status_code == 422
+
+
+def test_machines_do_the_same(team: Team, client: Client) -> None:
+    slots = first_slots(team, 1)
+    base = f"/api/projects/{team.project.slug}/"
+
+    def post(path: str, body: dict[str, Any] | None = None) -> Any:
+        return client.post(base + path, json.dumps(body or {}), content_type="application/json")
+
+    body = {"action": "reassign", "slots": [slots[0].public_id], "to": [team.annotators[1].public_id]}
+    made = post("assignments/plans/", body)
+    assert (made.status_code, made.json()["items"]) == (201, 1)
+    assert post(f"assignments/plans/{made.json()['public_id']}/").json()["result"]["done"] == 1
+    assert post(f"assignments/plans/{made.json()['public_id']}/").status_code == 409
+    found = client.get(f"{base}assignments/?state=reserved").json()
+    assert found["slots"][0]["reserved_for"] == team.annotators[1].public_id
+    assert any(one["waiting"] == 1 for one in found["people"])
+    paused = post("pauses/", {"stage": "expert", "reason": "Later"})
+    assert paused.status_code == 201
+    assert [one["stage"] for one in client.get(f"{base}pauses/").json()] == ["expert"]
+    assert post(f"pauses/{paused.json()['public_id']}/end/").json()["ended_at"]
+    assert post("assignments/plans/", {"action": "free", "slots": [], "colour": 1}).status_code == 400
+    assert post("claims/").status_code in (201, 204)
+
+
+# --- races ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_confirming_twice_at_once_does_it_once() -> None:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    made = plan(team, "reassign", first_slots(team, 3), to=[team.annotators[1].public_id])
+    results = race(*[partial(confirm, team, made)] * 3)
+    assert [type(error) for error in lost(results)] == [Conflict, Conflict]
+    assert Slot.objects.filter(reserved_for=team.annotators[1]).count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reassigning_against_claiming() -> None:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    for _ in range(4):
+        [slot] = first_slots(team, 1)
+        made = plan(team, "reassign", [slot], to=[team.annotators[1].public_id])
+        changed, claimed = race(partial(confirm, team, made), partial(claim_slot, actor=team.annotators[2], slot=slot))
+        slot.refresh_from_db()
+        if isinstance(changed, Conflict):
+            assert (slot.state, slot.holder) == (SlotState.CLAIMED, team.annotators[2])
+        else:
+            # Either it was reserved first and the claim was denied, or all of it happened before the claim's look.
+            assert (slot.state, slot.reserved_for) == (SlotState.OPEN, team.annotators[1])
+            assert isinstance(claimed, Exception)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pausing_somebody_against_their_claim() -> None:
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    for person in team.annotators:
+        begin(team.project, make_dialogues(team.project, 1))
+        paused, claim = race(
+            partial(pause, actor=team.administrator, project=team.project, person=person),
+            partial(claim_next, actor=person, project=team.project),
+        )
+        assert not isinstance(paused, Exception)
+        assert isinstance(claim, Conflict) or claim.person == person
+        # Whatever came first, nobody who is paused holds more than what they held.
+        assert Slot.objects.filter(holder=person).count() == (0 if isinstance(claim, Conflict) else 1)
