@@ -5,12 +5,13 @@ Everything is read from counts that are folded as reviews come in (``reviews.ser
 
 from collections import Counter as Tally
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 
 from annotator.models import Project, User
 from reviews.agreement.forecasting import Forecast, forecast, quartiles
@@ -132,7 +133,7 @@ def read_throughput(*, project: Project, now: datetime, person: User | None = No
 def read_times(*, project: Project, person: User | None = None) -> list[StageTime]:
     """Quartiles of the time that reviews took, by stage, in the protocol's order."""
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for stage, key, count in _rows(project, "time", person).values_list("stage", "key", "count"):
+    for (stage, key), count in _sums(_rows(project, "time", person), "stage", "key"):
         counts[stage].append((int(key), count))
     out = []
     for stage, title in stage_titles(project).items():
@@ -151,7 +152,7 @@ def read_faults(*, project: Project, person: User | None = None, received: bool 
     labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     counts: dict[str, Tally[str]] = defaultdict(Tally)
     rows = _rows(project, "received" if received else "named", person)
-    for stage, kind, count in rows.values_list("stage", "key", "count"):
+    for (stage, kind), count in _sums(rows, "stage", "key"):
         counts[kind][stage] += count
     faults = [FaultCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]
     return sorted(faults, key=lambda one: (-one.total, one.label))
@@ -160,7 +161,7 @@ def read_faults(*, project: Project, person: User | None = None, received: bool 
 def read_people(*, project: Project) -> list[PersonWork]:
     """How much each person reviewed, whoever did most first. For those who oversee the project."""
     counts: dict[str, Tally[str]] = defaultdict(Tally)
-    for pseudonym, stage, count in _rows(project, "day", None).values_list("person", "stage", "count"):
+    for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage"):
         counts[pseudonym][stage] += count
     people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
     return sorted(people, key=lambda one: (-one.total, one.pseudonym))
@@ -226,10 +227,13 @@ def expected_to_follow(protocol: Protocol, left: dict[str, int], counters: dict[
 
 def _days(project: Project, person: User | None, since: date) -> dict[tuple[date, str], int]:
     rows = _rows(project, "day", person).filter(key__gte=since.isoformat())
-    out: Tally[tuple[date, str]] = Tally()
-    for day, stage, count in rows.values_list("key", "stage", "count"):
-        out[date.fromisoformat(day), stage] += count
-    return dict(out)
+    return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage")}
+
+
+def _sums(rows: QuerySet[WorkCount], one: str, other: str) -> Iterator[tuple[tuple[str, str], int]]:
+    """The counts added up by two columns: the database does it, since there is a row for each person and day."""
+    for first, second, total in rows.values_list(one, other).annotate(total=Sum("count")).order_by():
+        yield (first, second), int(total)
 
 
 def _rows(project: Project, what: str, person: User | None) -> QuerySet[WorkCount]:
