@@ -52,6 +52,15 @@ def freeze(running: Running, release: Release) -> None:
     release.refresh_from_db()
 
 
+def where_released(dialogue: Dialogue) -> str:
+    """Where everybody can read a dialogue's answer already, as a sentence; blank where nowhere."""
+    held = ReleaseItem.objects.filter(dialogue=dialogue, release__frozen_at__isnull=False)
+    version = held.order_by("-pk").values_list("release__version", flat=True).first()
+    if version is None:
+        return ""
+    return f"Release {version} holds this dialogue: whoever has read it there knows the answer."
+
+
 def require_worth_releasing(release: Release) -> None:
     """Raises Invalid when the frozen selection must not become an archive."""
     if release.item_count == 0:

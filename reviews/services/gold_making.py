@@ -8,7 +8,7 @@ be tested until the item is retired.
 """
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,9 @@ from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_past
 from reviews.services.gold_turns import OVERSEERS, involved
 from reviews.services.protocols import parse, require_version
+
+#: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
+PUBLIC_IN: list[Callable[[Dialogue], str]] = []
 
 
 def make_gold_item(
@@ -85,6 +88,8 @@ class Preview:
     answer: Revision
     #: Who may be tested on it.
     people: list[User]
+    #: Where the answer is public already, as a sentence; blank where it is not.
+    public: str
 
 
 def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
@@ -93,7 +98,8 @@ def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
     cycle, run = _way_of(source, wanted)
     assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
     people = people_for(project=project, stage=wanted, source=source)
-    return Preview(shown=run.entry_revision, answer=cycle.exit_revision, people=people)
+    public = " ".join(filter(None, (ask(source) for ask in PUBLIC_IN)))
+    return Preview(shown=run.entry_revision, answer=cycle.exit_revision, people=people, public=public)
 
 
 def gold_stage(project: Project, key: str) -> Stage:

@@ -92,6 +92,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
                 "faults": describe_changes(way.shown.document(), way.answer.document()),
                 "document": given.get("document") or pretty(way.answer.document()),
                 "people": way.people,
+                "public": way.public,
             }
             if request.method == "POST":
                 document = _document(request) if given.get("show") == "planted" else None
@@ -184,7 +185,7 @@ def _result_row(result: gold_reading.Result) -> dict[str, Any]:
         "result": result,
         "verdicts": _percent(result.verdicts),
         "sight": _percent(result.sight),
-        "missed": [f"{label} {count}" for label, count in result.missed.most_common()],
+        "missed": [f"{label} ({count})" for label, count in result.missed.most_common()],
     }
 
 

@@ -238,7 +238,7 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
         client = signed_in(person)
         page = client.get(f"/p/{slug}/gold/").content.decode()
         assert "0 of 1" in page
-        assert "answer 1" in page
+        assert "answer (1)" in page
         page = client.get(f"/p/{slug}/gold/items/{item.public_id}/").content.decode()
         assert "missed" in page
         assert str(team.annotators[4]) in page
@@ -277,7 +277,7 @@ def test_the_page_asks_the_database_a_fixed_number_of_times(
 def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     from annotator.models import Job
     from benchmark.models import LeftOut, Release, ReleaseItem
-    from benchmark.services.release_freezing import _Freezing
+    from benchmark.services.release_freezing import _Freezing, where_released
     from reviews.services.gold_settings import retire_with
 
     source = verified(team)
@@ -292,6 +292,9 @@ def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     assert list(ReleaseItem.objects.values_list("dialogue", flat=True)) == [source.pk]
     assert item.dialogue_id not in LeftOut.objects.values_list("dialogue", flat=True)
     assert freezing.answers == [source.pk]
+    assert where_released(source) == ""
+    Release.objects.update(frozen_at="2025-01-01T00:00:00Z")
+    assert "Release 1.0 holds this dialogue" in where_released(source)
     assert freezing.summary()["counts"]["dialogues"] == 1
     assert retire_with(actor=None, dialogue_ids=freezing.answers, reason="Public in release 1.0.") == 1
     assert not GoldItem.objects.get().live
