@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviews.charts.svg import LINE, cut, drawing, element, steps_to, text, text_width, wrapped
+from reviews.charts.svg import drawing, element, fluid, share, steps_to, text, text_width
 
 _LEFT = 52.0
 _PANEL = 84.0
@@ -62,25 +62,17 @@ def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], titl
 
 
 def row_bars(name: str, *, rows: Sequence[Bar], title: str, description: str) -> str:
-    """Rows in the order given, the count at the end of each."""
-    left, plot, tall = 210.0, 320.0, 28.0
+    """Rows in the order given, as wide as there is room: name and count on a line above each bar."""
     most = max((row.count for row in rows), default=0) or 1
-    parts = [element("line", "chart-axis", x1=left, y1=4, x2=left, y2=8 + tall * len(rows))]
+    parts = []
     for place, row in enumerate(rows):
-        y = 6 + tall * (place + 0.5)
-        lines = wrapped(row.name, left - 18, 1)
-        parts.append(text(cut(lines[0], left - 18), left - 10, y + 4, "chart-name", anchor="end"))
-        length = max(plot * row.count / most, 2.0)
-        parts.append(element("rect", "chart-bar series-1", x=left, y=y - 8, width=length, height=16, rx=1))
-        parts.append(text(f"{row.count:,}", left + length + 8, y + 4, "chart-value"))
-    return drawing(
-        name,
-        width=left + plot + 70,
-        height=tall * len(rows) + LINE,
-        title=title,
-        description=description,
-        parts=parts,
-    )
+        y = 38.0 * place
+        parts.append(text(row.name, 0, y + 15, "chart-name"))
+        parts.append(text(f"{row.count:,}", share(1), y + 15, "chart-value", anchor="end"))
+        parts.append(element("rect", "chart-track", x=0, y=y + 21, width=share(1), height=9, rx=2))
+        width = share(max(row.count / most, 0.006))
+        parts.append(element("rect", "chart-bar series-1", x=0, y=y + 21, width=width, height=9, rx=2))
+    return fluid(name, height=38.0 * len(rows) + 2, title=title, description=description, parts=parts)
 
 
 def _labelled(counts: Sequence[int]) -> list[int]:

@@ -1,11 +1,14 @@
-"""Figures as rows: a mark with its interval on a common axis, and spreads with their quartiles."""
+"""Figures as rows: a mark with its interval on a common axis, and spreads with their quartiles.
+
+As wide as there is room: each row has its name and figure on a line above what is drawn.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reviews.charts.svg import LINE, drawing, element, steps_to, text, wrapped
+from reviews.charts.svg import LINE, element, fluid, share, steps_to, text
 
-_LEFT, _PLOT, _RIGHT, _ROW = 168.0, 300.0, 150.0, 38.0
+_ROW = 42.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,66 +40,63 @@ def interval_rows(
     if any(value is not None and value < least for row in rows for value in (row.value, row.low)):
         least = -1.0
     ticks = [least + (most - least) * place / 4 for place in range(5)]
-    parts, bottom = _frame(len(rows), ticks, lambda tick: f"{tick:g}".replace("-", "−"), least, most)
 
     def at(value: float) -> float:
-        return _LEFT + _PLOT * (min(max(value, least), most) - least) / (most - least)
+        return (min(max(value, least), most) - least) / (most - least)
 
+    parts, height = _frame(len(rows), ticks, lambda tick: f"{tick:g}".replace("-", "−"), at)
     for place, row in enumerate(rows):
-        y = 14 + _ROW * (place + 0.5)
-        parts += _name(row.name, y)
+        y = _ROW * place + 31
+        parts += _head(row.name, row.label, y, "chart-none" if row.value is None else "chart-value")
         if row.value is None:
-            parts.append(text(row.label, _LEFT + 10, y + 4, "chart-none"))
             continue
         if row.low is not None and row.high is not None:
-            low, high = at(row.low), at(row.high)
-            parts.append(element("path", "chart-reach series-1", d=f"M{low:.1f} {y - 5:.1f}v10m0-5H{high:.1f}m0-5v10"))
-        parts.append(element("circle", "chart-mark series-1", cx=at(row.value), cy=y, r=5.0))
-        parts.append(text(row.label, _LEFT + _PLOT + 12, y + 4, "chart-value"))
-    return drawing(name, width=_LEFT + _PLOT + _RIGHT, height=bottom, title=title, description=description, parts=parts)
+            low, high = share(at(row.low)), share(at(row.high))
+            parts.append(element("line", "chart-reach series-1", x1=low, y1=y, x2=high, y2=y))
+            parts += [
+                element("line", "chart-reach series-1", x1=end, y1=y - 6, x2=end, y2=y + 6) for end in (low, high)
+            ]
+        parts.append(element("circle", "chart-mark series-1", cx=share(at(row.value)), cy=y, r=4.5))
+    return fluid(name, height=height, title=title, description=description, parts=parts)
 
 
 def span_rows(name: str, *, rows: Sequence[Span], unit: str, title: str, description: str) -> str:
     """Quartiles from 0 up, in ``unit``: a bar from the lower to the upper, a stroke at the median."""
     ticks = steps_to(max((row.high for row in rows), default=1.0))
-    parts, bottom = _frame(len(rows), ticks, lambda tick: f"{tick:g} {unit}", 0.0, ticks[-1])
 
     def at(value: float) -> float:
-        return _LEFT + _PLOT * value / ticks[-1]
+        return value / ticks[-1]
 
+    parts, height = _frame(len(rows), ticks, lambda tick: f"{tick:g} {unit}", at)
     for place, row in enumerate(rows):
-        y = 14 + _ROW * (place + 0.5)
-        parts += _name(row.name, y)
-        parts.append(
-            element(
-                "rect",
-                "chart-bar series-1",
-                x=at(row.low),
-                y=y - 8,
-                width=max(at(row.high) - at(row.low), 2),
-                height=16,
-                rx=2,
-            )
-        )
-        parts.append(element("line", "chart-middle", x1=at(row.middle), y1=y - 12, x2=at(row.middle), y2=y + 12))
-        parts.append(text(row.label, _LEFT + _PLOT + 12, y + 4, "chart-value"))
-    return drawing(name, width=_LEFT + _PLOT + _RIGHT, height=bottom, title=title, description=description, parts=parts)
+        y = _ROW * place + 31
+        parts += _head(row.name, row.label, y, "chart-value")
+        width = share(max(at(row.high) - at(row.low), 0.004))
+        parts.append(element("rect", "chart-bar series-1", x=share(at(row.low)), y=y - 7, width=width, height=14, rx=2))
+        middle = share(at(row.middle))
+        parts.append(element("line", "chart-middle", x1=middle, y1=y - 9, x2=middle, y2=y + 9))
+    return fluid(name, height=height, title=title, description=description, parts=parts)
 
 
 def _frame(
-    rows: int, ticks: Sequence[float], words: Callable[[float], str], least: float, most: float
+    rows: int, ticks: Sequence[float], words: Callable[[float], str], at: Callable[[float], float]
 ) -> tuple[list[str], float]:
-    bottom = 14 + _ROW * rows
-    parts = []
-    for tick in ticks:
-        x = _LEFT + _PLOT * (tick - least) / (most - least)
-        css = "chart-axis" if tick == 0 else "chart-grid"
-        parts.append(element("line", css, x1=x, y1=8, x2=x, y2=bottom))
-        parts.append(text(words(tick), x, bottom + LINE, "chart-tick", anchor="middle"))
-    return parts, bottom + LINE + 8
+    """Grid lines with their words, a line for each row, and how high the drawing becomes."""
+    bottom = _ROW * rows + 4
+    parts = [
+        element("line", "chart-grid", x1=0, y1=_ROW * row + 31, x2=share(1), y2=_ROW * row + 31) for row in range(rows)
+    ]
+    for place, tick in enumerate(ticks):
+        x = share(at(tick))
+        # Row by row, so that no line runs through a name.
+        parts += [
+            element("line", "chart-axis" if tick == 0 else "chart-grid", x1=x, y1=y - 9, x2=x, y2=y + 9)
+            for y in (_ROW * row + 31 for row in range(rows))
+        ]
+        anchor = "start" if place == 0 else "end" if place == len(ticks) - 1 else "middle"
+        parts.append(text(words(tick), x, bottom + LINE, "chart-tick", anchor=anchor))
+    return parts, bottom + LINE + 6
 
 
-def _name(name: str, y: float) -> list[str]:
-    lines = wrapped(name, _LEFT - 16, 2)
-    first = y + 4 - LINE * (len(lines) - 1) / 2
-    return [text(line, _LEFT - 12, first + LINE * row, "chart-name", anchor="end") for row, line in enumerate(lines)]
+def _head(name: str, label: str, y: float, css: str) -> list[str]:
+    return [text(name, 0, y - 13, "chart-name"), text(label, share(1), y - 13, css, anchor="end")]

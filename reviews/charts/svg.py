@@ -19,7 +19,7 @@ def element(name: str, css: str = "", **places: float | str) -> str:
     return f"<{name}{_attributes(css, places)}/>"
 
 
-def text(content: str, x: float, y: float, css: str = "", *, anchor: str = "start") -> str:
+def text(content: str, x: float | str, y: float, css: str = "", *, anchor: str = "start") -> str:
     """A line of text on its base line; ``anchor`` is start, middle or end."""
     places: dict[str, float | str] = {"x": x, "y": y}
     if anchor != "start":
@@ -29,10 +29,26 @@ def text(content: str, x: float, y: float, css: str = "", *, anchor: str = "star
 
 def drawing(name: str, *, width: float, height: float, title: str, description: str, parts: list[str]) -> str:
     """The whole SVG. ``name`` makes its ids, so it is unique on a page; letters, digits and hyphens only."""
+    size = f'width="{number(width)}" height="{number(height)}" viewBox="0 0 {number(width)} {number(height)}"'
+    return _whole(name, "chart", size, title, description, parts)
+
+
+def fluid(name: str, *, height: float, title: str, description: str, parts: list[str]) -> str:
+    """The same as wide as there is room: across, the parts are placed in per cent (``share``) of all but a margin."""
+    inside = f'<svg class="chart-plot" x="3%" width="94%" height="{number(height)}">{"".join(parts)}</svg>'
+    size = f'width="100%" height="{number(height)}"'
+    return _whole(name, "chart fluid", size, title, description, [inside])
+
+
+def share(part: float) -> str:
+    """A place or a width across a fluid drawing: 0 to 1 as per cent."""
+    return f"{number(100 * part)}%"
+
+
+def _whole(name: str, css: str, size: str, title: str, description: str, parts: list[str]) -> str:
     ids = f"{name}-title {name}-desc"
     return (
-        f'<svg class="chart" width="{number(width)}" height="{number(height)}" '
-        f'viewBox="0 0 {number(width)} {number(height)}" role="img" aria-labelledby="{ids}">'
+        f'<svg class="{css}" {size} role="img" aria-labelledby="{ids}">'
         f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
         f"{''.join(parts)}</svg>"
     )

@@ -181,7 +181,7 @@ def agreement_chart(label: str, figures: Sequence[Figure]) -> str:
                 one.value,
                 one.low,
                 one.high,
-                _with_bounds(one),
+                "undefined" if one.value is None else f"{one.value:.2f}".replace("-", "−"),
             )
             for one in figures
         ],
@@ -343,13 +343,6 @@ def people_table(people: Sequence[PersonWork], titles: Mapping[str, str], names:
 
 def _mark(figure: Figure) -> charts.Mark:
     return charts.Mark(figure.value, figure.low, figure.high, _percent(figure.value))
-
-
-def _with_bounds(figure: Figure) -> str:
-    if figure.value is None:
-        return "undefined, see the table"
-    bounds = "" if figure.low is None else f" ({figure.low:.2f} to {figure.high:.2f})"
-    return f"{figure.value:.2f}{bounds}".replace("-", "−")
 
 
 def _percent(value: float | None) -> str:
