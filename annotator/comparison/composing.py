@@ -138,7 +138,8 @@ def _settle_dependencies(
     lacking = one_sided(mine, theirs, base)
     present, sides = step_ids(result), [_tasks(document) for document in (mine, theirs)]
     # A step that both have goes only where neither was taken.
-    both = {task: ids & step_ids(theirs).get(task, frozenset()) for task, ids in step_ids(mine).items()}
+    others = step_ids(theirs)
+    both = {task: ids & others.get(task, frozenset()) for task, ids in step_ids(mine).items()}
     for task in result.get("tasks", ()):
         known = lacking.get(task["id"], frozenset())
         gone = (known | both.get(task["id"], frozenset())) - present[task["id"]]
@@ -153,8 +154,8 @@ def _settle_dependencies(
             for side in sides:
                 steps = {item["id"]: item for item in side[task["id"]]["steps"]}
                 for dependency in steps.get(step["id"], {}).get("depends_on") or ():
-                    known = {d["id"] for d in step["depends_on"]}
-                    if dependency["id"] in (kept & steps.keys()) - known:
+                    there = {d["id"] for d in step["depends_on"]}
+                    if dependency["id"] in (kept & steps.keys()) - there:
                         step["depends_on"].append(dict(dependency))
 
 

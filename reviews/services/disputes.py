@@ -7,21 +7,16 @@ from typing import Any
 from annotator.checks import Finding
 from annotator.comparison import (
     Change,
-    Discrepancy,
-    Label,
     describe,
     diff,
     lookup,
     lost_dependencies,
     moot_places,
-    readable,
-    value_text,
 )
-from annotator.comparison.anchors import covers, ordered_list, owner, split
+from annotator.comparison.anchors import covers, owner, split
 from annotator.errors import Invalid
 from annotator.graph_pairs import GraphPair, pair_graphs
 from annotator.models import Draft, User
-from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS
 from annotator.schema import load_text
 from annotator.services.revisions import check_document
 from reviews.models import Slot
@@ -30,63 +25,12 @@ from reviews.services.adjudication import (
     Dispute,
     RulingLine,
     choices_of,
-    is_text,
     read_rulings,
     settle_document,
     with_value,
 )
+from reviews.services.dispute_places import PlaceRow, place_row, shown
 from reviews.services.waivers import live_waivers
-
-_NOTHING = object()
-#: What the value of a label may be.
-LABELS: dict[str, dict[str, str]] = {
-    "policy": POLICY_LABELS,
-    "information": INFORMATION_LABELS,
-    "answer_type": {"tool": "What the tools returned", "chat": "Its own knowledge"},
-    "language": {"en": "English", "zh": "Chinese"},
-}
-
-
-@dataclass
-class PlaceRow:
-    """One disputed place, ready for a page. Values as text; None where a version has nothing there."""
-
-    number: int
-    anchor: str
-    place: str
-    label: str
-    #: text, json, label, dependencies, or order (of which there is no third).
-    editor: str
-    left: str | None
-    right: str | None
-    #: What the author had, where it is neither side's; ``base_is``: whose it is otherwise, in words.
-    base: str | None = None
-    three_way: bool = False
-    base_is: str = ""
-    #: Whether the values are to be read as they are: JSON, steps.
-    mono: bool = False
-    #: A task or step that only one side has: its name in words.
-    one_sided: str = ""
-    #: Whether "none" says something else than left and right do.
-    may_be_none: bool = False
-    options: list[tuple[str, str]] = field(default_factory=list)
-    #: Of dependencies: (step, in words, the kind chosen or blank).
-    steps: list[tuple[str, str, str]] = field(default_factory=list)
-    choice: str = ""
-    value: str = ""
-    reason_kind: str = ""
-    reason: str = ""
-    follow: bool = False
-    #: The number and kind of the place whose reason holds here too.
-    inherited: tuple[int, str] | None = None
-    problem: str = ""
-    moot: str = ""
-    settled: bool = False
-
-    @property
-    def kind(self) -> str:
-        """The reason that holds: its own, else the one it follows."""
-        return self.reason_kind or (self.inherited[1] if self.inherited else "")
 
 
 @dataclass
@@ -183,7 +127,7 @@ def read_sheet(
     kinds = protocol.finding_kinds()
     rows, inherited = [], None
     for number, place in enumerate(dispute.places, 1):
-        row = _row(number, place, dispute, given.get(place.anchor, {}))
+        row = place_row(number, place, dispute, given.get(place.anchor, {}))
         row.inherited = None if row.reason_kind else inherited
         if row.follow and row.kind:
             inherited = (number, row.kind)
@@ -209,7 +153,7 @@ def _good_lines(
     edited: bool,
     kinds: frozenset[str],
 ) -> list[tuple[RulingLine, RulingLine]]:
-    """The rulings that can stand, as given and with third values read; the other rows note what is wrong with theirs."""
+    """The rulings that can stand, as given and with third values read; other rows note what is wrong with theirs."""
     lines, content = [], draft.document()
     for row in rows:
         if not row.choice:
@@ -252,110 +196,6 @@ def _read_outcome(
     ]
 
 
-# --- rows -------------------------------------------------------------------------------------------------------------
-
-
-def _row(number: int, place: Discrepancy, dispute: Dispute, given: Mapping[str, Any]) -> PlaceRow:
-    parts = split(place.anchor)
-    name = parts[-1] if parts else ""
-    order = ordered_list(place.anchor) is not None
-    whole = (len(parts) == 2 and parts[0] == "tasks") or (len(parts) == 4 and parts[2] == "steps")
-    editor = _editor(place, name, order)
-    base = lookup(dispute.base, place.anchor, _NOTHING)
-    base_text = None if base is _NOTHING else _text(base, name)
-    left = None if place.left is None and _absent(dispute.left.document, place) else _text(place.left, name)
-    right = None if place.right is None and _absent(dispute.aligned, place) else _text(place.right, name)
-    row = PlaceRow(
-        number=number,
-        anchor=place.anchor,
-        place=dispute.words(place.anchor),
-        label=place.label,
-        editor=editor,
-        left=left,
-        right=right,
-        mono=editor == "json",
-        one_sided=place.label if whole and (left is None or right is None) else "",
-        may_be_none=(whole or name in _optional(place)) and left is not None and right is not None,
-        options=list(LABELS[name].items()) if editor == "label" else [],
-        choice=str(given.get("choice", "")),
-        value=str(given.get("value", "")),
-        reason_kind=str(given.get("reason_kind", "")),
-        reason=str(given.get("reason", "")),
-        follow=bool(given.get("follow")),
-    )
-    if base_text == left:
-        row.base_is = "left"
-    elif base_text == right:
-        row.base_is = "right"
-    else:
-        row.base, row.three_way = base_text, True
-    if not row.value and editor in ("text", "json", "label"):
-        row.value = _prefilled(place, editor)
-    if editor == "dependencies":
-        row.steps = _steps(parts, dispute, place, row.value)
-    return row
-
-
-def _editor(place: Discrepancy, name: str, order: bool) -> str:
-    if order:
-        return "order"
-    if name in LABELS and place.label in (Label.POLICY, Label.INFORMATION, Label.ANSWER, Label.OTHER):
-        return "label"
-    if name == "depends_on":
-        return "dependencies"
-    return "text" if is_text(place) else "json"
-
-
-def _optional(place: Discrepancy) -> tuple[str, ...]:
-    """The name of an argument may go: neither side's value, and none in its place."""
-    parts = split(place.anchor)
-    return (parts[5],) if len(parts) == 6 and parts[4] == "arguments" else ()
-
-
-def _absent(document: dict[str, Any], place: Discrepancy) -> bool:
-    return lookup(document, place.anchor, _NOTHING) is _NOTHING
-
-
-def _text(value: Any, name: str) -> str:
-    if value is None:
-        return "not annotated"
-    if name == "depends_on" and value == []:
-        return "nothing"
-    if name in LABELS and isinstance(value, str):
-        return LABELS[name].get(value, value)
-    if isinstance(value, dict) and isinstance(value.get("steps"), list):
-        return "\n\n".join([str(value.get("user_message") or ""), *map(readable, value["steps"])])
-    return readable(value)
-
-
-def _prefilled(place: Discrepancy, editor: str) -> str:
-    value = place.left if place.left is not None else place.right
-    if editor == "json" and isinstance(value, str):
-        return f'"{value}"'
-    return "" if value is None else value_text(value)
-
-
-def _steps(parts: tuple[str, ...], dispute: Dispute, place: Discrepancy, typed: str) -> list[tuple[str, str, str]]:
-    """Every other step of the task that either side has, and the kind of the dependency on it."""
-    chosen: dict[str, str] = {}
-    value = place.left
-    if typed:
-        try:
-            (line,) = read_rulings({place.anchor: {"choice": "third", "value": typed, "typed": True}})
-            value = with_value(line, dispute, {}, False).value
-        except Invalid:
-            value = None
-    if isinstance(value, list):
-        chosen = {str(one.get("id")): str(one.get("kind")) for one in value if isinstance(one, dict)}
-    out = {}
-    for document in (dispute.left.document, dispute.aligned):
-        task = next((task for task in document["tasks"] if task["id"] == parts[1]), {"steps": []})
-        for step in task["steps"]:
-            if step["id"] != parts[3] and step["type"] != "answer":
-                out.setdefault(step["id"], describe(document, f"/tasks/{parts[1]}/steps/{step['id']}"))
-    return [(key, words, chosen.get(key, "")) for key, words in out.items()]
-
-
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
@@ -389,7 +229,7 @@ def _agreed(dispute: Dispute, task_id: str, rows: list[PlaceRow], changed: Mappi
         for step in task["steps"]:
             places += [f"/tasks/{task_id}/steps/{step['id']}/{key}" for key in step if key not in ("id", "type")]
     else:
-        places = ["/env_info", "/language"]
+        places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
     out = []
     for anchor in places:
         value = lookup(document, anchor, None)
@@ -397,5 +237,5 @@ def _agreed(dispute: Dispute, task_id: str, rows: list[PlaceRow], changed: Mappi
             continue
         touched = any(covers(anchor, one) or one == owner(anchor) for one in changed)
         name = anchor.rpartition("/")[2]
-        out.append(Agreed(describe(document, anchor), _text(value, name), touched, not isinstance(value, str)))
+        out.append(Agreed(describe(document, anchor), shown(value, name), touched, not isinstance(value, str)))
     return out
