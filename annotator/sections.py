@@ -48,7 +48,8 @@ def read_sections(text: str) -> tuple[Section, ...]:
     """The sections in order. What stands before the first heading belongs to none."""
     sections: list[Section] = []
     taken: set[str] = set()
-    title, lines, in_heading = "", [], False
+    title, in_heading = "", False
+    lines: list[str] = []
     for token in _PARSER.parse(text):
         if token.type == "heading_open":
             if title:
@@ -70,13 +71,14 @@ def find_passage(text: str, *, heading: str, words: Iterable[str]) -> Passage | 
     sentence, that holds one of ``words``.
     """
     sections = read_sections(text)
-    wanted = [word.casefold() for word in words if word]
+    # Whole words: “other” is not in “another”. (Scripts without spaces have none, so there any place will do.)
+    wanted = [re.compile(rf"(?<![a-z0-9]){re.escape(word.casefold())}(?![a-z0-9])") for word in words if word]
     named = heading.strip().lstrip("#").strip().casefold()
     for section in sections:
         if named and named in (section.title.casefold(), section.slug):
             return Passage(section.slug, section.title, _sentence(section, wanted) or _first(section))
     for section in sections:
-        if any(word in section.title.casefold() for word in wanted):
+        if any(word.search(section.title.casefold()) for word in wanted):
             return Passage(section.slug, section.title, _first(section))
     for section in sections:
         sentence = _sentence(section, wanted)
@@ -85,12 +87,12 @@ def find_passage(text: str, *, heading: str, words: Iterable[str]) -> Passage | 
     return None
 
 
-def _sentence(section: Section, wanted: list[str]) -> str:
+def _sentence(section: Section, wanted: list[re.Pattern[str]]) -> str:
     for line in section.lines:
         if len(line) < _SHORTEST:
             continue
         for sentence in _END.split(line):
-            if any(word in sentence.casefold() for word in wanted):
+            if any(word.search(sentence.casefold()) for word in wanted):
                 # A name alone explains nothing: what follows belongs to it.
                 return line if len(sentence) < 40 else sentence
     return ""

@@ -58,10 +58,12 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
     return token
 
 
-def _record(actor: User, kind: str, **said: dict[str, Any]) -> None:
+def _record(
+    actor: User, kind: str, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
+) -> None:
     """An event in every project that the token opens (or opened): there is no other place where people look."""
     for project in Project.objects.visible_to(actor).order_by("pk"):
-        append_event(actor=actor, project=project, kind=kind, **said)
+        append_event(actor=actor, project=project, kind=kind, before=before, after=after)
 
 
 def _words(token: ApiToken) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Whoever is mentioned, answered, or owns the dialogue gets a notice: at once wher
 stage settles and it is opened. A sealed comment tells nobody that it is there.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,8 @@ from reviews.services.claims import Work
 from reviews.services.mentions import find_mentions, known_mentions
 
 MAX_TEXT = 4000
+#: Signs of Markdown that mean nothing in a line of plain text.
+_MARKS = re.compile(r"\*\*|`+")
 
 
 @dataclass
@@ -207,7 +210,7 @@ def _tell(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> No
     ]
     if parent is not None:
         answered = Comment.objects.filter(parent=parent, sealed=False).values_list("author", flat=True)
-        circles.append((NoticeKind.REPLY, "answers", [parent.author_id, *answered.order_by().distinct()]))
+        circles.append((NoticeKind.REPLY, "answers you", [parent.author_id, *answered.order_by().distinct()]))
     circles.append((NoticeKind.COMMENT, "comments", [dialogue.owner_id]))
     for kind, verb, people in circles:
         new = [one for one in people if one is not None and one not in told]
@@ -217,7 +220,7 @@ def _tell(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> No
             project=dialogue.project,
             people=new,
             kind=kind,
-            text=f"{author} {verb} on {dialogue.external_id}: {comment.text}",
+            text=f"{author} {verb} on {dialogue.external_id}: {_MARKS.sub('', comment.text)}",
             target=dialogue_page(dialogue.project, dialogue, f"c-{(parent or comment).public_id}"),
             dialogue=dialogue,
             subject=comment.public_id,

@@ -153,7 +153,9 @@ def passage_of(kind: FindingKind | None, guideline: Guideline | None) -> Passage
     """Where the guideline explains a kind of fault; None where it does not."""
     if kind is None or guideline is None:
         return None
-    return find_passage(guideline.text, heading=kind.guideline, words=[kind.label, kind.key])
+    # “Other” is a word of every guideline and explained in none.
+    words = [] if kind.key == "other" else [kind.label, kind.key]
+    return find_passage(guideline.text, heading=kind.guideline, words=words)
 
 
 def _of(project: Project, person: User | None) -> QuerySet[Feedback]:

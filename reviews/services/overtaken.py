@@ -208,7 +208,7 @@ def _run(running: Running) -> dict[str, Any]:
 
 def _is_idle(dialogue: Dialogue) -> bool:
     """Whether nobody works on it, so that the reviews of its cycle may be set aside; they are kept on record."""
-    return not dialogue.slots.filter(state="claimed").exists()  # type: ignore[attr-defined]
+    return not dialogue.slots.filter(state="claimed").exists()
 
 
 def _touched(project: Project, scope: Scope) -> QuerySet[Dialogue]:
@@ -223,8 +223,8 @@ def _touched(project: Project, scope: Scope) -> QuerySet[Dialogue]:
         fits |= Q(policies__contains=f",{policy},")
     if scope.kinds:
         named = {"review__dialogue": OuterRef("pk"), "review__sealed": False}
-        fits |= Exists(ReviewFinding.objects.filter(kind__in=scope.kinds, **named))
-        fits |= Exists(Ruling.objects.filter(reason_kind__in=scope.kinds, **named))
+        fits |= Q(Exists(ReviewFinding.objects.filter(kind__in=scope.kinds, **named)))
+        fits |= Q(Exists(Ruling.objects.filter(reason_kind__in=scope.kinds, **named)))
     return rows.filter(fits)
 
 

@@ -41,6 +41,7 @@ ITEMS = {
 }
 #: Keys whose values are public ids of people.
 _PEOPLE = frozenset({"user", "person", "owner"})
+_NAMES = {"sha256": "SHA-256", "hash": "SHA-256", "content_hash": "SHA-256 of the content"}
 _ABSENT = object()
 
 
@@ -77,6 +78,16 @@ class Line:
     event: Event
     text: str
     values: list[Value]
+
+    @property
+    def alone(self) -> list[Value]:
+        """Values there was nothing before, or is nothing after: what is told rather than compared."""
+        return [value for value in self.values if value.before is None or value.after is None]
+
+    @property
+    def pairs(self) -> list[Value]:
+        """Values that became others."""
+        return [value for value in self.values if value.before is not None and value.after is not None]
 
 
 @dataclass(frozen=True)
@@ -221,7 +232,7 @@ def _values(event: Event, names: dict[str, str]) -> list[Value]:
         if was == now:
             continue
         mono = any(not isinstance(value, str) for value in (was, now) if value is not _ABSENT)
-        out.append(Value(key.replace("_", " "), _text(key, was, names), _text(key, now, names), mono))
+        out.append(Value(_NAMES.get(key, key.replace("_", " ")), _text(key, was, names), _text(key, now, names), mono))
     return out
 
 
