@@ -1,0 +1,76 @@
+"""Several people at one gold item at one moment."""
+
+from typing import Any
+
+import pytest
+
+from annotator.models import Dialogue
+from reviews.models import Claim, ClaimState, GoldScore, Slot, SlotState
+from reviews.services.claims import claim_next
+from reviews.services.counters import recount, stored_counters
+from reviews.services.gold_settings import retire_gold_item
+from tests.factories import Team, make_item
+from tests.racing import lost, race, won
+from tests.reviews.gold_team import STAGE, answer_with, certain, gold_team, make_gold, take
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def team() -> Team:
+    return gold_team(annotators=9)
+
+
+def claiming(team: Team, place: int) -> Any:
+    return lambda: claim_next(actor=team.annotators[place], project=team.project, stage=STAGE)
+
+
+def test_six_people_get_one_item_each_in_a_slot_of_their_own(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    for _ in range(6):
+        make_item(team, STAGE)
+    certain(monkeypatch, team)
+    claims = race(*(claiming(team, place) for place in range(3, 9)))
+    assert lost(claims) == []
+    slots = Slot.objects.filter(stage_run=item.stage_run)
+    assert {claim.slot_id for claim in claims} == set(slots.values_list("pk", flat=True))
+    assert sorted(slots.values_list("index", flat=True)) == [0, 1, 2, 3, 4, 5]
+    # What they would have got waits again.
+    assert not Slot.objects.filter(stage=STAGE, state=SlotState.CLAIMED).exclude(stage_run=item.stage_run).exists()
+    results = race(*(lambda claim=claim: answer_with(claim.person, claim, "approve") for claim in claims))
+    assert lost(results) == []
+    assert GoldScore.objects.count() == 6
+    assert stored_counters(team.project) == recount(team.project)
+
+
+def test_one_person_in_four_windows_holds_one(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    for _ in range(4):
+        make_item(team, STAGE)
+    certain(monkeypatch, team)
+    claims = race(*(claiming(team, 3) for _ in range(4)))
+    assert lost(claims) == []
+    assert len({claim.pk for claim in claims}) == 1
+    assert Slot.objects.filter(stage_run=item.stage_run).count() == 1
+    assert Claim.objects.filter(person=team.annotators[3], state=ClaimState.LIVE).count() == 1
+
+
+def test_claiming_and_handing_in_against_retiring(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_gold(team)
+    for _ in range(4):
+        make_item(team, STAGE)
+    certain(monkeypatch, team)
+    held = take(team.annotators[3], team)
+
+    def retire() -> Any:
+        return retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+
+    results = race(
+        retire, retire, claiming(team, 4), claiming(team, 5), lambda: answer_with(held.person, held, "approve")
+    )
+    assert len(won(results[:2])) == 1
+    assert lost(results[2:]) == []
+    assert GoldScore.objects.count() == 1
+    assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
+    item.refresh_from_db()
+    assert not item.live
