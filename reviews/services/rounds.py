@@ -22,6 +22,7 @@ from reviews.models import Draw, ProtocolVersion, Review, Slot, SlotState, Stage
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.protocols.drawing import ROUNDS
 from reviews.protocols.pairing import History, Look, pair_up, share_out
+from reviews.services.absence import absent_people
 from reviews.services.advancing import NOT_DRAWN, Passage
 from reviews.services.counters import stored_counters
 from reviews.services.protocols import parse
@@ -283,7 +284,8 @@ def _people(project: Project, stage: Stage) -> list[str]:
     members = Membership.objects.filter(
         project=project, ended_at=None, user__is_active=True, role__in=[str(role) for role in stage.eligible.roles]
     )
-    return sorted(set(members.values_list("user__pseudonym", flat=True)))
+    there = members.exclude(user__in=list(absent_people(project)))
+    return sorted(set(there.values_list("user__pseudonym", flat=True)))
 
 
 def _looks(stage: Stage, run_ids: Sequence[int]) -> dict[Look, int]:

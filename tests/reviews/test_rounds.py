@@ -1,6 +1,8 @@
 """Rounds of pairs: who looks at what, what a round finds, and when everything goes on."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Event, User
@@ -291,6 +293,33 @@ def test_only_first_looks_count_for_agreement(team: Team) -> None:
             look(item, "fix", "fix", text=f"The same for both, {number}.")
     # Rounds 1 and 2 looked at each item for the first time, round 3 at one of them again.
     assert AgreementPending.objects.count() == 2
+
+
+def test_who_is_paused_is_not_paired(team: Team) -> None:
+    from reviews.models import Pause
+
+    annotated(team, 6)
+    for person in team.annotators[:3]:
+        Pause.objects.create(project=team.project, person=person, actor=team.administrator)
+    draw = next_round(team)
+    paired = {name for one, other, _ in draw.pairs for name in (one, other)}
+    assert paired
+    assert not paired & {person.pseudonym for person in team.annotators[:3]}
+
+
+def test_reading_the_rounds_takes_as_few_questions_for_many_as_for_few(
+    team: Team,
+) -> None:
+    annotated(team, 4)
+    counts = []
+    for _ in range(2):
+        for item in drawn(next_round(team)):
+            look(item, "approve", "escalate")
+            hand_in(next(one for one in team.seniors if one.pk != item.owner_id), item, "approve")
+        with CaptureQueriesContext(connection) as asked:
+            read_rounds(team.project)
+        counts.append(len(asked))
+    assert counts[0] == counts[1] <= 5
 
 
 def test_too_few_for_pairs_leaves_the_slots_to_whoever_comes() -> None:
