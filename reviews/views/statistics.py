@@ -120,7 +120,8 @@ def agreement(request: PageRequest) -> HttpResponse:
     people = {person.pk: person for person in names_of(project=project).values()}
     pairs = {}
     if overseer and stage:
-        pairs = read_each_pair(project=project, stage=stage, label="verdict", since=since, until=until)
+        found = read_each_pair(project=project, stage=stage, label="verdict", since=since, until=until)
+        pairs = {pair: of_pair for pair, of_pair in found.items() if people.keys() >= set(pair)}
         tables["pairs"] = made.pair_table(
             [
                 (str(people[one]), str(people[other]), summarise("verdict", of_pair, pair=True))

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue
+from annotator.models.content import SetApart
 from reviews.agreement import Stratum
 from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
 from reviews.services import agreement, courses
@@ -203,6 +204,33 @@ def test_what_cannot_be_counted_is_set_aside_and_the_others_go_on(team: Team, mo
     assert recount_courses(team.project, repair=True)
     assert not CoursePending.objects.exists()
     assert read_accuracy(project=team.project).finished == 2
+    assert recount_courses(team.project) == []
+
+
+def test_an_item_that_another_folder_took_meanwhile_is_not_counted_again(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    escalated(team, "reject")
+    lock, raced = courses._lock, []
+
+    def beaten(project_id: int) -> None:
+        if not raced:
+            raced.append(project_id)
+            fold_courses()
+        lock(project_id)
+
+    monkeypatch.setattr(courses, "_lock", beaten)
+    assert fold_courses() == 0
+    assert read_accuracy(project=team.project).rejected == 1
+    assert recount_courses(team.project) == []
+
+
+def test_gold_items_do_not_count(team: Team) -> None:
+    item = escalated(team, "reject")
+    Dialogue.objects.filter(pk=item.pk).update(set_apart=SetApart.GOLD)
+    fold_all()
+    accuracy = read_accuracy(project=team.project)
+    assert (accuracy.finished, accuracy.by_stage, accuracy.revisions) == (0, [], [])
     assert recount_courses(team.project) == []
 
 
