@@ -258,7 +258,32 @@ def read_protocol(data: Any) -> Protocol:
     except ValidationError as error:
         raise SchemaProblem(
             [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), f"{item['msg']}.")
+                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), _sentence(item))
                 for item in error.errors(include_url=False)
             ]
         ) from None
+
+
+#: What people are told of a fault of form; of others what the reader of the JSON says.
+_SENTENCES = {
+    "string_too_short": "Write something here.",
+    "string_too_long": "Write at most {max_length} characters.",
+    "string_pattern_mismatch": "Use small letters, digits and underscores, a letter first.",
+    "int_parsing": "Write a whole number.",
+    "int_from_float": "Write a whole number.",
+    "int_type": "Write a whole number.",
+    "float_parsing": "Write a number.",
+    "float_type": "Write a number.",
+    "greater_than_equal": "Write {ge} or more.",
+    "less_than_equal": "Write {le} or less.",
+    "enum": "Choose one of: {expected}.",
+    "missing": "This is missing.",
+    "extra_forbidden": "A protocol has no such field.",
+    "too_short": "There must be at least {min_length}.",
+    "too_long": "There may be at most {max_length}.",
+}
+
+
+def _sentence(item: Any) -> str:
+    words = _SENTENCES.get(item["type"])
+    return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))

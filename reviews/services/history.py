@@ -92,6 +92,8 @@ def _job(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
     return lambda after, titles: f"{kind_title(str(after.get('kind', 'job')))} {words}"
 
 
+_ABSENT = {"left": "has left", "paused": "is paused", "away": "is away"}
+
 _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.created": lambda after, titles: f"Project created: {after.get('name', '')}",
     "project.changed": _keys("Settings changed"),
@@ -130,6 +132,19 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "review.submitted": _reviewed,
     "stage.settled": _settled,
     "slot.reassigned": lambda after, titles: _because(f"{_title(after, titles)}: reassigned", after),
+    "slot.freed": lambda after, titles: _because(f"{_title(after, titles)}: open to everybody", after),
+    "slot.opened": lambda after, titles: (
+        f"{_title(after, titles)}: open to everybody; who it was reserved for "
+        f"{_ABSENT.get(str(after.get('reason')), 'is not there')}"
+    ),
+    "project.paused": lambda after, titles: _because("Work paused", after),
+    "project.resumed": lambda after, titles: "Work given out again",
+    "stage.paused": lambda after, titles: _because(f"{_title(after, titles)} paused", after),
+    "stage.resumed": lambda after, titles: "A stage given out again",
+    "person.paused": lambda after, titles: _because("A person paused", after),
+    "person.resumed": lambda after, titles: "A person given work again",
+    "assignments.changed": lambda after, titles: _because(f"{after.get('items')} assignments changed together", after),
+    "assignment_rules.changed": lambda after, titles: "How work is given out changed",
     "draw.selected": lambda after, titles: f"{_title(after, titles)}: drawn into the random sample",
     "draw.passed_over": lambda after, titles: f"{_title(after, titles)}: not in the random sample",
     "example.marked": lambda after, titles: "Marked as a gold-standard example",

@@ -167,9 +167,9 @@ class _Maker:
 
     def send_back(self, at: str, entry: Mapping[str, Any]) -> dict[str, Any] | None:
         """When the rest of an owner's items goes back: offered where a sample is taken."""
-        if "send_back" not in entry:
+        on = isinstance(entry.get("send_back"), Mapping)
+        if "send_back" not in entry or not (on or entry.get("mode") in ("fraction", "escalated_and_fraction")):
             return None
-        on = isinstance(entry["send_back"], Mapping)
         return {
             "at": f"{at}/send_back",
             "on": on,
