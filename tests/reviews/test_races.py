@@ -16,12 +16,10 @@ from django.utils import timezone
 from annotator.errors import Conflict, DomainError
 from annotator.models import Dialogue, Event, Revision, User
 from annotator.models.content import DialogueStatus
-from annotator.services.events import broken_links
 from reviews.models import (
     Claim,
     ClaimState,
     Cycle,
-    CycleState,
     Draw,
     DrawItem,
     ProtocolVersion,
@@ -29,14 +27,14 @@ from reviews.models import (
     Slot,
     SlotState,
     StageRun,
-    StageRunState,
 )
 from reviews.services.assignments import hand_over, reassign
 from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip
-from reviews.services.counters import fold_counters, recount, stored_counters, write_deltas
+from reviews.services.counters import fold_counters, stored_counters, write_deltas
 from reviews.services.cycles import supersede_cycle
 from reviews.services.sampling import close_population_and_draw, recompute_draw
 from reviews.services.submissions import submit_review
+from tests.consistency import assert_consistent
 from tests.factories import (
     Team,
     adopt_c3,
@@ -70,22 +68,7 @@ def overdue(claim: Claim) -> None:
 
 def consistent(team: Team) -> None:
     """What must be true at every moment, whoever won."""
-    for slot in Slot.objects.filter(project=team.project):
-        live = Claim.objects.filter(slot=slot, state=ClaimState.LIVE)
-        if slot.state == SlotState.CLAIMED:
-            assert [claim.person_id for claim in live] == [slot.holder_id]
-        else:
-            assert not live.exists(), f"{slot} is {slot.state} and claimed"
-        assert Review.objects.filter(slot=slot).exists() == (slot.state == SlotState.DONE)
-    for item in Dialogue.objects.filter(project=team.project):
-        assert broken_links(item) == []
-        assert Cycle.objects.filter(dialogue=item, state=CycleState.ACTIVE).count() <= 1
-    for run in StageRun.objects.filter(project=team.project, state=StageRunState.SETTLED):
-        settled = Event.objects.filter(
-            dialogue=run.cycle.dialogue, kind="stage.settled", after__stage=run.stage, after__round=run.round
-        )
-        assert settled.count() == (0 if run.outcome == "not_drawn" else 1)
-    assert stored_counters(team.project) == recount(team.project)
+    assert_consistent(team.project)
 
 
 def submitting(claim: Claim, verdict: str = "", **more: Any) -> Callable[[], Review]:

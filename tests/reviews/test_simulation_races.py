@@ -1,0 +1,138 @@
+"""Sixteen people work through a simulated project at one moment, and their connections break in the middle.
+
+Who loses the connection is as good as killed: what the transaction had done is rolled back, and somebody comes back
+later and goes on. PostgreSQL only: on SQLite writers take turns.
+"""
+
+import threading
+from collections import Counter as Tally
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection, connections
+
+from annotator.models.content import Dialogue, DialogueStatus
+from reviews.models import Review
+from reviews.services import simulating
+from reviews.services.agreement import fold_agreement, recount_agreement
+from reviews.services.counters import fold_counters, recount, stored_counters
+from reviews.services.courses import fold_courses, recount_courses
+from reviews.services.simulating import Play, draw, take_turn
+from reviews.services.simulation_setup import set_up
+from reviews.simulation import Person, make_world
+from tests.consistency import assert_consistent, claimed_twice
+from tests.racing import lost, race
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres, pytest.mark.slow]
+
+#: After so many reviews of them all, somebody's connection is broken.
+BREAK_EVERY = 6
+
+
+class Floor:
+    """Where they all work: who is idle, and whose connection is whose."""
+
+    def __init__(self, play: Play) -> None:
+        self.play = play
+        self.people = play.world.people
+        self.change = threading.Condition(threading.RLock())
+        self.turns = 0
+        self.broken = 0
+        self.idle: set[str] = set()
+        self.backends: dict[str, int] = {}
+
+    def work(self, person: Person) -> None:
+        """Take turns until nobody finds anything any more."""
+        while True:
+            before = self.turns
+            try:
+                connection.ensure_connection()
+                self.backends[person.name] = connection.connection.info.backend_pid
+                if take_turn(self.play, person) is not None:
+                    self.count(person)
+                elif self.wait(person, before):
+                    return
+            except (OperationalError, InterfaceError) as error:
+                if not broken_off(error):
+                    raise
+                connections.close_all()
+                # It may have done its work all the same, and others may have some now.
+                self.tell_everybody()
+
+    def tell_everybody(self) -> None:
+        """There may be work again."""
+        with self.change:
+            self.turns += 1
+            self.idle.clear()
+            self.change.notify_all()
+
+    def count(self, person: Person) -> None:
+        """One more review; now and then somebody else's connection breaks, wherever they are."""
+        self.tell_everybody()
+        with self.change:
+            others = [name for name in sorted(self.backends) if name != person.name]
+            victim = self.backends[others[self.turns % len(others)]] if others else None
+        if self.turns % BREAK_EVERY == 0 and victim is not None:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(%s)", [victim])
+            self.broken += 1
+
+    def wait(self, person: Person, before: int) -> bool:
+        """Wait for the others, or draw what they wait for; whether all of them are through."""
+        with self.change:
+            if self.turns != before:
+                return False
+            everybody = len(self.people)
+            if len(self.idle | {person.name}) == everybody and draw(self.play):
+                self.tell_everybody()
+                return False
+            self.idle.add(person.name)
+            self.change.notify_all()
+            self.change.wait_for(lambda: person.name not in self.idle or len(self.idle) == everybody, timeout=120)
+            return person.name in self.idle
+
+
+def broken_off(error: Exception) -> bool:
+    """Whether the server ended the connection; a deadlock, say, is another matter."""
+    code = getattr(error.__cause__, "sqlstate", None)
+    return code == "57P01" or isinstance(error, InterfaceError) or "closed" in str(error)
+
+
+@pytest.mark.parametrize("preset", ["c3", "wild", "cctu"])
+def test_sixteen_people_whose_connections_break(preset: str) -> None:
+    world = make_world(seed=11, dialogues=24, annotators=13, experts=3)
+    play = set_up(world=world, preset=preset, slug=f"sim-{preset}")
+    floor = Floor(play)
+    assert lost(race(*(partial(floor.work, person) for person in world.people))) == []
+    assert floor.broken > 3
+    # Whoever was interrupted last comes back.
+    simulating._take_turns(play, lambda reviews: None)
+    project = play.project
+    assert set(Dialogue.objects.filter(project=project).values_list("status", flat=True)) <= {
+        DialogueStatus.VERIFIED, DialogueStatus.REJECTED,
+    }  # fmt: skip
+    assert list(claimed_twice(project)) == []
+    assert_consistent(project)
+    _nothing_lost_or_doubled(floor)
+    while fold_counters() or fold_agreement() or fold_courses():
+        pass
+    assert stored_counters(project) == recount(project)
+    assert recount_agreement(project) == []
+    assert recount_courses(project) == []
+
+
+def _nothing_lost_or_doubled(floor: Floor) -> None:
+    reviews: Any = Review.objects.filter(project=floor.play.project)
+    there = Tally(
+        reviews.values_list("dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person")
+    )
+    said = Tally((one.item, one.stage, one.round, one.cycle, one.person) for one in floor.play.said)
+    assert set(there.values()) == {1}
+    assert said <= there
+    assert (there - said).total() <= floor.broken
+    verdicts = {(one.item, one.stage, one.round, one.cycle, one.person): one.verdict for one in floor.play.said}
+    for item, stage, round, cycle, person, verdict in reviews.values_list(
+        "dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person", "verdict"
+    ):
+        assert verdicts.get((item, stage, round, cycle, person), verdict) == verdict
