@@ -43,12 +43,18 @@ def visible_comments(*, actor: User, dialogue: Dialogue) -> QuerySet[Comment]:
     return rows.select_related("author", "resolved_by").order_by("pk")
 
 
-def read_threads(*, actor: User, dialogue: Dialogue, document: Document) -> list[Thread]:
-    """The same as threads: open ones first, then those dealt with, each as they came. ``document``: what is shown."""
+def read_threads(
+    *, actor: User, dialogue: Dialogue, document: Document, compared: Document | None = None
+) -> list[Thread]:
+    """The same as threads: open ones first, then those dealt with, each as they came.
+
+    ``document``: what is shown. ``compared``: what was handed in last, where a draft is shown: a comment is about that.
+    """
+    compared = document if compared is None else compared
     threads: dict[int, Thread] = {}
     for comment in visible_comments(actor=actor, dialogue=dialogue):
         if comment.parent_id is None:
-            stale = comment.value_hash != "" and comment.value_hash != _hash_at(document, comment.anchor)
+            stale = comment.value_hash != "" and comment.value_hash != _hash_at(compared, comment.anchor)
             place = describe(document, comment.anchor) if comment.anchor else ""
             threads[comment.pk] = Thread(comment, place, stale)
         elif comment.parent_id in threads:

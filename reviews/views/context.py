@@ -4,8 +4,9 @@ from typing import Any
 
 from django.urls import reverse
 
+from annotator.case_presentation import SCENARIO_LABELS
 from annotator.comparison import describe
-from annotator.comparison.anchors import covers
+from annotator.constraints import categories
 from annotator.editing.forms import fields
 from annotator.graph_view import Pair
 from annotator.models import Draft
@@ -49,6 +50,7 @@ PANELS = {
 }
 STEP_TYPES = [("clarification", "Add a clarification"), ("answer", "Add the answer")]
 ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("chat", "its own knowledge")]
+CATEGORIES = [("", "not annotated"), *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
 LANGUAGES = [("", "not annotated"), ("en", "English"), ("zh", "Chinese")]
 #: (verdict, words, key, whether Ctrl+Enter means it)
 _VERDICTS = {
@@ -70,12 +72,12 @@ def workbench_context(
     """``refused``: an edge of the graph that was refused just now, and the circle it would have closed."""
     work = bench.work
     request.project = work.slot.project
-    selected, anchor = _selected(bench, at)
+    selected, anchor = bench.view.select(at)
     links = {name: reverse(f"workspace-{name}", args=[work.slot.public_id]) for name in _LINKS}
     undoable, redoable = undo_and_redo(bench.draft)
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
         "work_url": reverse("workspace", args=[work.slot.public_id]),
-        "panels": list(PANELS.items()),
+        "panels": [(key, label) for key, label in PANELS.items() if key != "graph" or bench.view.tasks],
         "step_types": STEP_TYPES,
         "answer_types": ANSWER_TYPES,
         "language_choices": LANGUAGES,
@@ -105,7 +107,14 @@ def workbench_context(
         "panel": panel if panel in PANELS else "edit",
         "policies": POLICY_LABELS,
         "information_labels": INFORMATION_LABELS,
-        "threads": comments.read_threads(actor=request.user, dialogue=bench.dialogue, document=bench.document)
+        "scenario_choices": [("", "not annotated"), *SCENARIO_LABELS.items()],
+        "category_choices": CATEGORIES,
+        "threads": comments.read_threads(
+            actor=request.user,
+            dialogue=bench.dialogue,
+            document=bench.document,
+            compared=work.slot.revision.document(),
+        )
         if panel == "comments"
         else [],
         "names": suggested_names(request.project) if panel == "comments" else [],
@@ -143,23 +152,6 @@ def offered(bench: Workbench) -> list[dict[str, Any]]:
         for verdict, (label, key, primary) in _VERDICTS.items()
         if verdict in submissions.offered_verdicts(bench.stage, changed=bench.changed)
     ]
-
-
-def _selected(bench: Workbench, at: str | None) -> tuple[StepView | TaskView | None, str]:
-    """The step, task or (None) whole dialogue an anchor lies in."""
-    for task in bench.view.tasks:
-        for step in task.steps:
-            if at and covers(step.anchor, at):
-                step.is_current = True
-                return step, step.anchor
-        if at and covers(task.anchor, at):
-            task.is_current = True
-            return task, task.anchor
-    if at == "/" or not bench.view.tasks:
-        return None, "/"
-    first = bench.view.tasks[0]
-    first.is_current = True
-    return first, first.anchor
 
 
 def _others(task: TaskView, selected: StepView) -> list[tuple[StepView, bool, str]]:
