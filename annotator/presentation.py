@@ -1,12 +1,13 @@
 """A document as pages show it: tasks and steps with their findings beside them. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from annotator.checks.label import derive_policy
 from annotator.comparison import lookup
+from annotator.comparison.anchors import covers
 from annotator.graph import derive_topology
 
 POLICY_LABELS = {
@@ -122,7 +123,10 @@ class TaskView:
 
 @dataclass
 class DialogueView:
-    """A whole document, ready for a template."""
+    """A whole document, ready for a template: how it is shown, and what is edited beside it."""
+
+    template: ClassVar[str] = "parts/tasks.html"
+    inspector: ClassVar[str] = ""
 
     data: dict[str, Any]
     tasks: list[TaskView]
@@ -143,6 +147,32 @@ class DialogueView:
         return [f for f in self.findings if f.severity == "info"]
 
     @property
+    def parts(self) -> Iterator[Any]:
+        """Everything that can be selected, in the order of the page: tasks and their steps."""
+        for task in self.tasks:
+            yield task
+            yield from task.steps
+
+    def select(self, at: str | None) -> tuple[Any, str]:
+        """The step, task or (None) whole dialogue that an anchor lies in, marked as the part being edited; its anchor.
+
+        Without an anchor it is the first task.
+        """
+        for task in self.tasks:
+            for step in task.steps:
+                if at and covers(step.anchor, at):
+                    step.is_current = True
+                    return step, step.anchor
+            if at and covers(task.anchor, at):
+                task.is_current = True
+                return task, task.anchor
+        if at == "/" or not self.tasks:
+            return None, "/"
+        first = self.tasks[0]
+        first.is_current = True
+        return first, first.anchor
+
+    @property
     def open_warnings(self) -> list[FindingView]:
         return [f for f in self.warnings if not f.waiver]
 
@@ -156,6 +186,15 @@ def present(
     """
     waivers = waivers or {}
     views = [_finding(f, waivers, document) for f in findings]
+    if document["kind"] == "constrained":
+        # Imported here: it builds on what stands above.
+        from annotator.case_presentation import present_case
+
+        return present_case(document, views)
+    return _present_tasks(document, views)
+
+
+def _present_tasks(document: dict[str, Any], views: list[FindingView]) -> DialogueView:
     tasks: list[TaskView] = []
     placed: set[int] = set()
     for n, task in enumerate(document["tasks"], 1):

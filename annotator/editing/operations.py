@@ -30,6 +30,12 @@ version. Each is an object with ``op``, as a rule ``anchor``, and its own fields
     set_inferable       reason [argument]       anchor of the argument, or of the call with "argument"
     choose_candidate    id                      anchor of the task
     add_candidate       text
+
+A constrained case has no tasks. Of these it knows set and set_language, and besides:
+
+    set_json            text | value            parameters, variants, unsolved set, trajectory, a call's arguments …
+    set_code            text [function]         anchor of a validator, or of a tool's code
+    set_category        value                   anchor of the constraint; its dimension follows
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +43,7 @@ from typing import Any
 
 from annotator.comparison import describe, from_pointer
 from annotator.comparison.anchors import Document
-from annotator.editing import arguments, shaping, steps, tasks, values
+from annotator.editing import arguments, case, shaping, steps, tasks, values
 from annotator.editing.problems import EditProblem
 from annotator.editing.scope import Edit, Tools
 from annotator.schema import SchemaProblem, read_document
@@ -71,6 +77,15 @@ OPERATIONS: dict[str, Callable[[Edit], str]] = {
     "set_inferable": arguments.set_inferable,
     "set_observation": arguments.set_observation,
 }
+#: Those of a constrained case.
+CASE_OPERATIONS: dict[str, Callable[[Edit], str]] = {
+    "set": case.set_value,
+    "set_language": case.set_language,
+    "set_json": case.set_json,
+    "set_code": case.set_code,
+    "set_category": case.set_category,
+}
+_BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
 
 
 def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = None) -> tuple[Document, str]:
@@ -80,9 +95,10 @@ def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = 
     a valid document.
     """
     name = op.get("op")
-    operation = OPERATIONS.get(name) if isinstance(name, str) else None
+    operation = _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None
     if operation is None:
-        raise EditProblem("", f"There is no edit called “{str(name)[:40]}”.")
+        of_others = " of a dialogue of this kind" if name in OPERATIONS or name in CASE_OPERATIONS else ""
+        raise EditProblem("", f"There is no edit called “{str(name)[:40]}”{of_others}.")
     edit = Edit(document, op, toolset)
     touched = operation(edit)
     try:

@@ -147,5 +147,8 @@ _ABOUT: dict[str, About] = {
     "set_inferable": _inferable,
     "add_context": _context,
     "set_context": _itself,
+    "set_json": _itself,
+    "set_code": _itself,
+    "set_category": _itself,
     "delete_context": _context,
 }

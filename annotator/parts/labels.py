@@ -35,6 +35,18 @@ LABELS: dict[str, dict[str, Label]] = {
         "coreferential_reference": Label("Coreferential reference"),
         "long_range_dependency": Label("Long-range dependency"),
     },
+    "scenario": {
+        "single_hop": Label("Single hop", "neutral", "one"),
+        "parallel_single_hop": Label("Parallel single hop", "neutral", "parallel"),
+        "multi_hop": Label("Multi hop", "neutral", "chain"),
+        "parallel_multi_hop": Label("Parallel multi hop", "neutral", "mixed"),
+    },
+    "kept": {
+        "satisfied": Label("Kept", "good", "check"),
+        "soft_satisfied": Label("Broken, then repaired", "warn", "redo"),
+        "unsatisfied": Label("Broken", "bad", "cross"),
+        "unjudged": Label("Not judged here", "neutral", "question"),
+    },
     "verdict": {
         "approve": Label("Approve", "good", "check"),
         "fix": Label("Fix", "info", "pencil"),

@@ -2,6 +2,11 @@
 
 import re
 
+#: Fields of a constrained case, each shown by itself.
+_CASE_PARTS = frozenset(
+    {"system_prompt", "user_query", "scenario", "constraints", "answer", "unsolved_set", "tool_codes"}
+    | {"reference_trajectory"}
+)
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 
 
@@ -16,6 +21,8 @@ def place_id(anchor: str) -> str:
 def shown_place(anchor: str) -> str:
     """The DOM id of the part of a dialogue's page that shows an anchor: its step, its message, else its task."""
     parts = anchor.strip("/").split("/")
+    if parts[0] in _CASE_PARTS:
+        return place_id("/" + "/".join(parts[: 4 if parts[2:3] == ["calls"] else 2]))
     if parts[0] != "tasks" or len(parts) < 2:
         return "at"
     if len(parts) > 3 and parts[2] == "steps":

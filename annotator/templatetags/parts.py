@@ -119,6 +119,12 @@ def at(findings: Iterable[Any], anchor: str) -> list[Any]:
 
 
 @register.filter
+def shown_json(value: Any) -> str:
+    """A value for a field that takes JSON; nothing where there is none, a text as itself."""
+    return "" if value is None else value if isinstance(value, str) else pretty_json(value)
+
+
+@register.filter
 def as_list(value: Any) -> list[Any]:
     """One thing as a list of one."""
     return [value]

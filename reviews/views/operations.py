@@ -10,7 +10,7 @@ from annotator.errors import Invalid
 from annotator.schema.toolsets import CompiledToolset
 
 #: Labels and texts that may be "not annotated": an empty choice means null.
-_NULLABLE = ("policy", "information", "answer_type", "language", "env_info")
+_NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario")
 
 
 def operation_of(posted: QueryDict, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
@@ -71,6 +71,11 @@ def _text(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: Com
     return out
 
 
+def _code(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    out = _text(posted, anchor, document, toolset)
+    return out | ({"function": posted["function"]} if "function" in posted else {})
+
+
 def _accepted(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
     """Dependencies as “step needs kind”, one a field."""
     edges = []
@@ -105,4 +110,7 @@ _BUILDERS = {
     "add_candidate": _text,
     "add_context": _fields("role", "after"),
     "delete_context": _fields(),
+    "set_json": _text,
+    "set_code": _code,
+    "set_category": _fields("value"),
 }

@@ -98,7 +98,9 @@ def _name_of(number: int | None) -> str:
 def _page(
     request: PageRequest, document: dict[str, Any], task_id: str, context: dict[str, Any], address_of: Any
 ) -> HttpResponse:
-    number, task = next(((n, task) for n, task in enumerate(document["tasks"], 1) if task["id"] == task_id), (0, None))
+    number, task = next(
+        ((n, task) for n, task in enumerate(document.get("tasks", ()), 1) if task["id"] == task_id), (0, None)
+    )
     if task is None:
         raise Hidden("There is no such task in this dialogue.")
     graph = read_task(task)

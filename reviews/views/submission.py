@@ -218,6 +218,6 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
 
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:
-    """Where a fault can be: tasks and their steps, in words."""
-    anchors = [a for task in bench.view.tasks for a in (task.anchor, *(step.anchor for step in task.steps))]
+    """Where a fault can be: the parts of the dialogue, in words."""
+    anchors = [part.anchor for part in bench.view.parts]
     return [(anchor, describe(bench.document, anchor)) for anchor in anchors]

@@ -31,6 +31,8 @@ from reviews.views.remarks import with_mention
 
 #: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
 MOST_ACTIVE_SECONDS = 1800
+#: Edits of one field, whose inspector keeps its shape.
+_TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")
 
 
 @project_page
@@ -83,7 +85,7 @@ def edit(request: PageRequest, slot: str) -> HttpResponse:
     except DomainError as error:
         return _refused(request, bench, error, operation)
     # What was typed is on the page already; only edits that change the inspector's shape replace it.
-    shape = operation["op"] not in ("set", "set_arguments", "set_observation") or "reshape" in request.POST
+    shape = operation["op"] not in _TYPED or "reshape" in request.POST
     panel = request.POST.get("panel")
     at = edited.anchor if shape and not panel else request.POST.get("at")
     return _answer(request, bench, edited.draft, at=at, panel=panel, inspector=shape)

@@ -1,0 +1,161 @@
+"""A constrained dialogue by the services: imported, reviewed under the cctu protocol, released, imported again."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotator.models import Dialogue
+from annotator.models.content import DialogueStatus
+from annotator.schema import load_text
+from annotator.services import jobs
+from annotator.services.revisions import move_head
+from benchmark.formats.verifying import verify_archive
+from benchmark.models import ImportBatch, LeftOut, Release
+from benchmark.services.releases import archive_path
+from reviews.services.cycles import begin_cycles
+from reviews.services.protocols import adopt_preset
+from tests.annotator.case_documents import CODE
+from tests.benchmark.cctu_records import files, members, record, whole
+from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of, run_release
+from tests.factories import Team, current, hand_in, make_dialogue, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4, seniors=2)
+    adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
+    return team
+
+
+def imported(team: Team, content: bytes, name: str = "cases.zip", **options: Any) -> ImportBatch:
+    batch = begin_import(team, content, name, **{"native_format": "cctu"} | options)
+    jobs.run(batch.job_id)
+    return fresh(batch)
+
+
+def verify(team: Team, dialogue: Dialogue) -> None:
+    """Two reviewers in a row agree on the data, then two on the validators."""
+    for person in team.annotators:
+        hand_in(person, dialogue, "approve")
+    dialogue.refresh_from_db()
+    assert dialogue.status == DialogueStatus.VERIFIED
+
+
+def complete(dialogue: Dialogue) -> None:
+    """What its annotator did before: nothing is left that a check would hold up."""
+    assert not dialogue.findings.exclude(severity="info").exists()
+
+
+def names(release: Release) -> dict[str, bytes]:
+    with zipfile.ZipFile(archive_path(release)) as archive:
+        prefix = f"release-{release.version}/"
+        return {name.removeprefix(prefix): archive.read(name) for name in archive.namelist()}
+
+
+def test_import_review_release_and_the_same_again(team: Team) -> None:
+    batch = imported(team, as_zip(members(whole("7"), whole("8"))))
+    assert counters(batch) == (2, 2, 0, 0, 0, 0)
+    seven, eight = Dialogue.objects.order_by("external_id")
+    assert (seven.title, seven.task_count, seven.language) == ("When does the last boat leave Norhavn today?", 1, "en")
+    complete(seven)
+    for dialogue in (seven, eight):
+        verify(team, dialogue)
+
+    release = run_release(team, native_format="cctu")
+    assert (release.state, release.item_count, release.left_out_count) == ("frozen", 2, 0)
+    content = names(release)
+    assert len([name for name in content if name.startswith("check_code/")]) == 10
+    (line, _) = content["input_data.jsonl"].splitlines()
+    native = json.loads(line)
+    assert {key: value for key, value in native.items() if key != "canary"} == record("7")
+    assert content["check_code/7/check_constraint_4.py"] == f"# {native['canary']}\n{CODE}".encode()
+    report = verify_archive(archive_path(release))
+    assert (report.problems, report.items) == ([], 2)
+
+    again = imported(team, archive_path(release).read_bytes(), f"release-{release.version}.zip")
+    assert counters(again) == (2, 0, 0, 2, 0, 0)
+    assert not [note for note in report_of(again) if "check_code" in json.dumps(note)]
+    neutral = imported(team, archive_path(release).read_bytes(), "release.zip", native_format="neutral")
+    assert counters(neutral) == (2, 0, 0, 2, 0, 0)
+
+
+def test_a_changed_file_in_a_release_is_found(team: Team, tmp_path: Path) -> None:
+    imported(team, as_zip(members(whole("7"))))
+    verify(team, Dialogue.objects.get())
+    release = run_release(team, native_format="cctu")
+    altered = tmp_path / "altered.zip"
+    with zipfile.ZipFile(archive_path(release)) as source, zipfile.ZipFile(altered, "w") as target:
+        for name in source.namelist():
+            text = source.read(name)
+            if name.endswith("check_constraint_0.json"):
+                text = text.replace(b"4", b"9")
+            target.writestr(name.replace("check_code/7/check_constraint_1", "check_code/9/check_constraint_1"), text)
+    problems = "\n".join(verify_archive(altered).problems)
+    assert "check_code/7/check_constraint_0.json was altered" in problems
+    assert "check_code/9/check_constraint_1.json is in the archive but not in the manifest" in problems
+    assert "check_code/9 belongs to no record" in problems
+
+
+def test_a_line_alone_is_imported_and_told_what_it_lacks(team: Team) -> None:
+    batch = imported(team, json.dumps(record()).encode(), "cases.jsonl")
+    assert counters(batch) == (1, 1, 0, 0, 0, 0)
+    notes = [note for note in report_of(batch) if note["pointer"].startswith("/constraints_list")]
+    assert len(notes) == 5
+    assert "lacks its validator" in notes[4]["message"]
+
+
+def test_a_constraint_without_its_label_is_imported_with_an_error(team: Team) -> None:
+    data = whole()
+    data["constraints_list"][2] = ["Response", None, None]
+    batch = imported(team, as_zip(members(data)))
+    assert counters(batch) == (1, 1, 0, 0, 0, 1)
+    found = {note["check"] for note in report_of(batch) if note["severity"] == "error"}
+    assert "constraint.unreadable" in found
+
+
+def test_a_reviewers_fix_goes_into_the_release(team: Team) -> None:
+    imported(team, as_zip(members(whole("7"))))
+    dialogue = Dialogue.objects.get()
+    document = load_text(dialogue.head.content)
+    document["answer"] = "It leaves Norhavn at 21:40."
+    hand_in(team.annotators[0], dialogue, "fix", document=document)
+    for person in (*team.annotators[1:], *team.seniors, *team.annotators[:1]):
+        dialogue.refresh_from_db()
+        if dialogue.status != DialogueStatus.VERIFIED:
+            hand_in(person, dialogue, "approve")
+    dialogue.refresh_from_db()
+    assert dialogue.status == DialogueStatus.VERIFIED
+    release = run_release(team, native_format="cctu")
+    native = json.loads(names(release)["input_data.jsonl"])
+    assert native["answer"] == "It leaves Norhavn at 21:40."
+    assert native["tools"] == record()["tools"]
+
+
+def test_kinds_that_a_format_cannot_hold_are_left_out_with_the_reason(team: Team) -> None:
+    imported(team, as_zip(members(whole("7"))))
+    talk = make_dialogue(team.project, external_id="talk")
+    begin_cycles(actor=None, project=team.project, dialogues=[talk], hidden=False)
+    for dialogue in Dialogue.objects.all():
+        verify(team, dialogue)
+    cases, talks = run_release(team, native_format="cctu"), run_release(team, "1.1", native_format="wild")
+    for release, left, words in ((cases, "talk", "dialogues of tasks"), (talks, "7", "constrained dialogues")):
+        assert release.item_count == 1
+        row = LeftOut.objects.get(release=release)
+        assert row.dialogue.external_id == left
+        assert words in row.reason
+
+
+def test_saving_a_case_keeps_what_lists_show(team: Team) -> None:
+    imported(team, as_zip(members(whole("7"))))
+    dialogue = Dialogue.objects.select_related("head", "project").get()
+    assert current(dialogue)["kind"] == "constrained"
+    move_head(dialogue=dialogue, revision=dialogue.head)
+    dialogue.refresh_from_db()
+    assert (dialogue.policies, dialogue.topologies, dialogue.call_count) == ("", "", 0)
+    assert "ferry" in dialogue.search_text.split()
+    assert len(files()) == 5

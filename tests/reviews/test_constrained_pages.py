@@ -1,0 +1,198 @@
+"""Pages of a constrained dialogue: to read, to work on, to submit."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.case_presentation import CaseView
+from annotator.models import Dialogue
+from annotator.presentation import present
+from annotator.services.revisions import ensure_toolset_revision
+from reviews.services.claims import claim_slot
+from reviews.services.protocols import adopt_preset
+from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
+from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4, seniors=2)
+    adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
+    return team
+
+
+def item_of(team: Team, document: dict[str, Any] | None = None) -> Dialogue:
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    dialogue = make_dialogue(team.project, document or case(), toolset=toolset)
+    begin(team.project, [dialogue])
+    return Dialogue.objects.get(pk=dialogue.pk)
+
+
+def working(client: Client, team: Team, document: dict[str, Any] | None = None) -> str:
+    """The slot that the first annotator holds, signed in."""
+    slot = open_slot(item_of(team, document))
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    return str(slot.public_id)
+
+
+def text_of(response: Any) -> str:
+    assert response.status_code == 200, response.content[:300]
+    return str(response.content.decode())
+
+
+def view_of(document: dict[str, Any], findings: Any = ()) -> CaseView:
+    view = present(document, findings)
+    assert isinstance(view, CaseView)
+    return view
+
+
+def test_the_prompt_is_marked_where_it_states_a_constraint() -> None:
+    view = view_of(case())
+    assert "".join(piece.text for piece in view.pieces) == case()["system_prompt"]
+    marked = [(piece.text, [one.number for one in piece.ends]) for piece in view.pieces if piece.constraints]
+    assert marked[0] == ("Call tools at most four times in all.", [1])
+    assert [numbers for _, numbers in marked] == [[1], [2], [3], [4], [5]]
+
+
+def test_spans_that_overlap_are_cut_where_each_begins_and_ends() -> None:
+    view = view_of(with_constraint("c1", anchor="at most four times"))
+    marked = [(piece.text, [one.number for one in piece.constraints]) for piece in view.pieces if piece.constraints]
+    assert marked[:3] == [("Call tools ", [1]), ("at most four times", [1, 2]), (" in all.", [1])]
+
+
+def test_each_constraint_says_how_the_trajectory_leaves_it() -> None:
+    view = view_of(case())
+    assert [one.status for one in view.constraints] == ["satisfied"] * 4 + ["unjudged"]
+    assert view.constraints[0].rule.startswith("Make at most 4") or "4" in view.constraints[0].rule
+    assert [one.status for one in view_of(case(reference_trajectory=None)).constraints] == [""] * 5
+
+
+def test_a_broken_constraint_still_shows() -> None:
+    view = view_of(with_constraint("c0", category=None, text=None, parameters={"x": [1]}))
+    assert (view.constraints[0].rule, view.constraints[0].spans) == ("", 0)
+
+
+def test_the_dialogue_page_shows_the_whole_case(client: Client, team: Team) -> None:
+    dialogue = item_of(team)
+    client.force_login(team.administrator)
+    page = text_of(client.get(reverse("dialogue", args=[team.project.slug, dialogue.public_id])))
+    for words in ("Constrained case", "Multi hop", "When does the last boat", "find_ferry", "21:40", "Unsolved set"):
+        assert words in page
+    assert page.count('<mark class="stated">') == 5
+    assert "Stated once" in page
+    assert "validate_punctuation" in page
+    assert "Task 1" not in page
+
+
+def test_what_is_missing_is_said(client: Client, team: Team) -> None:
+    bare = {"kind": "constrained", "user_query": "Where?", "constraints": [{"id": "c0", "category": "format"}]}
+    dialogue = item_of(team, bare)
+    client.force_login(team.administrator)
+    page = text_of(client.get(reverse("dialogue", args=[team.project.slug, dialogue.public_id])))
+    for words in ("Scenario not annotated", "Not annotated", "No validator", "Not found in the prompt", "No text"):
+        assert words in page
+
+
+def test_a_case_has_no_decision_tree(client: Client, team: Team) -> None:
+    dialogue = item_of(team)
+    client.force_login(team.administrator)
+    page = reverse("dialogue", args=[team.project.slug, dialogue.public_id])
+    assert client.get(f"{page}tasks/t1/paths/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ("", "Query"),
+        ("/", "Scenario"),
+        ("/system_prompt", "System prompt"),
+        ("/answer", "Reference answer"),
+        ("/constraints/c0", "Parameters"),
+        ("/constraints/c4/validator/code", "Validator code"),
+        ("/reference_trajectory", "Reference trajectory"),
+        ("/reference_trajectory/r1", "one by one"),
+        ("/reference_trajectory/r3", "Final response"),
+        ("/reference_trajectory/r1/calls/s1/arguments", "Observation"),
+        ("/unsolved_set", "Unsolved set"),
+        ("/tool_codes", "def find_ferry"),
+        ("/tasks/t1", "Query"),
+    ],
+)
+def test_every_part_has_its_editor(client: Client, team: Team, at: str, words: str) -> None:
+    url = reverse("workspace", args=[working(client, team)])
+    page = text_of(client.get(url, {"at": at} if at else {}))
+    inspector = page.partition('id="inspector"')[2]
+    assert words in inspector
+    assert "Add a task" not in page
+    assert "panel=graph" not in page
+    for panel in ("findings", "comments", "tools", "versions", "graph"):
+        text_of(client.get(url, {"at": at, "panel": panel}))
+
+
+@pytest.mark.parametrize(
+    ("posted", "place", "value"),
+    [
+        ({"op": "set", "anchor": "/user_query", "value": "And tomorrow?"}, ("user_query",), "And tomorrow?"),
+        ({"op": "set", "anchor": "/scenario", "value": ""}, ("scenario",), None),
+        (
+            {"op": "set_json", "anchor": "/constraints/c0/parameters", "text": '{"max_callTimes": 3}'},
+            ("constraints", 0, "parameters"),
+            {"max_callTimes": 3},
+        ),
+        (
+            {"op": "set_code", "anchor": "/constraints/c4/validator", "text": CODE + "\r\n", "function": "f"},
+            ("constraints", 4, "validator", "function"),
+            "f",
+        ),
+        (
+            {"op": "set_category", "anchor": "/constraints/c0", "value": "length"},
+            ("constraints", 0, "dimension"),
+            "response",
+        ),
+    ],
+)
+def test_an_edit_is_stored_in_the_draft(client: Client, team: Team, posted: Any, place: Any, value: Any) -> None:
+    from annotator.models import Draft
+
+    slot = working(client, team)
+    client.get(reverse("workspace", args=[slot]))
+    response = client.post(reverse("workspace-edit", args=[slot]), posted)
+    assert response.status_code == 302
+    found: Any = Draft.objects.get().document()
+    for step in place:
+        found = found[step]
+    assert found == value
+
+
+def test_a_refused_edit_comes_back_beside_what_is_stored(client: Client, team: Team) -> None:
+    slot = working(client, team)
+    posted = {"op": "set_json", "anchor": "/constraints/c0/parameters", "text": "{'a': 1}"}
+    response = client.post(reverse("workspace-edit", args=[slot]), posted)
+    assert response.status_code == 422
+    assert "This is not JSON" in response.content.decode()
+    posted = {"op": "add_task", "anchor": ""}
+    assert client.post(reverse("workspace-edit", args=[slot]), posted).status_code == 422
+
+
+def test_the_way_to_a_verdict_speaks_of_the_case(client: Client, team: Team) -> None:
+    slot = working(client, team)
+    page = text_of(client.get(reverse("workspace-submit", args=[slot])))
+    assert "constraint 1 (tool call count)" in page
+    assert "round 1, call s1 find_ferry" in page
+
+
+def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client, team: Team) -> None:
+    dialogue = item_of(team)
+    document = current(dialogue)
+    document["constraints"][0]["text"] = "No more than four calls."
+    hand_in(team.annotators[0], dialogue, "escalate", document=document)
+    slot = open_slot(Dialogue.objects.get(pk=dialogue.pk))
+    claim_slot(actor=team.senior, slot=slot)
+    client.force_login(team.senior)
+    response = client.get(reverse("workspace", args=[slot.public_id]), follow=True)
+    assert "Constrained case" in text_of(response) or "constraint 1" in text_of(response)
