@@ -16,7 +16,7 @@ from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import read_agreement, read_set_aside
 from reviews.services.protocols import stage_titles
-from reviews.services.statistics import load_person, pair_of
+from reviews.services.statistics import load_person, oversees, pair_of
 from reviews.services.throughput import (
     Outlook,
     Throughput,
@@ -182,12 +182,13 @@ class ProgressStatistics(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         now = timezone.now()
+        gold = not oversees(roles_in(project, actor(request)))
         return Response(
             ProgressSerializer(
                 {
-                    "by_day": _throughput(read_throughput(project=project, now=now, by_week=False)),
-                    "by_week": _throughput(read_throughput(project=project, now=now, by_week=True)),
-                    "times": read_times(project=project),
+                    "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, with_gold=gold)),
+                    "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, with_gold=gold)),
+                    "times": read_times(project=project, with_gold=gold),
                     "faults": read_faults(project=project),
                     "forecast": _forecast(read_outlook(project=project, now=now)),
                 }
@@ -259,10 +260,13 @@ class PersonStatistics(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         who = actor(request)
         project = load_project(actor=who, slug=slug)
-        whose = load_person(actor=who, roles=roles_in(project, who), project=project, public_id=public_id)
+        roles = roles_in(project, who)
+        whose = load_person(actor=who, roles=roles, project=project, public_id=public_id)
+        gold = not oversees(roles)
+        weeks = read_throughput(project=project, now=timezone.now(), person=whose, by_week=True, with_gold=gold)
         found = {
-            "by_week": _throughput(read_throughput(project=project, now=timezone.now(), person=whose, by_week=True)),
-            "times": read_times(project=project, person=whose),
+            "by_week": _throughput(weeks),
+            "times": read_times(project=project, person=whose, with_gold=gold),
             "faults_named": read_faults(project=project, person=whose),
             "faults_received": read_faults(project=project, person=whose, received=True),
             "accuracy": _counted(read_accuracy(project=project, owner=whose)),

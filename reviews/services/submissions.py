@@ -216,6 +216,8 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         sealed=run.blind,
     )
     if slot.position == ASIDE:
+        # What it says of faults would wait for a stage that never settles.
+        await_work_count(review=review, faults=False)
         score_review(journal=journal, review=review, seen=seen, made=made)
         journal.write()
         return review

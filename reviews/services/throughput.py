@@ -107,16 +107,18 @@ class Outlook:
         )
 
 
-def read_throughput(*, project: Project, now: datetime, person: User | None = None, by_week: bool) -> Throughput:
+def read_throughput(
+    *, project: Project, now: datetime, person: User | None = None, by_week: bool, with_gold: bool = False
+) -> Throughput:
     """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
 
-    Times before the first review are left out.
+    Times before the first review are left out. ``with_gold``: for who must take gold items for ordinary ones.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
     last = today - timedelta(days=today.weekday()) if by_week else today
     starts = [last - timedelta(days=step * back) for back in reversed(range(most))]
-    days = _days(project, person, starts[0])
+    days = _days(project, person, starts[0], with_gold)
     if not days:
         return Throughput([], step, [])
     first = min(days)[0]
@@ -130,10 +132,10 @@ def read_throughput(*, project: Project, now: datetime, person: User | None = No
     return Throughput(starts, step, [(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage])
 
 
-def read_times(*, project: Project, person: User | None = None) -> list[StageTime]:
-    """Quartiles of the time that reviews took, by stage, in the protocol's order."""
+def read_times(*, project: Project, person: User | None = None, with_gold: bool = False) -> list[StageTime]:
+    """Quartiles of the time that reviews took, by stage, in the protocol's order. ``with_gold``: as above."""
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for (stage, key), count in _sums(_rows(project, "time", person), "stage", "key"):
+    for (stage, key), count in _sums(_rows(project, "time", person, with_gold), "stage", "key"):
         counts[stage].append((int(key), count))
     out = []
     for stage, title in stage_titles(project).items():
@@ -225,8 +227,8 @@ def expected_to_follow(protocol: Protocol, left: dict[str, int], counters: dict[
     return out
 
 
-def _days(project: Project, person: User | None, since: date) -> dict[tuple[date, str], int]:
-    rows = _rows(project, "day", person).filter(key__gte=since.isoformat())
+def _days(project: Project, person: User | None, since: date, with_gold: bool = False) -> dict[tuple[date, str], int]:
+    rows = _rows(project, "day", person, with_gold).filter(key__gte=since.isoformat())
     return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage")}
 
 
@@ -236,6 +238,7 @@ def _sums(rows: QuerySet[WorkCount], one: str, other: str) -> Iterator[tuple[tup
         yield (first, second), int(total)
 
 
-def _rows(project: Project, what: str, person: User | None) -> QuerySet[WorkCount]:
-    rows = WorkCount.objects.filter(project=project, what=what, count__gt=0)
+def _rows(project: Project, what: str, person: User | None, with_gold: bool = False) -> QuerySet[WorkCount]:
+    kinds = [what, f"gold_{what}"] if with_gold else [what]
+    rows = WorkCount.objects.filter(project=project, what__in=kinds, count__gt=0)
     return rows if person is None else rows.filter(person=person.pseudonym)

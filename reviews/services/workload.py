@@ -2,7 +2,8 @@
 
 A review is put into the outbox as it is handed in, in the same transaction; what it says of faults is counted only when
 its stage has settled, so that nothing of a blind stage can be read off the counts. ``person`` is a pseudonym. Reviews
-of gold items are no work on the benchmark and are not counted. Keys:
+of gold items are no work on the benchmark: they are counted apart (``gold_day``, ``gold_time``), for those who take
+them for ordinary ones. Keys:
 
     day      the day of the project's zone on which the reviewer handed in
     time     seconds of activity, to a second up to a minute, to 5 up to ten minutes, to 30 beyond; of no use where 0
@@ -22,6 +23,7 @@ from annotator.models import Project
 from annotator.models.content import SetApart
 from reviews.models import Review, WorkCount, WorkPending
 from reviews.services.chains import in_portions
+from reviews.services.queues import ASIDE
 from reviews.services.statements import write
 
 #: Rows of the outbox that one transaction counts.
@@ -110,15 +112,14 @@ def _lock(project_id: int) -> None:
 def _of_reviews(project: Project, review_ids: Sequence[int]) -> Tally[Key]:
     zone = ZoneInfo(project.time_zone)
     out: Tally[Key] = Tally()
-    rows = (
-        _counted()
-        .filter(pk__in=review_ids)
-        .values_list("stage_run__stage", "person__pseudonym", "created_at", "seconds")
-    )
-    for stage, person, handed_in, seconds in rows:
-        out["day", stage, person, handed_in.astimezone(zone).date().isoformat()] += 1
+    # The past that a gold item has is a copy of work that is counted where it was done.
+    done = Review.objects.filter(~Q(dialogue__set_apart=SetApart.GOLD) | Q(slot__position=ASIDE), pk__in=review_ids)
+    rows = done.values_list("slot__position", "stage_run__stage", "person__pseudonym", "created_at", "seconds")
+    for position, stage, person, handed_in, seconds in rows:
+        gold = "gold_" if position == ASIDE else ""
+        out[f"{gold}day", stage, person, handed_in.astimezone(zone).date().isoformat()] += 1
         if seconds:
-            out["time", stage, person, seconds_key(seconds)] += 1
+            out[f"{gold}time", stage, person, seconds_key(seconds)] += 1
     return out
 
 

@@ -43,8 +43,8 @@ def progress(request: PageRequest) -> HttpResponse:
     overseer = oversees(request.roles)
     now = timezone.now()
     titles = stage_titles(project)
-    throughput = read_throughput(project=project, now=now, by_week=by_week)
-    times, faults = read_times(project=project), read_faults(project=project)
+    throughput = read_throughput(project=project, now=now, by_week=by_week, with_gold=not overseer)
+    times, faults = read_times(project=project, with_gold=not overseer), read_faults(project=project)
     people = read_people(project=project) if overseer else []
     names = names_of(project=project)
     tables = {
@@ -158,8 +158,9 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     project = request.project
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
     titles, now = stage_titles(project), timezone.now()
-    throughput = read_throughput(project=project, now=now, person=whose, by_week=True)
-    times = read_times(project=project, person=whose)
+    with_gold = not oversees(request.roles)
+    throughput = read_throughput(project=project, now=now, person=whose, by_week=True, with_gold=with_gold)
+    times = read_times(project=project, person=whose, with_gold=with_gold)
     named, received = (read_faults(project=project, person=whose, received=which) for which in (False, True))
     found = read_accuracy(project=project, owner=whose)
     tables, context = _accuracy(found)

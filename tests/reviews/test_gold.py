@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event
@@ -36,6 +37,8 @@ from reviews.services.gold_making import gold_stage, make_gold_item, people_for
 from reviews.services.gold_settings import retire_gold_item, set_gold_rate
 from reviews.services.progress import read_my_work, read_progress
 from reviews.services.queues import ASIDE
+from reviews.services.throughput import read_throughput
+from reviews.services.workload import fold_work, recount_work
 from tests.factories import (
     Team,
     adopt_c3,
@@ -538,3 +541,23 @@ def test_it_holds_up_no_draw() -> None:
     for person in team.annotators[1:3]:
         hand_in(person, other, "approve")
     assert draw_where_upstream_is_done() == 1
+
+
+def test_work_on_it_is_shown_to_annotators_and_goes_on_no_record(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person = team.annotators[3]
+    fold_work()
+
+    def handed_in(with_gold: bool) -> tuple[int, int]:
+        of = {"project": team.project, "now": timezone.now(), "by_week": True, "with_gold": with_gold}
+        return read_throughput(**of).total, read_throughput(**of, person=person).total
+
+    before = handed_in(False)
+    assert handed_in(True) == before
+    answer_with(person, take(person, team), "approve")
+    fold_work()
+    assert handed_in(False) == before
+    assert handed_in(True) == (before[0] + 1, before[1] + 1)
+    assert recount_work(team.project) == []
