@@ -28,7 +28,6 @@ from reviews.services.counters import stored_counters
 from reviews.services.protocols import parse
 
 _WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
-_UNFINISHED = (StageRunState.OPEN, StageRunState.DRAWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +218,15 @@ def last_round(project_id: int, stage: str) -> Draw | None:
 
 def is_under_way(draw: Draw) -> bool:
     """Whether anything drawn, or a conflict of it, is still to be settled."""
-    of_round = Q(stage=draw.stage, round=draw.number, state__in=_UNFINISHED)
-    conflict = Q(state=StageRunState.OPEN, escalated_from__stage=draw.stage, escalated_from__round=draw.number)
+    if draw.carried_out_at is None:
+        return True
+    # Asked after each review of a round: open runs have an index, all runs of a stage have none.
+    runs = StageRun.objects.filter(project=draw.project_id, state=StageRunState.OPEN)
     # Gold items never go on.
-    runs = StageRun.objects.filter(project=draw.project_id).exclude(cycle__dialogue__set_apart=SetApart.GOLD)
-    return runs.filter(of_round).exists() or runs.filter(conflict).exists()
+    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+    of_round = runs.filter(stage=draw.stage, round=draw.number)
+    conflict = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
+    return of_round.exists() or conflict.exists()
 
 
 def is_over(last: Draw | None) -> bool:

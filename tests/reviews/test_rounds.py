@@ -329,3 +329,32 @@ def test_too_few_for_pairs_leaves_the_slots_to_whoever_comes() -> None:
     draw = next_round(team)
     assert draw.pairs == []
     assert Slot.objects.filter(dialogue=item, stage="rounds", state="open", reserved_for=None).count() == 2
+
+
+# --- large projects ---------------------------------------------------------------------------------------------------
+
+
+def test_a_large_round_is_carried_out_by_a_job(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    from annotator.models import Job
+    from annotator.services import jobs
+    from reviews.services import sampling
+
+    monkeypatch.setattr(sampling, "AT_ONCE", 2)
+    monkeypatch.setattr(sampling, "CHUNK", 2)
+    annotated(team, 6)
+    for number in (1, 2):
+        draw = next_round(team)
+        assert draw.carried_out_at is None
+        # Nothing goes on before everything drawn has its slots.
+        assert draw_where_upstream_is_done() == 0
+        jobs.run(Job.objects.filter(kind=sampling.JOB).order_by("-pk")[0].pk)
+        draw.refresh_from_db()
+        assert draw.carried_out_at is not None
+        assert {run.round for run in StageRun.objects.filter(stage="rounds", state="pooled")} <= {number + 1}
+        for item in drawn(draw):
+            look(item, "approve", "approve")
+    closing = next_round(team)
+    assert closing.closing
+    jobs.run(Job.objects.filter(kind=sampling.JOB).order_by("-pk")[0].pk)
+    assert statuses(team) == {"verified": 6}
+    consistent(team)
