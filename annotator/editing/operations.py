@@ -97,7 +97,8 @@ def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = 
     name = op.get("op")
     operation = _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None
     if operation is None:
-        of_others = " of a dialogue of this kind" if name in OPERATIONS or name in CASE_OPERATIONS else ""
+        known = isinstance(name, str) and any(name in operations for operations in _BY_KIND.values())
+        of_others = " of a dialogue of this kind" if known else ""
         raise EditProblem("", f"There is no edit called “{str(name)[:40]}”{of_others}.")
     edit = Edit(document, op, toolset)
     touched = operation(edit)

@@ -40,7 +40,7 @@ class Command(PipelineCommand):
         report: Path | None = options["report"]
         if report is not None and not report.absolute().parent.is_dir():
             raise Stop(f"The report cannot be written: there is no folder {report.absolute().parent}.")
-        project = self._project(options["project"], create=options["create_project"])
+        project = self._project(options["project"], create=options["create_project"], native=options["format"])
         batch = self._batch(project, file, options)
         job = self.run_here(batch.job, progress=_progress)
         batch.refresh_from_db()
@@ -57,7 +57,7 @@ class Command(PipelineCommand):
         if code != DONE:
             raise SystemExit(code)
 
-    def _project(self, slug: str, *, create: bool) -> Project:
+    def _project(self, slug: str, *, create: bool, native: str) -> Project:
         project = Project.objects.filter(slug=slug).first()
         if project is not None:
             return project
@@ -66,8 +66,9 @@ class Command(PipelineCommand):
         if slugify(slug) != slug:
             raise Stop(f"“{slug}” cannot be a project's address: use small letters, digits and hyphens.")
         project = create_project(actor=None, name=slug, slug=slug)
-        adopt_preset(actor=None, project=project, preset="c3")
-        self.say(f"Project {slug} is there, under the c3 protocol, with nobody in it yet.")
+        preset = "cctu" if native == "cctu" else "c3"
+        adopt_preset(actor=None, project=project, preset=preset)
+        self.say(f"Project {slug} is there, under the {preset} protocol, with nobody in it yet.")
         return project
 
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
