@@ -113,7 +113,12 @@ def estimate(
     certain = all(max(table.values()) > 1 - 1e-12 for tables in chances for table in tables)
     generator = random.Random(SEED)  # noqa: S311 - a simulation, and the same one each time
     fixes = [given[stage.key].fix for stage in protocol.stages]
-    courses = [_Course(protocol, chances, fixes, generator).run(items) for _ in range(1 if certain else TRIALS)]
+    courses: list[_Course] = []
+    while len(courses) < (1 if certain else TRIALS):
+        courses.append(_Course(protocol, chances, fixes, generator).run(items))
+        if courses[-1].endless:
+            # One is enough to say so, and each of them is long.
+            break
     stages = []
     hours = [0.0] * len(courses)
     able = []
