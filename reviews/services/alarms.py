@@ -19,6 +19,7 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
     if protocol is None:
         return []
     counts = stored_counters(project)
+    titles = {stage.key: stage.title for stage in protocol.stages}
     above = {
         stage.key
         for stage in protocol.stages
@@ -39,17 +40,17 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
         known.filter(stage__in=over).update(cleared_at=timezone.now())
         for kind, keys in (("alarm", [alarm.stage for alarm in raised]), ("cleared", over)):
             for key in keys:
+                discrepant, compared = counts.get(f"discrepant:{key}", 0), counts.get(f"compared:{key}", 0)
                 append_event(
                     actor=None,
                     project=project,
                     kind=f"protocol.discrepancy_{kind}",
                     after={
-                        "stage": key,
-                        "discrepant": counts.get(f"discrepant:{key}", 0),
-                        "compared": counts.get(f"compared:{key}", 0),
+                        "stage": key, "title": titles.get(key, key), "discrepant": discrepant, "compared": compared,
+                        "rate": round(discrepant / compared, 4) if compared else 0.0,
                         "above": protocol.discrepancy_alarm,
                     },
-                )
+                )  # fmt: skip
     return raised
 
 

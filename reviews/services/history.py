@@ -94,6 +94,11 @@ def _job(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
 
 _ABSENT = {"left": "has left", "paused": "is paused", "away": "is away"}
 
+
+def _discrepant(after: dict[str, Any]) -> str:
+    return f"reviewers differed on {after.get('discrepant')} of {after.get('compared')} items"
+
+
 _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.created": lambda after, titles: f"Project created: {after.get('name', '')}",
     "project.changed": _keys("Settings changed"),
@@ -104,6 +109,13 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     ),
     "guideline.mark_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
     "protocol.adopted": lambda after, titles: f"Protocol {after.get('number')} adopted",
+    "protocol.migration_started": lambda after, titles: _because(
+        f"What is under way moves to protocol {after.get('number')}", after
+    ),
+    "protocol.discrepancy_alarm": lambda after, titles: f"{_title(after, titles)}: {_discrepant(after)}, too many",
+    "protocol.discrepancy_cleared": lambda after, titles: (
+        f"{_title(after, titles)}: {_discrepant(after)}, within the limit again"
+    ),
     "membership.granted": lambda after, titles: f"Role given: {str(after.get('role', '')).replace('_', ' ')}",
     "membership.ended": lambda after, titles: "Role ended",
     "invitation.created": lambda after, titles: "Invitation made",
@@ -118,6 +130,14 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "job.failed": _job("failed"),
     "job.cancelled": _job("cancelled"),
     "draw.closed": lambda after, titles: f"Drawn: {after.get('sample')} of {after.get('population')}",
+    "round.ended": lambda after, titles: (
+        f"{_title(after, titles)} ended: {after.get('seen')} seen, errors in {after.get('errors')}, conflicts on "
+        f"{after.get('conflicts')}"
+    ),
+    "stratum.sent_back": lambda after, titles: (
+        f"{after.get('items')} dialogues of one owner go back: errors in {after.get('errors')} of "
+        f"{after.get('audited')} that were audited"
+    ),
     "dialogue.imported": lambda after, titles: "Imported",
     "dialogue.revised_by_import": lambda after, titles: "A revised version was imported",
     "dialogue.handed_over": lambda after, titles: _because("Handed over to another owner", after),

@@ -68,7 +68,7 @@ def judge_owner(*, passage: Passage, run: StageRun, stage: Stage, review: Review
     append_event(
         actor=None,
         project=passage.journal.project,
-        kind="audit.sent_back",
+        kind="stratum.sent_back",
         after={
             "draw": draw.public_id, "stage": draw.stage, "number": draw.number, "owner": owner.public_id,
             "audited": audited, "errors": errors, "items": items,

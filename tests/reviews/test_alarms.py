@@ -39,7 +39,9 @@ def test_each_crossing_is_said_once(team: Team) -> None:
     assert compare(team, 1, 1) == 0
     assert kinds(team) == ["alarm"]
     event = Event.objects.get(kind="protocol.discrepancy_alarm")
-    assert event.after == {"stage": "cross_check", "discrepant": 2, "compared": 21, "above": 0.05}
+    assert event.after == {
+        "stage": "cross_check", "title": "Cross-check", "discrepant": 2, "compared": 21, "rate": 0.0952, "above": 0.05,
+    }  # fmt: skip
     # 3 of 60: at the rate, not above it.
     assert compare(team, 38, 0) == 0
     assert kinds(team) == ["alarm", "cleared"]

@@ -69,7 +69,7 @@ def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:
     assert "1 of your 2 dialogues that were audited in draw 1 held an error (50 %; more than 30 % is too many)" in (
         notice.text
     )
-    event = Event.objects.get(kind="audit.sent_back")
+    event = Event.objects.get(kind="stratum.sent_back")
     assert (event.after["audited"], event.after["errors"], event.after["items"]) == (2, 1, 3)
 
     job = jobs.run(Job.objects.get(kind=sending_back.JOB).pk)
