@@ -131,7 +131,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "job.cancelled": _job("cancelled"),
     "draw.closed": lambda after, titles: f"Drawn: {after.get('sample')} of {after.get('population')}",
     "round.ended": lambda after, titles: (
-        f"{_title(after, titles)} ended: {after.get('seen')} seen, errors in {after.get('errors')}, conflicts on "
+        f"Round {after.get('round')} of {titles.get(str(after.get('stage')), 'a stage')} ended: {after.get('seen')} seen, errors in {after.get('errors')}, conflicts on "
         f"{after.get('conflicts')}"
     ),
     "stratum.sent_back": lambda after, titles: (
