@@ -99,6 +99,12 @@ def _discrepant(after: dict[str, Any]) -> str:
     return f"reviewers differed on {after.get('discrepant')} of {after.get('compared')} items"
 
 
+def _round_ended(after: dict[str, Any], titles: dict[str, str]) -> str:
+    stage = titles.get(str(after.get("stage")), "a stage")
+    found = f"errors in {after.get('errors')}, conflicts on {after.get('conflicts')}"
+    return f"Round {after.get('round')} of {stage} ended: {after.get('seen')} seen, {found}"
+
+
 _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.created": lambda after, titles: f"Project created: {after.get('name', '')}",
     "project.changed": _keys("Settings changed"),
@@ -130,10 +136,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "job.failed": _job("failed"),
     "job.cancelled": _job("cancelled"),
     "draw.closed": lambda after, titles: f"Drawn: {after.get('sample')} of {after.get('population')}",
-    "round.ended": lambda after, titles: (
-        f"Round {after.get('round')} of {titles.get(str(after.get('stage')), 'a stage')} ended: {after.get('seen')} seen, errors in {after.get('errors')}, conflicts on "
-        f"{after.get('conflicts')}"
-    ),
+    "round.ended": _round_ended,
     "stratum.sent_back": lambda after, titles: (
         f"{after.get('items')} dialogues of one owner go back: errors in {after.get('errors')} of "
         f"{after.get('audited')} that were audited"
