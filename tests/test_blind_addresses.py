@@ -1,0 +1,191 @@
+"""Blind means blind at every address: with one of two reviews in, nothing anybody reads tells anything of it.
+
+The addresses come from the URL conf, as in ``tests/test_matrix.py``, so that a new page cannot be forgotten.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from annotator.models import Dialogue, User
+from annotator.services.drafts import edit_draft, open_draft
+from reviews.models import Review, Slot
+from reviews.services.claims import claim_slot, load_work
+from reviews.services.comments import add_comment
+from reviews.services.submissions import submit_review
+from reviews.services.waivers import waive
+from tests.factories import make_item, open_slot
+from tests.matrix_world import World, make_world
+from tests.test_matrix import NAMES, VARIABLES, address
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+#: What the first reviewer writes, each in a place of its own. No other text of the world holds them.
+WORDS = {
+    "reason": "zebrareason",
+    "comment": "zebracomment",
+    "finding": "zebrafinding",
+    "waiver": "zebrawaiver",
+    "changed value": "zebravalue",
+}
+#: Panels and filters of pages: (name of the address, query).
+QUERIES = (
+    *(("workspace", f"panel={panel}") for panel in ("findings", "comments", "versions", "edit", "graph", "history")),
+    ("dialogue", "panel=comments"),
+    ("dialogue-list", "q=zebravalue"),
+    ("api-dialogue-list", "q=zebravalue"),
+    ("api-dialogue-list", "search=zebravalue"),
+)
+#: What differs from one request to the next, whoever asks.
+PASSING = re.compile(
+    r'csrf[\w-]*" (?:value|content)="[^"]+"|"X-CSRFToken": ?"[^"]+"|nonce="[^"]+"|datetime="[^"]+"|seconds? ago'
+)
+
+
+@dataclass(frozen=True)
+class Half:
+    """An item in a blind stage with one review in, and the other reviewer at work on it."""
+
+    world: World
+    item: Dialogue
+    first: User
+    ids: dict[str, str]
+
+
+@pytest.fixture
+def half() -> Half:
+    """Before the first review is handed in."""
+    world = make_world()
+    team = world.team
+    item = make_item(team, "cross_check", external_id="half-reviewed")
+    first, other = team.annotators[1:3]
+    claim_slot(actor=first, slot=open_slot(item))
+    held = claim_slot(actor=other, slot=open_slot(item, other))
+    head = item.head
+    assert head is not None
+    assert held.slot.holder_id == other.pk
+    work = load_work(actor=other, public_id=held.slot.public_id)
+    open_draft(actor=other, dialogue=item, base=head, branch=work.branch)
+    ids = world.ids | {
+        "dialogue": item.public_id, "revision": head.public_id, "slot": held.slot.public_id, "claim": held.token,
+        "person": first.public_id,
+    }  # fmt: skip
+    readers: dict[str, User | None] = {
+        "other": other, "owner": team.annotator, "senior": team.senior, "administrator": team.administrator,
+    }  # fmt: skip
+    return Half(replace(world, people=readers), item, first, ids)
+
+
+def say(half: Half, verdict: str) -> list[str]:
+    """The first reviewer's whole work: edits, comment, waiver, finding, verdict. Returns what nobody else may read."""
+    slot = Slot.objects.get(dialogue=half.item, holder=half.first, stage="cross_check")
+    work = load_work(actor=half.first, public_id=slot.public_id)
+    anchor = "/tasks/t1/steps/s1/text"
+    draft = open_draft(actor=half.first, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
+    value = f"It is clear and 18 degrees, {WORDS['changed value']}."
+    if verdict != "approve":
+        draft = edit_draft(
+            actor=half.first, draft=draft, operation={"op": "set", "anchor": anchor, "value": value}, seen=draft.version
+        ).draft
+    add_comment(actor=half.first, work=work, anchor=anchor, text=WORDS["comment"])
+    waive(actor=half.first, work=work, check="label.x", anchor=anchor, value_hash="0" * 16, reason=WORDS["waiver"])
+    review = submit_review(
+        actor=half.first,
+        slot=work.slot,
+        token=work.claim.token,
+        verdict=verdict,
+        findings=[{"kind": "answer_wrong", "anchor": anchor, "note": WORDS["finding"]}],
+        reason=WORDS["reason"],
+    )
+    assert Review.objects.get(pk=review.pk).sealed
+    made = review.made_revision
+    secrets = [*WORDS.values(), review.public_id, draft.public_id]
+    return secrets if made is None else [*secrets, made.public_id, made.content_hash]
+
+
+def read_some(half: Half, reader: str, names: Iterable[str], **ids: str) -> dict[str, str]:
+    """Some addresses as somebody reads them: {address: text}."""
+    fetch = reading(half, reader)
+    return {name: fetch(address(name, half.ids | ids)) for name in names}
+
+
+def read(half: Half, reader: str) -> dict[str, str]:
+    """Every address, and panels and searches besides, as somebody reads them: {address: text}."""
+    fetch = reading(half, reader)
+    pages = {name: fetch(address(name, half.ids)) for name in NAMES}
+    return pages | {f"{name}?{query}": fetch(f"{address(name, half.ids)}?{query}") for name, query in QUERIES}
+
+
+def reading(half: Half, reader: str) -> Callable[[str], str]:
+    """A browser in which somebody is signed in; whatever a visit changes is taken back."""
+    person = half.world.people[reader]
+    assert person is not None
+    client = Client(raise_request_exception=False)
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+
+    def fetch(path: str) -> str:
+        with transaction.atomic():
+            response: Any = client.get(path)
+            content = b"".join(response.streaming_content) if response.streaming else response.content
+            transaction.set_rollback(True)
+        return str(content.decode(errors="replace"))
+
+    return fetch
+
+
+def telling(pages: Mapping[str, str], secrets: list[str]) -> dict[str, str]:
+    """Pages that hold what nobody may read; a search page may repeat the word that was searched for."""
+    out = {}
+    for name, text in pages.items():
+        asked = name.partition("?")[2].rpartition("=")[2]
+        for secret in secrets:
+            if secret in text and not (secret == asked and "half-reviewed" not in text):
+                out[name] = secret
+    return out
+
+
+def test_no_address_tells_the_other_reviewer_anything_or_depends_on_the_verdict(half: Half) -> None:
+    seen = {}
+    for verdict in ("fix", "reject", "approve"):
+        with transaction.atomic():
+            secrets = say(half, verdict)
+            pages = read(half, "other")
+            assert "half-reviewed" in pages["workspace"]
+            assert telling(pages, secrets) == {}
+            seen[verdict] = {name: PASSING.sub("", text) for name, text in pages.items()}
+            transaction.set_rollback(True)
+    for verdict in ("reject", "approve"):
+        assert [name for name, text in seen["fix"].items() if text != seen[verdict][name]] == []
+
+
+@pytest.mark.parametrize("reader", ["owner", "senior", "administrator"])
+def test_no_address_tells_anybody_else_anything(half: Half, reader: str) -> None:
+    secrets = say(half, "fix")
+    assert telling(read(half, reader), secrets) == {}
+
+
+def test_the_sealed_version_cannot_be_asked_for_by_its_id(half: Half) -> None:
+    secrets = say(half, "fix")
+    made = Review.objects.get(dialogue=half.item, sealed=True).made_revision
+    assert made is not None
+    names = [name for name, variables in VARIABLES.items() if {"revision", "revision_id", "other_id"} & {*variables}]
+    assert len(names) > 1
+    pages = read_some(half, "other", names, revision=made.public_id, other_revision=made.public_id)
+    # The address itself repeats the id it was asked for.
+    assert telling(pages, [one for one in secrets if one != made.public_id]) == {}
+
+
+def test_once_both_are_in_the_words_are_there_to_be_read(half: Half) -> None:
+    """That the searches above would find them."""
+    secrets = say(half, "fix")
+    other: Any = half.world.people["other"]
+    slot = Slot.objects.get(public_id=half.ids["slot"])
+    submit_review(actor=other, slot=slot, token=half.ids["claim"], verdict="approve")
+    pages = read_some(half, "senior", ["dialogue", "api-review-list", "api-revision-list"])
+    there = {secret for secret in secrets if any(secret in text for text in pages.values())}
+    assert {WORDS["reason"], WORDS["comment"], WORDS["finding"]} <= there
