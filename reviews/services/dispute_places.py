@@ -20,6 +20,10 @@ LABELS: dict[str, dict[str, str]] = {
 }
 
 
+#: Letters and lines after which a text may be higher than its column.
+LONG, LONG_LINES = 500, 12
+
+
 @dataclass
 class PlaceRow:
     """One disputed place, ready for a page. Values as text; None where a version has nothing there."""
@@ -55,6 +59,12 @@ class PlaceRow:
     problem: str = ""
     moot: str = ""
     settled: bool = False
+
+    @property
+    def long(self) -> bool:
+        """Whether a value scrolls in a region of its own, which then takes the focus."""
+        texts = [text for text in (self.left, self.right, self.base) if text]
+        return any(len(text) > LONG or text.count("\n") > LONG_LINES for text in texts)
 
     @property
     def kind(self) -> str:
