@@ -11,6 +11,7 @@ from annotator.checks.registry import Check, register
 from annotator.checks.wording import closest, cut
 from annotator.constraints.case import title
 from annotator.constraints.replay import Status
+from annotator.constraints.taxonomy import find_category
 
 
 class CaseCheck(Check):
@@ -158,7 +159,9 @@ _PARTS = {
 
 @register
 class Incomplete(CaseCheck):
-    """A case has a system prompt, a scenario, at least one constraint, an unsolved set and an answer."""
+    """A case has a system prompt, a scenario, at least one constraint, an unsolved set and an answer, and a constraint
+    that counts has parameters.
+    """
 
     id = "constraint.incomplete"
     title = "A part of a constrained case is missing."
@@ -172,3 +175,8 @@ class Incomplete(CaseCheck):
                 yield self.found(context, f"/{field}", value, message)
         if not context.document["constraints"]:
             yield self.found(context, "/constraints", [], "The case has no constraint.")
+        for constraint in context.document["constraints"]:
+            category = find_category(constraint["category"])
+            if category and not category.needs and constraint["parameters"] is None:
+                message = f"Say what this constraint on {category.id} counts with."
+                yield self.found(context, f"/constraints/{constraint['id']}/parameters", None, message)

@@ -27,6 +27,8 @@ from reviews.services.waivers import live_waivers, waive
 
 FOLDER = Path(__file__).resolve().parent.parent / "demo"
 SLUG = "everyday-assistants"
+#: The other team's project, with constrained cases.
+PILOT = "harbour-radio"
 #: Said on the sign-in page too: the demo has no secrets.
 PASSWORD = "assay-demo"  # noqa: S105 - the demo's people sign in by a button
 
@@ -88,7 +90,8 @@ def load_demo(*, say: Callable[[str], None]) -> Project:
     people = _make_people()
     say("People and projects are there.")
     project = Project.objects.get(slug=SLUG)
-    _import_candidates(people["ingrid"], project)
+    _import_candidates(people["ingrid"], project, "dialogues.jsonl", "wild")
+    _import_candidates(people["lucia"], Project.objects.get(slug=PILOT), "cases.jsonl", "cctu")
     say("Candidates are imported.")
     cast = Cast(
         project=project,
@@ -132,7 +135,7 @@ def _make_people() -> dict[str, User]:
                 actor=None, name=entry["name"], slug=entry["slug"], description=entry["description"]
             )
             Project.objects.filter(pk=project.pk).update(time_zone=entry["time_zone"])
-            adopt_preset(actor=None, project=project, preset="c3")
+            adopt_preset(actor=None, project=project, preset=entry.get("preset", "c3"))
         for member in cast["people"]:
             for membership in member["memberships"]:
                 if membership["project"] == entry["slug"]:
@@ -152,14 +155,14 @@ def _make_people() -> dict[str, User]:
     return people
 
 
-def _import_candidates(administrator: User, project: Project) -> ImportBatch:
-    path = FOLDER / "dialogues.jsonl"
+def _import_candidates(administrator: User, project: Project, name: str, native_format: str) -> ImportBatch:
+    path = FOLDER / name
     batch = start_import(
         actor=administrator,
         project=project,
         path=path,
         filename=path.name,
-        native_format="wild",
+        native_format=native_format,
         dry_run=False,
         revise=False,
     )

@@ -65,6 +65,7 @@ def test_a_case_without_a_fault_has_no_finding() -> None:
         (case(unsolved_set={"find_fery": ["Gull"]}), "constraint.unsolved_tool", "error", "/unsolved_set"),
         (case(reference_trajectory=rounds(TIMES, FERRY)), "constraint.reference", "error", "/constraints/c1"),
         (case(answer=None), "constraint.incomplete", "error", "/answer"),
+        (with_constraint("c0", parameters=None), "constraint.incomplete", "error", "/constraints/c0/parameters"),
         (case(constraints=[]), "constraint.incomplete", "error", "/constraints"),
         (with_constraint("c4", validator=None), "validator.missing", "warning", "/constraints/c4/validator"),
         (
