@@ -17,11 +17,12 @@ from annotator.models import Membership, Project, Role, User
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
+from annotator.services.revisions import lock_dialogue
 from reviews.models import AssignmentPlan, PlanAction, Priority, Slot, SlotState
 from reviews.services import assignments
 from reviews.services.absence import absent_people
 from reviews.services.chains import in_portions
-from reviews.services.claims import stage_of
+from reviews.services.claims import lock_slot, stage_of
 from reviews.services.eligibility import Held, refusal
 
 #: Slots of one plan.
@@ -266,8 +267,11 @@ def look(action: str, slot: Slot) -> str:
 
 
 def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen) -> None:
-    """One line of a plan. Raises a DomainError where it has moved."""
-    fresh = _slots([slot.pk])[0]
+    """One line of a plan, in the caller's transaction. Raises a DomainError where it has moved."""
+    # Looked at under the locks under which it is changed: a claim that is just being made comes before or after.
+    dialogue = lock_dialogue(slot.dialogue_id)
+    fresh = lock_slot(slot.pk)
+    fresh.dialogue, fresh.project = dialogue, plan.project
     if look(plan.action, fresh) != seen[2]:
         raise Conflict(_what_moved(fresh))
     reason = plan.parameters["reason"]
