@@ -21,6 +21,7 @@ from reviews.models import Review
 from reviews.services.checklists import answer_rows
 from reviews.services.claims import stage_of
 from reviews.services.examples import MARKERS
+from reviews.services.gold_turns import OVERSEERS
 from reviews.services.history import read_history
 from reviews.services.protocols import current_protocol, stage_titles
 from reviews.services.waivers import live_waivers
@@ -49,6 +50,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     )
     people = User.objects.filter(memberships__project=request.project).distinct().order_by("display_name")
     context = {
+        "marks": bool(request.roles & OVERSEERS),
         "rows": [(row, stages.get(row.stage, row.stage)) for row in page.rows],
         "previous": _link(request, before=page.before),
         "following": _link(request, after=page.after),
@@ -100,6 +102,7 @@ def render_dialogue(
         "reviews/dialogue_detail.html",
         {
             "dialogue": dialogue,
+            "marks": bool(request.roles & OVERSEERS),
             "revision": revision,
             "is_head": is_head,
             "may_mark": dialogue.status == DialogueStatus.VERIFIED and bool(request.roles & MARKERS),

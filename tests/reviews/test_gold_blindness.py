@@ -170,7 +170,9 @@ def test_the_answer_is_nowhere_while_the_item_is_in_use(team: Team) -> None:
         assert source.external_id not in client.get(f"/p/{slug}/dialogues/?q={words}").content.decode()
         assert client.get(f"/p/{slug}/gold/").status_code == 403
     for person in (team.senior, team.administrator):
-        assert signed_in(person).get(f"/p/{slug}/dialogues/{source.public_id}/").status_code == 200
+        for dialogue, mark in ((source, "Known answer"), (item.dialogue, "Gold item")):
+            assert mark in signed_in(person).get(f"/p/{slug}/dialogues/{dialogue.public_id}/").content.decode()
+            assert mark in signed_in(person).get(f"/p/{slug}/dialogues/").content.decode()
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     client = signed_in(team.annotators[3])
     assert client.get(f"/p/{slug}/dialogues/{source.public_id}/").status_code == 200
