@@ -61,7 +61,7 @@ def mark_example(
         )
         if cycle is None or cycle.exit_revision is None:
             raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
-        if task and task not in {one["id"] for one in cycle.exit_revision.document()["tasks"]}:
+        if task and task not in {one["id"] for one in cycle.exit_revision.document().get("tasks", ())}:
             raise Invalid("The verified dialogue has no such task; load the page again.")
         if Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).exists():
             raise Conflict("This is an example already; withdraw that one first.")
