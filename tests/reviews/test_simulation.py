@@ -75,6 +75,12 @@ def test_draws_are_those_of_the_seed_and_say_that_they_are_simulated() -> None:
     assert [event.after["simulated"] for event in Event.objects.filter(kind="draw.closed")] == [True, True]
 
 
+def test_a_draw_too_large_for_one_transaction_is_carried_out_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = simulate(slug="sim-at-once")
+    monkeypatch.setattr("reviews.services.sampling.AT_ONCE", 1)
+    assert simulate(slug="sim-by-job") == at_once
+
+
 def test_who_sees_everything_leaves_nothing_and_the_curve_is_the_truth() -> None:
     play = a_play(12, baseline=0.4, hopeless=0.0, spread=0.0, false_alarm=0.0, escalation=0.0, expert_detection=1.0,
                   expert_false_alarm=0.0, mistaken_fix=0.0)  # fmt: skip
