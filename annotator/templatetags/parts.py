@@ -206,18 +206,20 @@ def side_diff(left: str | None, right: str | None, side: str, before: str = "") 
 @register.simple_tag
 def inline_diff(before: str | None, after: str | None) -> SafeString:
     """What somebody made of a text, in one piece: what they took away struck out, what they put in underlined."""
-    left, right = ([(kind, text) for kind, text in side if text] for side in word_diff(before or "", after or ""))
-    out, place = [], 0
-    for kind, text in left:
-        if kind is Part.SAME:
-            while right[place][0] is not Part.SAME:
-                out.append(f"<ins>{escape(right[place][1])}</ins>")
-                place += 1
-            out.append(escape(text))
-            place += 1
+    left, right = (list(reversed(side)) for side in word_diff(before or "", after or ""))
+    out = []
+    while left or right:
+        if left and left[-1][0] is not Part.SAME:
+            out.append(f"<del>{escape(left.pop()[1])}</del>")
+        elif right and right[-1][0] is not Part.SAME:
+            out.append(f"<ins>{escape(right.pop()[1])}</ins>")
         else:
-            out.append(f"<del>{escape(text)}</del>")
-    out += [f"<ins>{escape(text)}</ins>" for _, text in right[place:]]
+            # What stayed is cut elsewhere on either side, where the other one has something of its own.
+            (_, one), (_, other) = left.pop(), right.pop()
+            shared = min(len(one), len(other))
+            out.append(escape(one[:shared]))
+            left += [(Part.SAME, one[shared:])] if one[shared:] else []
+            right += [(Part.SAME, other[shared:])] if other[shared:] else []
     return mark_safe("".join(out))  # noqa: S308 - the texts are escaped
 
 

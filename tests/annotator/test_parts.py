@@ -140,3 +140,15 @@ def test_nothing_is_shared_out_without_a_division_by_zero():
 
 def test_markdown_cannot_bring_a_script():
     assert "<script" not in render("{{ text|markdown }}", text="<script>alert(1)</script> **bold**")
+
+
+few_words = st.lists(st.sampled_from(["a", "b", "c.", "<d>"]), max_size=6).map(" ".join)
+
+
+@given(before=few_words, after=few_words)
+def test_a_change_in_one_piece_spells_both_texts(before: str, after: str) -> None:
+    shown = str(
+        Template("{% load parts %}{% inline_diff before after %}").render(Context({"before": before, "after": after}))
+    )
+    assert html.unescape(re.sub(r"<ins>.*?</ins>|</?del>", "", shown)) == before
+    assert html.unescape(re.sub(r"<del>.*?</del>|</?ins>", "", shown)) == after

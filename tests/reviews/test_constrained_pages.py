@@ -7,11 +7,14 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.case_presentation import CaseView
+from annotator.comparison import resolve_choices
 from annotator.models import Dialogue
 from annotator.presentation import present
 from annotator.services.revisions import ensure_toolset_revision
+from reviews.services.adjudication import load_dispute
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_preset
+from reviews.services.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
 
@@ -186,13 +189,50 @@ def test_the_way_to_a_verdict_speaks_of_the_case(client: Client, team: Team) -> 
     assert "round 1, call s1 find_ferry" in page
 
 
-def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client, team: Team) -> None:
+def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> None:
+    team = make_team(annotators=3, seniors=1)
+    adopt_preset(actor=team.administrator, project=team.project, preset="c3")
     dialogue = item_of(team)
-    document = current(dialogue)
-    document["constraints"][0]["text"] = "No more than four calls."
-    hand_in(team.annotators[0], dialogue, "escalate", document=document)
+    for person in (team.annotator, team.annotator):
+        hand_in(person, dialogue)
+    left, right = current(dialogue), current(dialogue)
+    left["constraints"][0]["text"] = "No more than four calls."
+    right["constraints"][0]["text"] = "Four calls at most."
+    right["constraints"][3]["parameters"]["max_responseLength"] = 25
+    right["reference_trajectory"][1]["calls"][0]["arguments"]["ferry"] = "Tern"
+    right["constraints"].append({**right["constraints"][2], "id": "c9", "text": "Six rounds."})
+    for person, document in ((team.annotators[1], left), (team.annotators[2], right)):
+        hand_in(person, dialogue, "escalate", document=document, reason="See the changes.")
     slot = open_slot(Dialogue.objects.get(pk=dialogue.pk))
     claim_slot(actor=team.senior, slot=slot)
     client.force_login(team.senior)
-    response = client.get(reverse("workspace", args=[slot.public_id]), follow=True)
-    assert "Constrained case" in text_of(response) or "constraint 1" in text_of(response)
+    page = text_of(client.get(reverse("workspace", args=[slot.public_id]), follow=True))
+    for words in (
+        "constraint 1 (tool call count), text",
+        "Four calls",
+        "call s2 read_timetable, argument ferry",
+        "Tern",
+    ):
+        assert words.lower() in page.lower()
+
+    bench = open_workbench(actor=team.senior, slot_id=str(slot.public_id))
+    dispute = load_dispute(bench.work.slot)
+    assert dispute is not None
+    places = {place.anchor: place.label for place in dispute.places}
+    assert places == {
+        "/constraints/c0/text": "constraint",
+        "/constraints/c3/parameters/max_responseLength": "constraint",
+        "/constraints/c9": "constraint",
+        "/reference_trajectory/r2/calls/s2/arguments/ferry": "arguments",
+    }
+    chosen = {
+        "/constraints/c0/text": "right",
+        "/constraints/c3/parameters/max_responseLength": "left",
+        "/constraints/c9": "left",
+        "/reference_trajectory/r2/calls/s2/arguments/ferry": "right",
+    }
+    document = resolve_choices(dispute.base, dispute.left.document, dispute.right.document, chosen)
+    assert document["constraints"][0]["text"] == "Four calls at most."
+    assert document["constraints"][3]["parameters"]["max_responseLength"] == 30
+    assert len(document["constraints"]) == 5
+    assert document["reference_trajectory"][1]["calls"][0]["arguments"] == {"ferry": "Tern"}
