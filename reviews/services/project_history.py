@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import orjson
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
 from annotator.errors import Denied, Hidden, Invalid
@@ -161,12 +161,17 @@ def export_events(*, actor: User, project: Project, filters: Filters) -> Iterato
     """
     require_administrator(actor=actor, project=project)
     rows = _filtered(visible_events(actor=actor, project=project), project, filters)
-    sealed_before = Event.objects.filter(
-        dialogue=OuterRef("dialogue"), number__lt=OuterRef("number"), sealed=True
-    ).exclude(actor=actor)
-    rows = rows.filter(Q(dialogue=None) | ~Exists(sealed_before)).select_related("actor", "dialogue")
-    rows = rows.defer("dialogue__search_text").order_by("pk")
-    return (_exported(event) for event in rows.iterator(2000))
+    # What happens from here on is left to the next file: it could follow something sealed that is not known here.
+    last = rows.aggregate(last=Max("pk"))["last"] or 0
+    sealed = Event.objects.filter(project=project, sealed=True).exclude(actor=actor).order_by()
+    first_sealed = dict(sealed.values_list("dialogue").annotate(Min("number")))
+    rows = rows.filter(pk__lte=last).select_related("actor", "dialogue").defer("dialogue__search_text").order_by("pk")
+    return (_exported(event) for event in rows.iterator(2000) if _is_open(event, first_sealed))
+
+
+def _is_open(event: Event, first_sealed: dict[int, int]) -> bool:
+    """Whether nothing sealed stands before the event in its chain."""
+    return event.dialogue_id is None or (event.number or 0) < first_sealed.get(event.dialogue_id, 2**63)
 
 
 def _exported(event: Event) -> bytes:
@@ -227,7 +232,7 @@ def _names(events: Iterable[Event]) -> dict[str, str]:
 def _values(event: Event, names: dict[str, str]) -> list[Value]:
     """What the event says, key by key; what was and still is the same is left out."""
     out = []
-    for key in dict.fromkeys([*event.before, *event.after]):
+    for key in sorted({*event.before, *event.after}):
         was, now = event.before.get(key, _ABSENT), event.after.get(key, _ABSENT)
         if was == now:
             continue
