@@ -10,7 +10,7 @@ probability of 0.999, by 30 % with one of 0.12.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -45,7 +45,11 @@ class Pair(Generic[K]):
 
 
 def dialogue_text(document: dict[str, Any]) -> str:
-    """What is compared: everything the user says, in order."""
+    """What is compared: everything the user says, in order; of a constrained case its query."""
+    return _TEXTS[document["kind"]](document)
+
+
+def _tasks_text(document: dict[str, Any]) -> str:
     parts: list[str] = []
     for task in document["tasks"]:
         parts.append(task["user_message"])
@@ -53,6 +57,13 @@ def dialogue_text(document: dict[str, Any]) -> str:
             step["user_reply"] for step in task["steps"] if step["type"] == "clarification" and step["user_reply"]
         ]
     return "\n".join(parts)
+
+
+def _case_text(document: dict[str, Any]) -> str:
+    return str(document["user_query"])
+
+
+_TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {"multi_turn": _tasks_text, "constrained": _case_text}
 
 
 def shingles(text: str) -> frozenset[int]:

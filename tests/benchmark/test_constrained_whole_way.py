@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from annotator.models import Dialogue
+from annotator.models import Dialogue, Finding
 from annotator.models.content import DialogueStatus
 from annotator.schema import load_text
 from annotator.services import jobs
 from annotator.services.revisions import move_head
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release
+from benchmark.services.imports import follow_up
 from benchmark.services.releases import archive_path
 from reviews.services.cycles import begin_cycles
 from reviews.services.protocols import adopt_preset
@@ -159,3 +160,17 @@ def test_saving_a_case_keeps_what_lists_show(team: Team) -> None:
     assert (dialogue.policies, dialogue.topologies, dialogue.call_count) == ("", "", 0)
     assert "ferry" in dialogue.search_text.split()
     assert len(files()) == 5
+
+
+def test_two_cases_with_one_query_are_near_duplicates(team: Team) -> None:
+    query = "When does the last boat leave Norhavn today, and may I take my bicycle, two dogs and a small trailer along?"
+    asked = [{"role": "user", "content": query}]
+    batch = imported(team, as_zip(members(whole("7", messages=asked), whole("8", messages=asked))))
+    job = follow_up(batch)
+    assert job is not None
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("done", "")
+    assert job.result == {"compared": 2, "near_duplicates": 1}
+    (finding,) = Finding.objects.filter(check_id="dialogue.near_duplicate")
+    assert finding.dialogue.external_id == "8"
