@@ -163,7 +163,9 @@ def test_saving_a_case_keeps_what_lists_show(team: Team) -> None:
 
 
 def test_two_cases_with_one_query_are_near_duplicates(team: Team) -> None:
-    query = "When does the last boat leave Norhavn today, and may I take my bicycle, two dogs and a small trailer along?"
+    query = (
+        "When does the last boat leave Norhavn today, and may I take my bicycle, two dogs and a small trailer along?"
+    )
     asked = [{"role": "user", "content": query}]
     batch = imported(team, as_zip(members(whole("7", messages=asked), whole("8", messages=asked))))
     job = follow_up(batch)
