@@ -124,7 +124,9 @@ def private_postgresql(programs: Path) -> Iterator[str]:
         command = [str(programs / "postgres"), "-D", str(data)]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
-        with running_server(command, folder, "PostgreSQL", lambda: socket_answers(folder / ".s.PGSQL.5432"), identity):
+        # A server that is still starting up has its socket, but takes no one in.
+        asked = [programs / "pg_isready", "-h", folder, "-U", "assay", "-q"]
+        with running_server(command, folder, "PostgreSQL", lambda: run_quietly(asked).returncode == 0, identity):
             created = run_quietly([programs / "createdb", "-h", folder, "-U", "assay", "assay"])
             if created.returncode != 0:
                 raise Stop(f"{last_lines(created)}\nThe private PostgreSQL cluster did not accept a new database.")
@@ -182,12 +184,6 @@ def running_server(
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
-
-
-def socket_answers(path: Path) -> bool:
-    """Tell whether a Unix socket accepts connections."""
-    with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(str(path)) == 0
 
 
 def port_answers(port: int) -> bool:

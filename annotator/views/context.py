@@ -11,7 +11,11 @@ from annotator.models import Project, Role
 from annotator.services.accounts import demo_people
 from annotator.services.notices import unread_count
 
+_SENIOR = frozenset({Role.SENIOR_REVIEWER, Role.ADMINISTRATOR})
+_ADMINISTRATOR = frozenset({Role.ADMINISTRATOR})
+
 #: (URL name, label, key, roles that see it; empty: every member). URL names only: the pages live in several apps.
+#: What some roles alone see stands in a menu, so that the bar has one row.
 _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
     ("project", "Project", "g p", frozenset()),
     ("dialogue-list", "Dialogues", "g d", frozenset()),
@@ -19,15 +23,15 @@ _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
     ("release-list", "Releases", "g r", frozenset()),
     ("guideline", "Guideline", "g g", frozenset()),
     ("feedback-list", "Feedback", "g f", frozenset()),
-    ("joint-list", "Disputes", "g x", frozenset({Role.SENIOR_REVIEWER, Role.ADMINISTRATOR})),
     ("protocol", "Protocol", "g o", frozenset()),
-    ("assignment-list", "Assignments", "g a", frozenset({Role.ADMINISTRATOR})),
     ("member-list", "People", "g e", frozenset()),
-    ("gold-list", "Gold", "g k", frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})),
-    ("history-list", "History", "g y", frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})),
-    ("import-list", "Imports", "g i", frozenset({Role.ADMINISTRATOR})),
-    ("job-list", "Jobs", "g j", frozenset({Role.ADMINISTRATOR})),
-    ("project-settings", "Settings", "g s", frozenset({Role.ADMINISTRATOR})),
+    ("joint-list", "Disputes", "g x", _SENIOR),
+    ("gold-list", "Gold", "g k", _SENIOR),
+    ("history-list", "History", "g y", _SENIOR),
+    ("assignment-list", "Assignments", "g a", _ADMINISTRATOR),
+    ("import-list", "Imports", "g i", _ADMINISTRATOR),
+    ("job-list", "Jobs", "g j", _ADMINISTRATOR),
+    ("project-settings", "Settings", "g s", _ADMINISTRATOR),
 ]
 
 
@@ -59,6 +63,7 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
                     "url": reverse(name, args=[project.slug]),
                     "key": key,
                     "current": name == _entry_of(here),
+                    "in_menu": bool(needed),
                 }
                 for name, label, key, needed in _ENTRIES
                 if not needed or needed & roles

@@ -200,6 +200,8 @@ class _Building:
             protocol=protocols[-1] if protocols else None,
             protocols=protocols,
             samples=frozen["draws"],
+            # Releases frozen before there were figures have none, and are built again as they were.
+            **({"figures": frozen["figures"]} if "figures" in frozen else {}),
             files=[
                 {
                     "path": self._inside(file),

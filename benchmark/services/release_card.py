@@ -1,6 +1,7 @@
 """The data card of a release: README.md with dataset front matter, from what was frozen."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from benchmark.models import Release
 
@@ -65,6 +66,7 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
         _protocol(release),
+        *_accuracy(frozen.get("figures")),
         *(
             f"### {title}\n\n| | number |\n|---|---|\n"
             + "\n".join(f"| {_cell(value)} | {number:,} |" for value, number in counts[name].items())
@@ -110,6 +112,26 @@ def _protocol(release: Release) -> str:
             f"(SHA-256 `{draw['population_hash']}`)."
         )
     return "\n\n".join(out)
+
+
+def _accuracy(figures: dict[str, Any] | None) -> list[str]:
+    """The accuracy curve, where there is one."""
+    points = figures["accuracy"]["by_stage"] if figures else []
+    if figures is None or not any(point["of"] for point in points):
+        return []
+    rows = [
+        f"| {_cell(point['title'])} | {point['right']:,} of {point['of']:,} | {_share(point['accuracy'])} |"
+        for point in points
+    ]
+    table = "\n".join(["| after | right | accuracy (95 % interval) |", "|---|---|---|", *rows])
+    return ["### Accuracy on the way", figures["notes"]["accuracy"], table]
+
+
+def _share(figure: dict[str, Any]) -> str:
+    if figure["value"] is None:
+        return "–"
+    value, low, high = (100 * (figure[name] or 0) for name in ("value", "low", "high"))
+    return f"{value:.1f} % ({low:.1f} to {high:.1f})"
 
 
 def _plain(text: str) -> str:

@@ -19,6 +19,7 @@ from annotator.services.jobs import Running
 from annotator.services.revisions import check_document
 from benchmark.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseItem
+from benchmark.services.release_figures import count_what_waits, read_figures
 from benchmark.services.release_items import Item
 from benchmark.services.release_trails import verified_cycles, write_trails
 from reviews.models import Cycle, Draw, ProtocolVersion
@@ -37,6 +38,7 @@ def freeze(running: Running, release: Release) -> None:
     Raises Invalid when nothing is verified, or when something was left out and must not be. What was left out, and
     why, stays on record in that case too.
     """
+    count_what_waits()
     with running.chunk() as chunk:
         freezing = _Freezing(release)
         freezing.run()
@@ -135,6 +137,7 @@ class _Freezing:
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
             "left_out": dict(sorted(self._reasons.items())),
+            "figures": read_figures(self.project),
             "protocols": [
                 {
                     "number": version.number, "preset": version.preset, "hash": version.content_hash,

@@ -48,8 +48,13 @@ function nameOf(event) {
   return key;
 }
 
+// What stands in a closed menu can be reached by its key all the same.
+function within(element) {
+  return element.closest("details.menu:not([open])") ?? element;
+}
+
 function usable(element) {
-  return !element.disabled && element.getAttribute("aria-disabled") !== "true" && element.checkVisibility();
+  return !element.disabled && element.getAttribute("aria-disabled") !== "true" && within(element).checkVisibility();
 }
 
 function scope() {

@@ -1,5 +1,6 @@
 """Pages of projects and people: what they show to whom, what they refuse, and that odd input is never a fault."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -81,7 +82,7 @@ def test_the_list_costs_the_same_however_many_projects_there_are(client):
     few = cost(client, "/projects/")
     for _ in range(15):
         give_role(make_project(), person, Role.ANNOTATOR)
-    assert cost(client, "/projects/") == few <= 5
+    assert cost(client, "/projects/") == few <= 6
 
 
 # --- a new project ----------------------------------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def test_the_guideline_and_its_earlier_versions(member, team):
     publish(team, "Be quick.", seen=1)
     assert "Be quick." in words(member.get(url(team, "guideline")))
     page = words(member.get(url(team, "guideline") + "?version=1"))
-    assert "<h2>Rules</h2>" in page
+    assert re.search(r"<h2[^>]*>Rules</h2>", page)
     assert "<em>kind</em>" in page
     assert "guideline/edit" not in page
 
@@ -380,4 +381,4 @@ def test_the_list_of_versions_costs_the_same_however_many_there_are(member, team
     few = cost(member, url(team, "guideline"))
     for n in range(10):
         publish(team, f"Version {n}", seen=n + 1)
-    assert cost(member, url(team, "guideline")) == few <= 8
+    assert cost(member, url(team, "guideline")) == few <= 9

@@ -409,3 +409,33 @@ def test_broken_candidates_import_but_do_not_verify(team: Team, run_import: RunI
     make_verified(team, "good")
     release = run_release(team)
     assert [item.dialogue.external_id for item in release.items.select_related("dialogue")] == ["good"]
+
+
+def test_a_release_says_how_sure_it_is(team: Team) -> None:
+    for n in range(3):
+        make_verified(team, f"d{n}")
+    release = run_release(team)
+    figures = json.loads(members(release)["manifest.json"])["figures"]
+    # Three dialogues went through unchanged: right from the beginning, and nothing was found.
+    assert figures["accuracy"]["finished"] == 3
+    assert {point["key"]: (point["right"], point["of"]) for point in figures["accuracy"]["by_stage"]} == {
+        point["key"]: (3, 3) for point in figures["accuracy"]["by_stage"]
+    }
+    first = figures["accuracy"]["by_stage"][0]
+    # Wilson's lower bound of 3 in 3: 3 / (3 + 1.96²).
+    assert first["accuracy"] | {"name": "", "undefined": ""} == {
+        "name": "", "n": 3, "value": 1.0, "low": pytest.approx(0.438503, abs=1e-6), "high": 1.0, "undefined": "",
+    }  # fmt: skip
+    card = members(release)["README.md"].decode()
+    assert "### Accuracy on the way" in card
+    assert "| 3 of 3 | 100.0 % (43.9 to 100.0) |" in card
+
+
+def test_a_release_frozen_without_figures_is_built_as_it_was(team: Team, tmp_path: Path) -> None:
+    make_verified(team, "a")
+    release = run_release(team)
+    release.frozen.pop("figures")
+    build_archive(release, tmp_path / "old.zip")
+    with zipfile.ZipFile(tmp_path / "old.zip") as archive:
+        manifest = json.loads(archive.read(f"release-{release.version}/manifest.json"))
+    assert "figures" not in manifest
