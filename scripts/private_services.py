@@ -125,7 +125,7 @@ def private_postgresql(programs: Path) -> Iterator[str]:
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
         # A server that is still starting up has its socket, but takes no one in.
-        asked = [programs / "pg_isready", "-h", folder, "-U", "assay", "-q"]
+        asked: list[str | Path] = [programs / "pg_isready", "-h", folder, "-U", "assay", "-q"]
         with running_server(command, folder, "PostgreSQL", lambda: run_quietly(asked).returncode == 0, identity):
             created = run_quietly([programs / "createdb", "-h", folder, "-U", "assay", "assay"])
             if created.returncode != 0:
