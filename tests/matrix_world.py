@@ -199,14 +199,20 @@ def _import(team: Team) -> ImportBatch:
     )
 
 
+_ARCHIVE, _CONTENT = "releases/matrix.zip", b"an archive"
+
+
+def store_files() -> None:
+    """The files behind the world's rows; every test ends with the files gone."""
+    path = Path(settings.MEDIA_ROOT) / _ARCHIVE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_CONTENT)
+
+
 def _release(team: Team) -> Release:
     job = Job.objects.create(
         project=team.project, requester=team.administrator, kind="release", state=JobState.DONE, ended_at=timezone.now()
     )
-    content = b"an archive"
-    path = Path(settings.MEDIA_ROOT) / "releases" / "matrix.zip"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
     return Release.objects.create(
         project=team.project,
         job=job,
@@ -215,8 +221,8 @@ def _release(team: Team) -> Release:
         state="frozen",
         canary="assay canary",
         requester=team.administrator,
-        archive="releases/matrix.zip",
-        archive_bytes=len(content),
-        sha256=hashlib.sha256(content).hexdigest(),
+        archive=_ARCHIVE,
+        archive_bytes=len(_CONTENT),
+        sha256=hashlib.sha256(_CONTENT).hexdigest(),
         frozen_at=timezone.now(),
     )

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from tests.matrix_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
-from tests.matrix_world import ROLES, World, make_world
+from tests.matrix_world import ROLES, World, make_world, store_files
 
 pytestmark = pytest.mark.django_db
 
@@ -38,9 +38,18 @@ NAMES = sorted(str(pattern.name) for pattern in patterns())
 VARIABLES = {str(pattern.name): sorted(pattern.pattern.regex.groupindex) for pattern in patterns()}
 
 
+@pytest.fixture(scope="module")
+def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """One world for all these tests: making it costs more than visiting it, and every visit is taken back."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_world()
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def world() -> World:
-    return make_world()
+def world(made: World, db: None) -> World:
+    store_files()
+    return made
 
 
 def address(name: str, ids: dict[str, str]) -> str:
