@@ -180,5 +180,6 @@ def mark_all_read(*, actor: User, through: int | None = None) -> int:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    # An error's sentence may quote anything, what no database stores included.
+    text = " ".join(text.replace("\x00", "�").split())
     return text if len(text) <= 500 else f"{text[:499]}…"
