@@ -32,7 +32,7 @@ class Part:
     options: tuple[str, ...] = ()
     postgresql: bool = False
     redis: bool = False
-    #: Whether its tests wait for other programs (a browser, servers), which a busy machine can make late.
+    #: Whether its tests wait for others (a browser, servers, people who race), which a busy machine can make late.
     second_try: bool = False
 
 
@@ -41,7 +41,7 @@ ALONE = "browser or servers or redis"
 
 PARTS = (
     Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES))),
-    Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True),
+    Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True, second_try=True),
     # A page waits for its browser most of the time: two at once lose nothing.
     Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES)), second_try=True),
     Part("SQLite, real processes", "servers and not (postgres or redis)", second_try=True),

@@ -50,14 +50,16 @@ def seen_by(person: User, item: Dialogue) -> dict[str, Any]:
     row = Dialogue.objects.visible_to(person).get(pk=item.pk)
     return {
         "row": {field.attname: getattr(row, field.attname) for field in Dialogue._meta.concrete_fields},
-        "revisions": list(Revision.objects.visible_to(person).filter(dialogue=item).values("number", "content_hash")),
+        "revisions": list(
+            Revision.objects.visible_to(person).filter(dialogue=item).order_by("pk").values("number", "content_hash")
+        ),
         "reviews": list(
             Review.objects.visible_to(person).filter(dialogue=item).order_by("pk").values("verdict", "labels")
         ),
         "comments": [comment.text for comment in visible_comments(actor=person, dialogue=item)],
         "waivers": live_waivers(actor=person, dialogue=item),
         "history": [entry.text for entry in read_history(actor=person, dialogue=item)],
-        "events": list(Event.objects.visible_to(person).filter(dialogue=item).values("kind", "after")),
+        "events": list(Event.objects.visible_to(person).filter(dialogue=item).order_by("pk").values("kind", "after")),
     }
 
 
