@@ -340,16 +340,20 @@ def test_claims_follow_the_key(team: Team) -> None:
     for _ in range(14):
         make_item(team, STAGE)
     always(team, 0.4)
-    GoldRate.objects.update(secret="k" * 64)
     person = team.annotators[4]
-    got, said = [], []
-    for n in range(12):
+
+    def due(secret: str) -> list[bool]:
+        return [is_due(secret, person=person.pk, claims=n, rate=0.4) for n in range(12)]
+
+    # What a key says depends on the person's number; this one says five times yes, whoever it is.
+    secret = next(key for key in map("{:064d}".format, range(10_000)) if sum(due(key)) == 5)
+    GoldRate.objects.update(secret=secret)
+    got = []
+    for _ in range(12):
         claim = take(person, team)
         got.append(claim.slot.position == ASIDE)
-        said.append(is_due("k" * 64, person=person.pk, claims=n, rate=0.4))
         answer_with(person, claim, "approve")
-    assert got == said
-    assert 0 < sum(got) < 8
+    assert got == due(secret)
 
 
 def test_those_come_first_that_the_fewest_have_got(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
