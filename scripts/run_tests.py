@@ -40,7 +40,7 @@ ALONE = "browser or servers or redis"
 """Tests with processes of their own run one at a time: they need both cores and share the broker."""
 
 PARTS = (
-    Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES))),
+    Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES)), second_try=True),
     Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True, second_try=True),
     # A page waits for its browser most of the time: two at once lose nothing.
     Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES)), second_try=True),
