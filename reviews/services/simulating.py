@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Q
+
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Job, Project, Role, User
 from annotator.schema import canonical, content_hash, load_text
@@ -94,9 +96,10 @@ class Play:
             yield None
             return
         yield from (stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
-        own = Slot.objects.filter(
-            project=self.project, state=SlotState.OPEN, reserved_for=self.users[person.name]
-        ).order_by("position")
+        # What they hold too: a connection that broke between claiming and handing in leaves it claimed.
+        theirs = Q(state=SlotState.OPEN, reserved_for=self.users[person.name])
+        held = Q(state=SlotState.CLAIMED, holder=self.users[person.name])
+        own = Slot.objects.filter(theirs | held, project=self.project).order_by("position")
         yield from dict.fromkeys(own.values_list("stage", flat=True))
 
 

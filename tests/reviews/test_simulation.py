@@ -12,9 +12,10 @@ from django.core.management.base import CommandError
 
 from annotator.models import Event, Project, User
 from annotator.models.content import Dialogue, DialogueStatus
-from reviews.models import Draw, Review
+from reviews.models import Draw, Review, Slot, SlotState
 from reviews.protocols import PRESETS
 from reviews.services import simulating
+from reviews.services.claims import claim_next
 from reviews.services.sampling import close_population_and_draw, recompute_draw, simulated_seeds
 from reviews.services.simulating import Play, play_to_the_end, take_turn
 from reviews.services.simulation_setup import set_up
@@ -153,6 +154,27 @@ def test_people_edit_drafts_or_hand_in_documents() -> None:
     edits = {f"simulated-{person.name}" for person in play.world.people if person.edits}
     assert drafters == fixers & edits
     assert fixers - edits
+
+
+def test_an_expert_comes_back_to_what_was_held_when_the_connection_broke() -> None:
+    """In a round experts do only what is reserved for them; what they hold is no longer open, and still theirs."""
+    world = make_world(seed=11, dialogues=12, annotators=2, experts=3)
+    play = set_up(world=world, preset="wild", slug="sim-held")
+    while any(take_turn(play, person) for person in world.people):
+        pass
+    assert simulating.draw(play)
+    by_key = {play.users[person.name].pk: person for person in world.people if person.expert}
+    slot = Slot.objects.filter(project=play.project, reserved_for__in=by_key, state=SlotState.OPEN).order_by("pk")[0]
+    assert slot.reserved_for_id is not None
+    expert = by_key[slot.reserved_for_id]
+    for _ in range(2):  # the second time it is held already
+        assert slot.stage in play.stages_of(expert)
+        claim = claim_next(actor=play.users[expert.name], project=play.project, stage=slot.stage)
+        assert claim is not None
+    others = Slot.objects.filter(project=play.project, reserved_for=play.users[expert.name], state=SlotState.OPEN)
+    others.update(reserved_for=None)
+    assert slot.stage in play.stages_of(expert)
+    assert take_turn(play, expert) is not None
 
 
 def test_a_draw_that_somebody_else_made_is_noticed() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from django.db import InterfaceError, OperationalError, connection, connections
 
-from annotator.errors import Conflict
 from annotator.models.content import Dialogue, DialogueStatus
 from reviews.models import Review
 from reviews.services import simulating
@@ -79,20 +78,13 @@ class Floor:
                 cursor.execute("SELECT pg_terminate_backend(%s)", [victim])
             self.broken += 1
 
-    def draw(self) -> bool:
-        """Draw what waits; not where a round is still under way, held by somebody whose connection broke."""
-        try:
-            return bool(draw(self.play))
-        except Conflict:
-            return False
-
     def wait(self, person: Person, before: int) -> bool:
         """Wait for the others, or draw what they wait for; whether all of them are through."""
         with self.change:
             if self.turns != before:
                 return False
             everybody = len(self.people)
-            if len(self.idle | {person.name}) == everybody and self.draw():
+            if len(self.idle | {person.name}) == everybody and draw(self.play):
                 self.tell_everybody()
                 return False
             self.idle.add(person.name)
