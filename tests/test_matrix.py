@@ -15,6 +15,9 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from annotator.models import Role
+from reviews.services.claims import claim_slot
+from tests.factories import begin, give_role, make_dialogue, make_document, open_slot
 from tests.matrix_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
 from tests.matrix_world import ROLES, World, make_world, store_files
 
@@ -224,3 +227,24 @@ def test_a_session_of_somebody_deactivated_ends(world: World) -> None:
     assert SESSION_KEY in client.session
     assert outcome(client.get(f"/p/{world.slug}/")) == SIGN_IN
     assert client.get(f"/api/projects/{world.slug}/").status_code == 401
+
+
+@pytest.mark.parametrize("role", ["annotator", "senior", "administrator"])
+def test_the_bar_is_the_same_on_every_page_of_the_project(world: World, role: str) -> None:
+    """Workspaces too, whose address names no project: everybody is given one here."""
+    person, ids = world.people[role], dict(world.ids)
+    assert person is not None
+    if role != "annotator":
+        give_role(world.team.project, person, Role.ANNOTATOR)
+        (item,) = begin(world.team.project, [make_dialogue(world.team.project, make_document("three"))])
+        ids["slot"] = claim_slot(actor=person, slot=open_slot(item)).slot.public_id
+    bars: dict[str, list[str]] = {}
+    for name in NAMES:
+        if {"slug", "slot"} & set(VARIABLES[name]) and not name.startswith("api-"):
+            text = visit(world, role, name, "GET", ids).text_seen
+            bar = re.search(r'<nav aria-label="Main".*?</nav>', text, re.DOTALL)
+            if bar and "Project:" in text:
+                bars[name] = re.findall(r'href="([^"]+)"', bar[0])
+    assert {"project", "workspace", "workspace-decision-tree", "statistics"} <= set(bars)
+    assert {name: bar for name, bar in bars.items() if bar != bars["project"]} == {}
+    assert any(link.endswith("/history/") for link in bars["workspace"]) == (role != "annotator")

@@ -6,8 +6,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 
-from annotator.models import Project, Role
+from annotator.models import Project, Role, User
+from annotator.services.access import roles_in
 from annotator.services.accounts import demo_people
 from annotator.services.notices import unread_count
 
@@ -36,7 +38,7 @@ _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
-    """``theme``, ``demo``; on project pages ``project``, ``roles`` and ``nav``."""
+    """``theme``, ``demo``; on project pages ``project``, ``projects`` and ``nav``."""
     theme = request.COOKIES.get("theme", "auto")
     context: dict[str, Any] = {
         "theme": theme if theme in ("light", "dark") else "auto",
@@ -51,25 +53,32 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
         context["demo_people"] = demo_people()
     project = getattr(request, "project", None)
     if project is not None:
-        roles: frozenset[Role] = getattr(request, "roles", frozenset())
-        here = (request.resolver_match.url_name or "") if request.resolver_match else ""
         context |= {
             "projects": Project.objects.visible_to(user).filter(archived_at=None).order_by("name")[:20] if user else [],
             "project": project,
-            "roles": roles,
-            "nav": [
-                {
-                    "label": label,
-                    "url": reverse(name, args=[project.slug]),
-                    "key": key,
-                    "current": name == _entry_of(here),
-                    "in_menu": bool(needed),
-                }
-                for name, label, key, needed in _ENTRIES
-                if not needed or needed & roles
-            ],
+            # Asked only by pages that show the bar, as above.
+            "nav": SimpleLazyObject(partial(_entries, request, project)),
         }
     return context
+
+
+def _entries(request: HttpRequest, project: Project) -> list[dict[str, Any]]:
+    """The bar's entries for whoever asks. A workspace, whose address names no project, has no roles yet."""
+    roles = getattr(request, "roles", None)
+    if roles is None:
+        roles = roles_in(project, request.user) if isinstance(request.user, User) else frozenset()
+    here = (request.resolver_match.url_name or "") if request.resolver_match else ""
+    return [
+        {
+            "label": label,
+            "url": reverse(name, args=[project.slug]),
+            "key": key,
+            "current": name == _entry_of(here),
+            "in_menu": bool(needed),
+        }
+        for name, label, key, needed in _ENTRIES
+        if not needed or needed & roles
+    ]
 
 
 def _entry_of(page: str) -> str:
