@@ -22,6 +22,7 @@ from annotator.models import (
     Role,
     User,
 )
+from annotator.services.keyset import newest_first
 
 PAGE = 50
 #: More than this is shown as “99+”: nobody counts further, so neither does the database.
@@ -140,18 +141,8 @@ def list_notices(
         rows = rows.unread()
     if kind in NoticeKind.values:
         rows = rows.filter(kind=kind)
-    if after is not None:
-        found = list(rows.filter(pk__gt=after).order_by("pk")[: PAGE + 1])
-        more, found = len(found) > PAGE, found[:PAGE][::-1]
-        if found:
-            return NoticePage(found, older=found[-1].pk, newer=found[0].pk if more else None)
-        before = None
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
-    found = list(rows.order_by("-pk")[: PAGE + 1])
-    more, found = len(found) > PAGE, found[:PAGE]
-    newer = None if before is None else found[0].pk if found else before - 1
-    return NoticePage(found, older=found[-1].pk if more else None, newer=newer)
+    page = newest_first(rows, before=before, after=after, size=PAGE)
+    return NoticePage(page.rows, page.older, page.newer)
 
 
 def unread_notices(*, actor: User) -> QuerySet[Notice]:

@@ -11,6 +11,7 @@ from annotator.errors import Invalid
 from annotator.models import NoticeKind
 from annotator.services import notice_settings as chosen
 from annotator.services import notices
+from annotator.services.keyset import read_key
 from annotator.views.forms import NoticeSettingsForm
 from annotator.views.pages import PageRequest, posted
 
@@ -20,7 +21,7 @@ from annotator.views.pages import PageRequest, posted
 def notice_list(request: PageRequest) -> HttpResponse:
     """Notices, newest first; a POST marks all that the page knew of as read."""
     if request.method == "POST":
-        count = notices.mark_all_read(actor=request.user, through=_key(request.POST.get("through")))
+        count = notices.mark_all_read(actor=request.user, through=read_key(request.POST.get("through")))
         messages.success(request, f"{count} notice{'s are' if count != 1 else ' is'} marked as read.")
         return redirect("notice-list")
     unread, kind = request.GET.get("show") == "unread", request.GET.get("kind", "")
@@ -28,8 +29,8 @@ def notice_list(request: PageRequest) -> HttpResponse:
         actor=request.user,
         unread=unread,
         kind=kind,
-        before=_key(request.GET.get("before")),
-        after=_key(request.GET.get("after")),
+        before=read_key(request.GET.get("before")),
+        after=read_key(request.GET.get("after")),
     )
     context = {
         "notices": page.rows,
@@ -73,10 +74,6 @@ def notice_settings(request: PageRequest) -> HttpResponse:
             messages.success(request, "Saved. The next daily mail follows this.")
             return redirect("notice-settings")
     return render(request, "annotator/notice_settings.html", {"form": form}, status=422 if form.is_bound else 200)
-
-
-def _key(raw: str | None) -> int | None:
-    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None
 
 
 def _link(request: PageRequest, name: str, key: int | None) -> str | None:

@@ -11,6 +11,7 @@ from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, NoticeKind, Project, Role, User
 from annotator.sections import Passage, find_passage
 from annotator.services.access import roles_in
+from annotator.services.keyset import newest_first
 from annotator.services.revisions import latest_guideline
 from reviews.models import Feedback, ReviewFinding, Ruling
 from reviews.protocols import FindingKind
@@ -99,24 +100,15 @@ def list_feedback(
     rows = _of(project, None if everybody else person or actor)
     rows = rows.select_related("dialogue__head", "person", "review__person").defer("dialogue__search_text")
     rows = rows.prefetch_related("review__findings", "review__rulings")
-    newer: int | None
-    if after is not None:
-        found = list(rows.filter(pk__gt=after).order_by("pk")[: PAGE + 1])
-        more, found = len(found) > PAGE, found[:PAGE][::-1]
-        older, newer = (found[-1].pk if found else None), (found[0].pk if more else None)
-    else:
-        if before is not None:
-            rows = rows.filter(pk__lt=before)
-        found = list(rows.order_by("-pk")[: PAGE + 1])
-        more, found = len(found) > PAGE, found[:PAGE]
-        older, newer = (found[-1].pk if more else None), (found[0].pk if before is not None and found else None)
+    page = newest_first(rows, before=before, after=after, size=PAGE)
     unread = set(
-        Notice.objects.filter(subject__in=[row.public_id for row in found], kind=NoticeKind.FEEDBACK, read_at=None)
+        Notice.objects.filter(subject__in=[row.public_id for row in page.rows], kind=NoticeKind.FEEDBACK, read_at=None)
         .order_by()
         .values_list("subject", flat=True)
     )
     kinds, guideline = _kinds(project), latest_guideline(project)
-    return FeedbackPage([_told(row, kinds, guideline, row.public_id in unread) for row in found], older, newer)
+    told = [_told(row, kinds, guideline, row.public_id in unread) for row in page.rows]
+    return FeedbackPage(told, page.older, page.newer)
 
 
 def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Event, Project, Role, User
 from annotator.services.access import require_administrator, roles_in
+from annotator.services.keyset import newest_first
 from reviews.services.history import event_words
 from reviews.services.protocols import stage_titles
 
@@ -140,18 +141,10 @@ def list_events(
     """A page of the history. Costs the same at any depth."""
     rows = _filtered(visible_events(actor=actor, project=project), project, filters)
     rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
-    if after is not None:
-        found = list(rows.filter(pk__gt=after).order_by("pk")[: PAGE + 1])
-        more, found = len(found) > PAGE, found[:PAGE][::-1]
-        older, newer = (found[-1].pk if found else None), (found[0].pk if more else None)
-    else:
-        if before is not None:
-            rows = rows.filter(pk__lt=before)
-        found = list(rows.order_by("-pk")[: PAGE + 1])
-        more, found = len(found) > PAGE, found[:PAGE]
-        older, newer = (found[-1].pk if more else None), (found[0].pk if before is not None and found else None)
-    titles, names = stage_titles(project), _names(found)
-    return HistoryPage([Line(one, event_words(one, titles), _values(one, names)) for one in found], older, newer)
+    page = newest_first(rows, before=before, after=after, size=PAGE)
+    titles, names = stage_titles(project), _names(page.rows)
+    lines = [Line(one, event_words(one, titles), _values(one, names)) for one in page.rows]
+    return HistoryPage(lines, page.older, page.newer)
 
 
 def export_events(*, actor: User, project: Project, filters: Filters) -> Iterator[bytes]:

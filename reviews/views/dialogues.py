@@ -13,6 +13,7 @@ from annotator.models import Dialogue, Revision, User
 from annotator.models.content import DialogueStatus
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS, present
 from annotator.services.access import load_dialogue
+from annotator.services.keyset import read_key
 from annotator.services.listing import PROBLEMS, Filters, list_dialogues
 from annotator.services.revisions import load_revision
 from annotator.services.stale import open_marks
@@ -45,8 +46,8 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         actor=request.user,
         project=request.project,
         filters=filters,
-        after=_key(request.GET.get("after")),
-        before=_key(request.GET.get("before")),
+        after=read_key(request.GET.get("after")),
+        before=read_key(request.GET.get("before")),
     )
     people = User.objects.filter(memberships__project=request.project).distinct().order_by("display_name")
     context = {
@@ -213,7 +214,3 @@ def _link(request: PageRequest, **key: int | None) -> str | None:
         query.pop(other, None)
     query[name] = str(value)
     return f"{request.path}?{query.urlencode()}"
-
-
-def _key(raw: str | None) -> int | None:
-    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None

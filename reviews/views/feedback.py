@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.models import User
+from annotator.services.keyset import read_key
 from annotator.views.pages import PageRequest, project_page
 from reviews.services import feedback_reading as reading
 
@@ -27,8 +28,8 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         project=project,
         person=person,
         everybody=everybody,
-        before=_key(request.GET.get("before")),
-        after=_key(request.GET.get("after")),
+        before=read_key(request.GET.get("before")),
+        after=read_key(request.GET.get("after")),
     )
     of = f"&of={wanted}" if wanted else ""
     context = {
@@ -42,7 +43,3 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         "oversees": oversees,
     }
     return render(request, "reviews/feedback_list.html", context)
-
-
-def _key(raw: str | None) -> int | None:
-    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None

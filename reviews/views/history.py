@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotator.models import Role, User
+from annotator.services.keyset import read_key
 from annotator.views.pages import PageRequest, project_page
 from reviews.services import project_history as history
 
@@ -22,8 +23,8 @@ def history_list(request: PageRequest) -> HttpResponse:
         actor=request.user,
         project=project,
         filters=filters,
-        before=_key(request.GET.get("before")),
-        after=_key(request.GET.get("after")),
+        before=read_key(request.GET.get("before")),
+        after=read_key(request.GET.get("after")),
     )
     is_admin = Role.ADMINISTRATOR in request.roles
     query = urlencode({"kind" if name == "family" else name: value for name, value in filters.active.items()})
@@ -53,10 +54,6 @@ def history_export(request: PageRequest) -> HttpResponseBase:
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     response["Content-Disposition"] = f'attachment; filename="history-{request.project.slug}.jsonl"'
     return response
-
-
-def _key(raw: str | None) -> int | None:
-    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None
 
 
 def _link(query: str, name: str, key: int | None) -> str | None:

@@ -1,41 +1,22 @@
 """``manage.py recount_agreement [--project SLUG] [--repair]``"""
 
-import json
-import sys
-from typing import Any
-
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from collections.abc import Iterator
 
 from annotator.models import Project
+from reviews.management.recounting import RecountCommand
 from reviews.services.agreement import recount_agreement
 
 
-class Command(BaseCommand):
+class Command(RecountCommand):
     help = (
         "Compare the stored rating patterns of a project (of every project) with what all its reviews say. "
         "Exit code 1 where they differ and are not repaired. Last line: a JSON summary."
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", metavar="SLUG", help="this project alone")
-        parser.add_argument("--repair", action="store_true", help="put right what differs")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        projects = Project.objects.order_by("slug")
-        if options["project"] is not None:
-            projects = projects.filter(slug=options["project"])
-            if not projects.exists():
-                raise CommandError(f"There is no project {options['project']}.", returncode=2)
-        different = 0
-        for project in projects:
-            for one in recount_agreement(project, repair=options["repair"]):
-                different += 1
-                pair = f", pair {one.key.pair}" if one.key.pair else ""
-                self.stderr.write(
-                    f"{project.slug}: {one.key.label} of {one.key.stage}{pair}, week of {one.key.week}: "
-                    f"{one.key.pattern} is counted {one.stored} times; the reviews say {one.right}."
-                )
-        repaired = different if options["repair"] else 0
-        self.stdout.write(json.dumps({"ok": different == repaired, "different": different, "repaired": repaired}))
-        if different != repaired:
-            sys.exit(1)
+    def differences(self, project: Project, *, repair: bool) -> Iterator[str]:
+        for one in recount_agreement(project, repair=repair):
+            pair = f", pair {one.key.pair}" if one.key.pair else ""
+            yield (
+                f"{one.key.label} of {one.key.stage}{pair}, week of {one.key.week}: {one.key.pattern} is counted "
+                f"{one.stored} times; the reviews say {one.right}."
+            )

@@ -1,0 +1,41 @@
+"""What the commands have in common that compare stored counts with a recount."""
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotator.models import Project
+
+
+class RecountCommand(BaseCommand):
+    """Compares project by project. Exit code 1 where counts differ and are not repaired, 2 for an unknown project.
+
+    Last line: a JSON summary. ``differences`` says what differs, a sentence each.
+    """
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", metavar="SLUG", help="this project alone")
+        parser.add_argument("--repair", action="store_true", help="put right what differs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        projects = Project.objects.order_by("slug")
+        if options["project"] is not None:
+            projects = projects.filter(slug=options["project"])
+            if not projects.exists():
+                raise CommandError(f"There is no project {options['project']}.", returncode=2)
+        different = 0
+        for project in projects:
+            for sentence in self.differences(project, repair=options["repair"]):
+                different += 1
+                self.stderr.write(f"{project.slug}: {sentence}")
+        repaired = different if options["repair"] else 0
+        self.stdout.write(json.dumps({"ok": different == repaired, "different": different, "repaired": repaired}))
+        if different != repaired:
+            sys.exit(1)
+
+    def differences(self, project: Project, *, repair: bool) -> Iterable[str]:
+        """What differs in a project, put right where ``repair``."""
+        raise NotImplementedError
