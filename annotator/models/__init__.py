@@ -14,6 +14,7 @@ from annotator.models.content import (
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
 from annotator.models.stale import GuidelineMark, StaleWork
+from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.work import Event, Job, JobState
 
 __all__ = [
@@ -41,6 +42,8 @@ __all__ = [
     "StepState",
     "Toolset",
     "ToolsetRevision",
+    "TrialRows",
     "User",
+    "ValidatorTrial",
     "Waiver",
 ]

@@ -10,6 +10,7 @@ from annotator.validators.library import FORMS, Form, read_form
 from annotator.validators.matrix import Judgement, Row, RowKind, judge, rows_for
 from annotator.validators.mutations import Mutated, mutate
 from annotator.validators.suggesting import Suggestion, fitting, suggest
+from annotator.validators.trial import Outcome, Subject, subject_of, subjects_of
 
 __all__ = [
     "FORMS",
@@ -17,8 +18,10 @@ __all__ = [
     "Form",
     "Judgement",
     "Mutated",
+    "Outcome",
     "Row",
     "RowKind",
+    "Subject",
     "Suggestion",
     "aspects_of",
     "fitting",
@@ -26,5 +29,7 @@ __all__ = [
     "mutate",
     "read_form",
     "rows_for",
+    "subject_of",
+    "subjects_of",
     "suggest",
 ]

@@ -61,7 +61,7 @@ def rows_for(
     """The rows of one validator.
 
     ``own``: what its constraint speaks of. ``form``: the declarative form of the constraint, where it has one: then the
-    form itself says what each mutation breaks.
+    form itself says what each mutation breaks, and where the sentence says that one is broken, the sentence holds.
     """
     rows = [Row("reference", "The reference", reference, RowKind.REFERENCE, True)]
     rows += [Row(f"good_{n}", f"Good example {n + 1}", text, RowKind.GOOD, True) for n, text in enumerate(good)]
@@ -79,6 +79,8 @@ def _expected(
 ) -> tuple[RowKind, bool | None]:
     if form is not None:
         accepted, _ = form[0].accepts(mutated.text, form[1])
+        if accepted and mutated.breaks & own:
+            return RowKind.OWN, False
         return (RowKind.OTHER if accepted else RowKind.OWN), accepted
     if mutated.breaks & own:
         return RowKind.OWN, False
