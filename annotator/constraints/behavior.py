@@ -1,7 +1,8 @@
 """Behavior constraints: what comes before what, and what comes together (paper, 3.1)."""
 
 from collections import Counter
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -16,7 +17,9 @@ Chain = Annotated[list[ToolName], Field(min_length=2)]
 class OrderChains(Parameters):
     """Each chain lists tools in the order of their calls."""
 
-    order_constraints: list[Chain] = Field(default_factory=list)
+    order_constraints: list[Chain] = Field(
+        default_factory=list, title="Tools in the order of their calls", json_schema_extra={"row": "Chain"}
+    )
 
     def before(self, tool: str) -> tuple[str, ...]:
         """Every tool that stands before ``tool`` in a chain, each once."""
@@ -39,6 +42,9 @@ class SequentialDependencies(Category[OrderChains]):
     dimension = Dimension.BEHAVIOR
     labels = (("Tool", "Tool Order"),)
     model = OrderChains
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"order_constraints": [list(tools[:2])] if len(tools) > 1 else []}
 
     def sentence(self, parameters: OrderChains) -> str:
         chains = "; ".join(", then ".join(chain) for chain in parameters.order_constraints)
@@ -72,7 +78,9 @@ class ParallelGroups(Parameters):
     alternatives for it.
     """
 
-    parallel_groups: list[Annotated[list[ToolName], Field(min_length=1)]] = Field(default_factory=list)
+    parallel_groups: list[Annotated[list[ToolName], Field(min_length=1)]] = Field(
+        default_factory=list, title="Tools called in one round", json_schema_extra={"row": "Group"}
+    )
 
     def of(self, tool: str) -> list[list[str]]:
         """The groups ``tool`` belongs to."""
@@ -87,6 +95,9 @@ class ParallelDependencies(Category[ParallelGroups]):
     dimension = Dimension.BEHAVIOR
     labels = (("Tool", "Tool Parallel"),)
     model = ParallelGroups
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"parallel_groups": [list(tools[:2])] if tools else []}
 
     def sentence(self, parameters: ParallelGroups) -> str:
         groups = [named(group) for group in parameters.parallel_groups]
@@ -118,9 +129,11 @@ class ParallelBounds(Parameters):
     exceed the upper one.
     """
 
-    min_parallelCallTypes: Count = 0
-    max_parallelCallTypes: Ceiling = "inf"
-    unit: Literal["type", "num"] = "type"
+    min_parallelCallTypes: Count = Field(0, title="At least, in one round")
+    max_parallelCallTypes: Ceiling = Field("inf", title="At most, in any round")
+    unit: Literal["type", "num"] = Field(
+        "type", title="What is counted", json_schema_extra={"words": {"type": "different tools", "num": "calls"}}
+    )
 
 
 @register
@@ -131,6 +144,9 @@ class ParallelCallsCount(Category[ParallelBounds]):
     dimension = Dimension.BEHAVIOR
     labels = (("Interact", "Parallel Calls"),)
     model = ParallelBounds
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"min_parallelCallTypes": 0, "max_parallelCallTypes": 3, "unit": "type"}
 
     def sentence(self, parameters: ParallelBounds) -> str:
         noun = _noun(parameters)

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 Count = Annotated[int, Field(ge=0, strict=True)]
 #: A ceiling; "inf" stands for none, as in the published files.
 Ceiling = Count | Literal["inf"]
-ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+#: The mark, in the JSON schema of a parameters model, of a text that names a tool: a form then offers the tools.
+TOOL = "tool"
+ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200), Field(json_schema_extra={"format": TOOL})]
 
 
 class Dimension(StrEnum):
@@ -20,7 +22,11 @@ class Dimension(StrEnum):
 
 
 class Parameters(BaseModel):
-    """What a category counts with. Fields nobody knows are kept and written back."""
+    """What a category counts with. Fields nobody knows are kept and written back.
+
+    The form that edits them is made from this model: a field's ``title`` is its label, its ``description`` the hint;
+    ``json_schema_extra`` may name one item of a list of lists (``{"row": "Chain"}``).
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

@@ -1,5 +1,8 @@
 """Resource constraints: rounds and calls (paper, 3.1)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import Field
 
 from annotator.constraints.model import Ceiling, Count, Dimension, Parameters, ToolName
@@ -9,8 +12,8 @@ from annotator.constraints.wording import above, counted, named, ranged
 
 
 class RoundBounds(Parameters):
-    min_round: Count = 0
-    max_round: Ceiling = "inf"
+    min_round: Count = Field(0, title="At least")
+    max_round: Ceiling = Field("inf", title="At most")
 
 
 @register
@@ -21,6 +24,9 @@ class InteractionRounds(Category[RoundBounds]):
     dimension = Dimension.RESOURCE
     labels = (("Interact", "Round"),)
     model = RoundBounds
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"min_round": 0, "max_round": 20}
 
     def sentence(self, parameters: RoundBounds) -> str:
         rounds = ranged(parameters.min_round, parameters.max_round, "interaction round")
@@ -50,8 +56,8 @@ class InteractionRounds(Category[RoundBounds]):
 
 
 class CallBounds(Parameters):
-    min_callTimes: Count = 0
-    max_callTimes: Ceiling = "inf"
+    min_callTimes: Count = Field(0, title="At least")
+    max_callTimes: Ceiling = Field("inf", title="At most")
 
 
 @register
@@ -62,6 +68,9 @@ class ToolCallCount(Category[CallBounds]):
     dimension = Dimension.RESOURCE
     labels = (("Interact", "Call Times"),)
     model = CallBounds
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"min_callTimes": 0, "max_callTimes": 5}
 
     def sentence(self, parameters: CallBounds) -> str:
         return f"Make {ranged(parameters.min_callTimes, parameters.max_callTimes, 'tool call')} in all."
@@ -97,7 +106,7 @@ class ToolCallCount(Category[CallBounds]):
 
 
 class CallsPerTool(Parameters):
-    max_calls_per_tool: dict[ToolName, Count] = Field(default_factory=dict)
+    max_calls_per_tool: dict[ToolName, Count] = Field(default_factory=dict, title="Calls at most")
 
 
 @register
@@ -108,6 +117,9 @@ class SpecificToolCallCount(Category[CallsPerTool]):
     dimension = Dimension.RESOURCE
     labels = (("Tool", "Max Calls Per Tool"),)
     model = CallsPerTool
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"max_calls_per_tool": dict.fromkeys(tools[:1], 1)}
 
     def sentence(self, parameters: CallsPerTool) -> str:
         by_count: dict[int, list[str]] = {}

@@ -1,6 +1,9 @@
 """Response constraints: how long the final response is, what form it has, what it holds (paper, 3.1)."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field
 
 from annotator.constraints.model import Ceiling, Count, Dimension, NoParameters, Parameters
 from annotator.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Past, Round
@@ -11,9 +14,9 @@ _NO_ANSWER = "No final response was given."
 
 
 class LengthBounds(Parameters):
-    min_responseLength: Count = 0
-    max_responseLength: Ceiling = "inf"
-    unit: Literal["words", "characters"] = "characters"
+    min_responseLength: Count = Field(0, title="At least")
+    max_responseLength: Ceiling = Field("inf", title="At most")
+    unit: Literal["words", "characters"] = Field("characters", title="Unit")
 
     def measure(self, text: str) -> int:
         """Words as white space parts them, or characters; the published checker counts the same."""
@@ -28,6 +31,9 @@ class Length(Category[LengthBounds]):
     dimension = Dimension.RESPONSE
     labels = (("Response", "Length"),)
     model = LengthBounds
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any]:
+        return {"min_responseLength": 0, "max_responseLength": 100, "unit": "words"}
 
     def sentence(self, parameters: LengthBounds) -> str:
         length = ranged(parameters.min_responseLength, parameters.max_responseLength, parameters.unit[:-1])

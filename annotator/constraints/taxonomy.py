@@ -1,6 +1,7 @@
 """The categories of constraints, open to new ones: a class, and ``register``."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
@@ -39,6 +40,17 @@ class Category(ABC, Generic[P]):
     def limits(self, parameters: P, past: Past) -> Limits:
         """What the rule allows from now on."""
         return Limits()
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any] | None:
+        """Parameters to begin a new constraint with, in a case that has these tools: the model's own defaults, unless
+        a category knows better. None where the rule stands elsewhere.
+        """
+        if self.needs:
+            return None
+        try:
+            return self.model().model_dump(mode="json")
+        except ValidationError:
+            return {}
 
     def tools(self, parameters: P) -> tuple[str, ...]:
         """The tools the parameters name, each once."""
