@@ -105,10 +105,6 @@ class CaseView(DialogueView):
     pieces: list[PromptPiece] = field(default_factory=list)
 
     @property
-    def scenario_label(self) -> str:
-        return SCENARIO_LABELS.get(self.data["scenario"] or "", "")
-
-    @property
     def codes(self) -> list[tuple[str, str, str]]:
         """Anchor, tool and source of each tool's code."""
         return [(below("/tool_codes", name), name, code) for name, code in self.data["tool_codes"].items()]

@@ -101,20 +101,8 @@ class TaskView:
     is_current: bool = False
 
     @property
-    def policy_label(self) -> str:
-        return POLICY_LABELS.get(self.data.get("policy") or "", "")
-
-    @property
-    def information_label(self) -> str:
-        return INFORMATION_LABELS.get(self.data.get("information") or "", "")
-
-    @property
     def has_calls(self) -> bool:
         return any(step.type == "call" for step in self.steps)
-
-    @property
-    def topology_label(self) -> str:
-        return TOPOLOGY_LABELS.get(self.topology, "")
 
     @property
     def worst(self) -> str:

@@ -80,29 +80,6 @@ def append_events(
     return Event.objects.bulk_create(events)
 
 
-def first_events(
-    *, actor: User | None, project: Project, kind: str, dialogues: Iterable[tuple[Dialogue, dict[str, Any]]]
-) -> list[Event]:
-    """Unsaved first events of new dialogues, for a bulk insert: (dialogue, after) pairs."""
-    now = timezone.now()
-    return [
-        _chained(
-            Event(
-                project=project,
-                dialogue=dialogue,
-                number=1,
-                actor=actor,
-                kind=kind,
-                before={},
-                after=after,
-                created_at=now,
-            ),
-            "",
-        )
-        for dialogue, after in dialogues
-    ]
-
-
 def broken_links(dialogue: Dialogue) -> list[int]:
     """Numbers of the events at which the dialogue's chain does not hold; empty when nothing was removed or changed.
 
@@ -119,15 +96,6 @@ def chain_faults(project: Project) -> Iterable[str]:
     for dialogue, links in chains:
         for fault in _faults(links):
             yield f"dialogue {dialogue.external_id if dialogue else ''}: {fault}"
-
-
-def broken_chains(project: Project) -> dict[str, list[int]]:
-    """The same for every dialogue of a project: {external id: numbers}, of those only whose chain does not hold."""
-    events = Event.objects.filter(project=project).exclude(dialogue=None).select_related("dialogue")
-    events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
-    chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
-    broken = ((dialogue.external_id if dialogue else "", _broken_links(links)) for dialogue, links in chains)
-    return {external_id: numbers for external_id, numbers in broken if numbers}
 
 
 def _broken_links(events: Iterable[Event]) -> list[int]:

@@ -2,21 +2,15 @@
 
 from collections.abc import Iterable
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotator.models import Dialogue, Project, StaleWork
+from annotator.models import Dialogue, StaleWork
 
 
 def open_marks(dialogue: Dialogue) -> list[StaleWork]:
     """Why the dialogue's work is overtaken, newest mark first; empty where it is not."""
     rows = StaleWork.objects.filter(dialogue=dialogue, cleared_at=None).select_related("mark__guideline")
     return list(rows.defer("mark__guideline__text").order_by("-mark"))
-
-
-def stale_dialogues(project: Project | int) -> QuerySet[StaleWork]:
-    """The flags of a project that stand, for a sub-select over ``dialogue``."""
-    return StaleWork.objects.filter(project=project, cleared_at=None)
 
 
 def clear_stale(dialogue_ids: Iterable[int]) -> int:

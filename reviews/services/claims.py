@@ -168,17 +168,6 @@ def load_work(*, actor: User, public_id: str) -> Work:
     )
 
 
-def load_slot(*, actor: User, public_id: str) -> Slot:
-    """A slot the actor holds or once held, whatever became of it: to hand in again what went through already.
-
-    Raises Hidden.
-    """
-    slot = Slot.objects.visible_to(actor).filter(public_id=public_id, claims__person=actor).distinct().first()
-    if slot is None:
-        raise Hidden("There is no such item, or you do not hold it.")
-    return slot
-
-
 def heartbeat(*, actor: User, token: str, active_seconds: int = 0) -> Claim:
     """Keep a claim alive; ``active_seconds``: worked since the last heartbeat, at most the time that has passed.
 

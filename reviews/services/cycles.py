@@ -144,18 +144,6 @@ def publish_batch(*, job: Job) -> int:
     return deltas["status:in_review"] + deltas["status:candidate"]
 
 
-def discard_batch(*, job: Job) -> None:
-    """Delete the cycles of dialogues that were never published, so that the dialogues themselves can go."""
-    cycles = Cycle.objects.filter(dialogue__in=Dialogue.objects.filter(batch=job, published=False)).values("pk")
-    for rows in (
-        Slot.objects.filter(cycle__in=cycles),
-        StageRun.objects.filter(cycle__in=cycles),
-        Cycle.objects.filter(pk__in=cycles),
-    ):
-        # Nothing refers to hidden slots yet, so nothing has to be collected row by row.
-        rows._raw_delete(rows.db)
-
-
 def supersede_cycle(
     *, actor: User | None, dialogue: Dialogue, reason: str, force: bool = False, for_owner: bool = False
 ) -> Cycle:

@@ -64,26 +64,9 @@ def test_the_gravest_that_still_asks_for_something():
     assert worst([view("warning"), view("error", "no waiver helps")]) == "error"
 
 
-def test_what_is_not_annotated_has_no_label():
-    document = make_document()
-    document["tasks"][0] |= {"policy": None, "information": None, "steps": []}
-    task = present(document, []).tasks[0]
-    assert (task.policy_label, task.information_label, task.topology_label, task.worst) == ("", "", "", "")
-
-
-def test_labels_and_numbers():
+def test_numbers():
     task, follow_up = present(make_document(tasks=2), []).tasks
-    assert (task.number, task.policy_label, task.information_label, task.topology_label) == (
-        1,
-        "Single tool",
-        "Explicit",
-        "single",
-    )
-    assert (follow_up.number, follow_up.policy_label, follow_up.information_label) == (
-        2,
-        "Chat",
-        "Coreferential reference",
-    )
+    assert (task.number, follow_up.number) == (1, 2)
     assert [(step.number, step.id, step.type) for step in task.steps] == [(1, "s0", "call"), (2, "s1", "answer")]
 
 

@@ -12,7 +12,7 @@ from annotator import tasks
 from annotator.models import Event, Role
 from annotator.services import projects
 from annotator.services.checkpoints import broken_checkpoints, write_checkpoint, write_checkpoints
-from annotator.services.events import EventLine, append_event, append_events, broken_chains, broken_links
+from annotator.services.events import EventLine, append_event, append_events, broken_links, chain_faults
 from tests.factories import make_dialogue, make_team
 from tests.racing import overlap
 
@@ -145,11 +145,11 @@ def test_every_project_gets_its_own(team, dialogue):
 def test_chains_of_a_whole_project(team, dialogue):
     other = make_dialogue(team.project, external_id="d-two")
     happen(team, other, 4)
-    assert broken_chains(team.project) == {}
+    assert list(chain_faults(team.project)) == []
     unguard()
     Event.objects.filter(dialogue=other, number=2).delete()
-    assert broken_chains(team.project) == {"d-two": [3]}
-    assert broken_chains(make_team().project) == {}
+    assert list(chain_faults(team.project)) == ["dialogue d-two: event 2 was removed"]
+    assert list(chain_faults(make_team().project)) == []
 
 
 def test_the_command_says_what_was_touched(team, dialogue, capsys):

@@ -13,7 +13,6 @@ from annotator.services.events import (
     append_events,
     broken_links,
     event_digest,
-    first_events,
 )
 from tests.factories import make_dialogue, make_team
 from tests.racing import overlap
@@ -91,16 +90,6 @@ def test_a_chain_goes_on_where_it_ended(team, dialogue, chain):
 def test_numbers_of_every_kind_survive_the_database(team, dialogue):
     after = {"whole": 3.0, "part": 0.1, "big": 2**60, "small": 5e-324, "minus": -0.0, "none": None, "list": [1, [2.5]]}
     append_event(actor=None, project=team.project, dialogue=dialogue, kind="test.numbers", after=after)
-    assert broken_links(dialogue) == []
-
-
-def test_first_events_begin_a_chain(team, dialogue):
-    event, *rest = first_events(
-        actor=team.administrator, project=team.project, kind="dialogue.made", dialogues=[(dialogue, {"a": 1})]
-    )
-    event.save()
-    assert rest == []
-    assert (event.number, event.previous_hash, event.before) == (1, "", {})
     assert broken_links(dialogue) == []
 
 

@@ -16,7 +16,6 @@ from reviews.services.claims import (
     claim_slot,
     expire_overdue,
     heartbeat,
-    load_slot,
     load_work,
     release,
     skip,
@@ -434,8 +433,6 @@ def test_work_of_others_is_hidden(team: Team) -> None:
     for person in (team.annotators[1], team.senior, team.administrator, team.outsider):
         with pytest.raises(Hidden):
             load_work(actor=person, public_id=claim.slot.public_id)
-        with pytest.raises(Hidden):
-            load_slot(actor=person, public_id=claim.slot.public_id)
     with pytest.raises(Hidden):
         load_work(actor=team.annotator, public_id="nonsense")
 
@@ -462,7 +459,6 @@ def test_what_became_of_ones_work_is_said(team: Team) -> None:
     hand_in(team.annotator, dialogue)
     with pytest.raises(Conflict, match="You have submitted your review"):
         load_work(actor=team.annotator, public_id=public_id)
-    assert load_slot(actor=team.annotator, public_id=public_id).state == SlotState.DONE
 
 
 def test_whoever_left_the_project_loads_nothing(team: Team) -> None:

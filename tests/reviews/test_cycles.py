@@ -13,7 +13,7 @@ from annotator.services.revisions import lock_dialogue, revise
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.claims import claim_next, claim_slot, load_work
 from reviews.services.counters import recount, stored_counters
-from reviews.services.cycles import begin_cycles, discard_batch, publish_batch, supersede_cycle
+from reviews.services.cycles import begin_cycles, publish_batch, supersede_cycle
 from tests.factories import (
     Team,
     adopt_c3,
@@ -159,13 +159,6 @@ def test_without_a_protocol_imported_dialogues_stay_candidates() -> None:
     adopt_c3(team)
     begin(team.project, Dialogue.objects.all())
     assert stored_counters(team.project) == recount(team.project)
-
-
-def test_what_is_discarded_leaves_no_trace(team: Team, job: Job) -> None:
-    imported(team, job, 3)
-    make_item(team, "self_check_single")
-    discard_batch(job=job)
-    assert (Cycle.objects.count(), StageRun.objects.count(), Slot.objects.count()) == (1, 1, 1)
 
 
 # --- beginning anew ----------------------------------------------------------------------------------
