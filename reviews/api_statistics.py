@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,9 +13,10 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Invalid
 from annotator.services.access import load_project, roles_in
 from reviews.agreement import OVERLAPPING, RATED, summarise
-from reviews.services.accuracy import Accuracy, read_accuracy
+from reviews.services.accuracy import Accuracy, StageRevisions, read_accuracy
 from reviews.services.agreement import read_agreement, read_set_aside
 from reviews.services.protocols import stage_titles
+from reviews.services.revising import read_revision_rounds
 from reviews.services.statistics import load_person, oversees, pair_of
 from reviews.services.throughput import (
     Outlook,
@@ -68,6 +69,32 @@ class RevisionsSerializer(serializers.Serializer[Any]):
         child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
     )
     rate = FigureSerializer(source="rates.total")
+
+
+class StageRoundsSerializer(serializers.Serializer[Any]):
+    """Items that a stage revised, by the number of rounds they needed."""
+
+    stage = serializers.CharField()
+    title = serializers.CharField()
+    items = serializers.IntegerField(help_text="Items that came to the stage and have come to their end.")
+    revised = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
+    )
+    by_rounds = serializers.SerializerMethodField(help_text="The same as shares of the items, fewest rounds first.")
+    rate = FigureSerializer(source="rates.total")
+
+    @extend_schema_field(FigureSerializer(many=True))
+    def get_by_rounds(self, one: StageRevisions) -> Any:
+        return FigureSerializer(list(one.rates.by_rounds.values()), many=True).data
+
+
+class RevisionRoundsSerializer(serializers.Serializer[Any]):
+    """Rounds of revision in the stages that repeat after a change; empty where the protocol has none."""
+
+    finished = serializers.IntegerField()
+    unfinished = serializers.IntegerField(help_text="Left out of every figure.")
+    waiting = serializers.IntegerField(help_text="Items that are being counted at this moment.")
+    stages = StageRoundsSerializer(many=True)
 
 
 class AuditSerializer(serializers.Serializer[Any]):
@@ -203,6 +230,22 @@ class AccuracyStatistics(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         return Response(_accuracy(read_accuracy(project=project)))
+
+
+class RevisionStatistics(APIView):
+    """How many items the stages that repeat after a change revised, and in how many rounds."""
+
+    @extend_schema(responses={200: RevisionRoundsSerializer, 404: NOT_FOUND}, operation_id="statistics_revisions")
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        counted = read_accuracy(project=project)
+        found = {
+            "finished": counted.finished,
+            "unfinished": counted.unfinished,
+            "waiting": counted.waiting,
+            "stages": read_revision_rounds(project),
+        }
+        return Response(RevisionRoundsSerializer(found).data)
 
 
 class AgreementStatistics(APIView):

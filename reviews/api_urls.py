@@ -19,6 +19,11 @@ urlpatterns = [
         name="api-statistics-accuracy",
     ),
     path(
+        "projects/<slug:slug>/statistics/revisions/",
+        api_statistics.RevisionStatistics.as_view(),
+        name="api-statistics-revisions",
+    ),
+    path(
         "projects/<slug:slug>/statistics/agreement/",
         api_statistics.AgreementStatistics.as_view(),
         name="api-statistics-agreement",

@@ -34,6 +34,7 @@ urlpatterns = [
     path("p/<slug:slug>/protocol/json/", protocol.protocol_json, name="protocol-json"),
     path("p/<slug:slug>/statistics/", statistics.progress, name="statistics"),
     path("p/<slug:slug>/statistics/accuracy/", statistics.accuracy, name="statistics-accuracy"),
+    path("p/<slug:slug>/statistics/revisions/", statistics.revisions, name="statistics-revisions"),
     path("p/<slug:slug>/statistics/agreement/", statistics.agreement, name="statistics-agreement"),
     path("p/<slug:slug>/statistics/people/<str:public_id>/", statistics.person, name="statistics-person"),
     path("p/<slug:slug>/assignments/", assignments.assignment_list, name="assignment-list"),

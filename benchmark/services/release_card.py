@@ -67,6 +67,7 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         "## How it was verified",
         _protocol(release),
         *_accuracy(frozen.get("figures")),
+        *_revisions(frozen.get("figures")),
         *(
             f"### {title}\n\n| | number |\n|---|---|\n"
             + "\n".join(f"| {_cell(value)} | {number:,} |" for value, number in counts[name].items())
@@ -125,6 +126,29 @@ def _accuracy(figures: dict[str, Any] | None) -> list[str]:
     ]
     table = "\n".join(["| after | right | accuracy (95 % interval) |", "|---|---|---|", *rows])
     return ["### Accuracy on the way", figures["notes"]["accuracy"], table]
+
+
+def _revisions(figures: dict[str, Any] | None) -> list[str]:
+    """Revised items by the rounds they needed, where the protocol had stages that repeat after a change."""
+    stages = [one for one in (figures or {}).get("revision_rounds", []) if one["items"]]
+    if figures is None or not stages:
+        return []
+    rounds = range(1, max(2, *(int(number) for one in stages for number in ("1", *one["revised"]))) + 1)
+    rows = [
+        f"| {_cell(one['title'])} | {one['items']:,} | "
+        + "".join(f"{one['revised'].get(str(number), 0):,} | " for number in rounds)
+        + f"{sum(one['revised'].values()):,} | {_share(one['rate'])} |"
+        for one in stages
+    ]
+    heads = "".join(f"{number} round{'s' if number > 1 else ''} | " for number in rounds)
+    table = "\n".join(
+        [
+            f"| stage | items | {heads}revised | revision rate (95 % interval) |",
+            "|" + "---|" * (len(rounds) + 4),
+            *rows,
+        ]
+    )
+    return ["### Revised on the way", figures["notes"]["revision_rounds"], table]
 
 
 def _share(figure: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from reviews.agreement import OVERLAPPING, RATED, Figure, summarise
 from reviews.services.accuracy import PointAccuracy, read_accuracy
 from reviews.services.agreement import fold_agreement, read_agreement
 from reviews.services.courses import fold_courses
+from reviews.services.revising import read_revision_rounds
 from reviews.services.statistics import read_compared_stages
 
 #: Digits that are kept: more would only say that they were computed.
@@ -23,6 +24,8 @@ NOTES = {
     "Assay's own.",
     "accuracy": "The share of finished dialogues that were, at the end of a stage, what was verified in the end. "
     "Rejected ones count as wrong, unfinished ones are left out. Intervals are Wilson's, of 95 %.",
+    "revision_rounds": "Finished dialogues that were changed in a stage that goes on until reviewers change nothing, "
+    "by the number of rounds it took. Intervals are Wilson's, of 95 %.",
 }
 
 
@@ -35,7 +38,7 @@ def count_what_waits() -> None:
 
 
 def read_figures(project: Project) -> dict[str, Any]:
-    """Accuracy and agreement of a project now, as JSON values."""
+    """Accuracy, revisions and agreement of a project now, as JSON values."""
     accuracy = read_accuracy(project=project)
     return {
         "notes": NOTES,
@@ -57,6 +60,14 @@ def read_figures(project: Project) -> dict[str, Any]:
                 for one in accuracy.audits
             ],
         },
+        "revision_rounds": [
+            {
+                "stage": one.stage, "title": one.title, "items": one.items,
+                "revised": {str(rounds): count for rounds, count in one.revised.items()},
+                "rate": _figure(one.rates.total),
+            }
+            for one in read_revision_rounds(project)
+        ],
         "agreement": [
             {
                 "stage": stage,

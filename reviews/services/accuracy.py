@@ -69,6 +69,11 @@ class StageRevisions:
     #: Items that came to the stage.
     items: int
 
+    @property
+    def count(self) -> int:
+        """Items that were revised at all."""
+        return sum(self.revised.values())
+
     @cached_property
     def rates(self) -> RevisionRates:
         return revision_rates(self.revised, self.items)

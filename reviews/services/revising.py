@@ -14,26 +14,24 @@ from reviews.services.protocols import parse
 def read_revision_rounds(project: Project) -> list[StageRevisions]:
     """The stages that repeat after a change, in the protocol's order: revised items split by the rounds they needed.
 
-    Of items that have come to the end of their way, as far as they have been counted (``fold_courses``). A round counts
-    where its reviewer changed the content; what a settlement changed is the settlement's. Where a stage is not listed,
-    no item that came to it has ended.
+    Of items that have come to the end of their way, as far as they have been counted (``fold_courses``); a stage to
+    which none of them came has no items. A round counts where its reviewer changed the content; what a settlement
+    changed is the settlement's.
     """
     rows = CourseCount.objects.filter(project=project, axis="revised").values_list("point", "value")
     by_stage: dict[str, Tally[int]] = defaultdict(Tally)
     for stage, rounds, count in rows.annotate(total=Sum("count")).order_by():
         by_stage[stage][int(rounds)] += int(count)
     out = []
-    for stage, title in _repeating(project).items():
+    for stage, title in repeating_stages(project).items():
         rounds_needed = by_stage.get(stage, Tally())
-        items = rounds_needed.total()
-        if items:
-            revised = {rounds: count for rounds, count in sorted(rounds_needed.items()) if rounds and count}
-            out.append(StageRevisions(stage, title, revised, items))
+        revised = {rounds: count for rounds, count in sorted(rounds_needed.items()) if rounds and count}
+        out.append(StageRevisions(stage, title, revised, rounds_needed.total()))
     return out
 
 
-def _repeating(project: Project) -> dict[str, str]:
-    """Key → title of the stages that repeat, as the newest protocol that has them says."""
+def repeating_stages(project: Project) -> dict[str, str]:
+    """Key → title of the stages that repeat after a change, as the newest protocol that has them says."""
     seen: set[str] = set()
     out: dict[str, str] = {}
     for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):

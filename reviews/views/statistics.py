@@ -20,6 +20,7 @@ from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import read_agreement, read_each_pair, read_set_aside
 from reviews.services.protocols import stage_titles
+from reviews.services.revising import read_revision_rounds, repeating_stages
 from reviews.services.statistics import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.throughput import (
     count_waiting_work,
@@ -30,6 +31,7 @@ from reviews.services.throughput import (
     read_times,
 )
 from reviews.views import statistics_tables as made
+from reviews.views.revision_tables import rounds_chart, rounds_table
 from reviews.views.tables import Table, as_csv
 
 _LABELS = (*RATED, *OVERLAPPING)
@@ -83,6 +85,23 @@ def accuracy(request: PageRequest) -> HttpResponse:
         names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
         tables["strata"] = made.strata_table(found.audits, names)
     return _answer(request, "reviews/statistics/accuracy.html", tables, context)
+
+
+@project_page
+@require_safe
+def revisions(request: PageRequest) -> HttpResponse:
+    """How many items the stages that repeat after a change revised, and in how many rounds."""
+    stages = read_revision_rounds(request.project)
+    return _answer(
+        request,
+        "reviews/statistics/revisions.html",
+        {"rounds": rounds_table(stages)} if stages else {},
+        {
+            "found": read_accuracy(project=request.project),
+            "stages": stages,
+            "chart": _drawn(rounds_chart(stages)) if stages else "",
+        },
+    )
 
 
 @project_page
@@ -230,9 +249,11 @@ def _answer(request: PageRequest, template: str, tables: dict[str, Table], conte
 
 def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     project, here = request.project, request.path
+    revised = reverse("statistics-revisions", args=[project.slug])
     pages = [
         (reverse("statistics", args=[project.slug]), "Progress"),
         (reverse("statistics-accuracy", args=[project.slug]), "Accuracy"),
+        *([(revised, "Revisions")] if revised == here or repeating_stages(project) else []),
         (reverse("statistics-agreement", args=[project.slug]), "Agreement"),
         (reverse("statistics-person", args=[project.slug, request.user.public_id]), "Your work"),
     ]

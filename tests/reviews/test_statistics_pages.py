@@ -22,7 +22,7 @@ from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ("", "accuracy/", "agreement/")
+PAGES = ("", "accuracy/", "revisions/", "agreement/")
 
 
 @pytest.fixture
