@@ -20,6 +20,8 @@ from typing import Any
 from annotator.models import Dialogue, Membership, Project, Revision, Role, Toolset, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
 from annotator.schema import canonical, content_hash, read_document
+from annotator.services.trials import ensure_tried
+from annotator.validators import subjects_of
 
 _numbers = itertools.count(1)
 
@@ -331,6 +333,8 @@ def hand_in(person: User, dialogue: Dialogue, verdict: str = "", **submission: A
 
     slot = open_slot(dialogue, person)
     assert slot is not None, f"{dialogue} has no slot to take"
+    # As a worker would have done by then.
+    ensure_tried(subjects_of(submission.get("document") or slot.revision.document()))
     claim = claim_slot(actor=person, slot=slot)
     if verdict in ("reject", "escalate"):
         submission.setdefault("reason", "It cannot be saved.")

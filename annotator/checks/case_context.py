@@ -11,6 +11,7 @@ from annotator.constraints.feasibility import feasibility_findings
 from annotator.constraints.reading_case import case_of, replay_of
 from annotator.constraints.replay import Replay
 from annotator.schema.toolsets import CompiledToolset
+from annotator.validators.trial import Outcome
 
 
 class CaseContext(Context):
@@ -25,6 +26,8 @@ class CaseContext(Context):
         severities: Mapping[str, Severity],
     ) -> None:
         super().__init__(document | {"tasks": []}, toolset, stage, settings, severities)
+        #: What came of trying its validators, by key; None where nobody has looked.
+        self.trials: Mapping[str, Outcome] | None = None
         self.document = document
         self.calls = [
             CallPlace(call, f"/reference_trajectory/{each['id']}/calls/{call['id']}", toolset.tools.get(call["name"]))

@@ -1,6 +1,6 @@
 """Run the checks over one document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 # Importing the families registers their checks.
@@ -20,6 +20,7 @@ from annotator.checks.findings import Finding, Stage
 from annotator.checks.registry import plan
 from annotator.checks.settings import CheckSettings
 from annotator.schema.toolsets import CompiledToolset
+from annotator.validators.trial import Outcome
 
 _DEFAULT = CheckSettings()
 _FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
@@ -38,15 +39,24 @@ _CONTEXTS: dict[str, type[Context]] = {"multi_turn": Context, "constrained": Cas
 
 
 def run_checks(
-    document: dict[str, Any], toolset: CompiledToolset, *, stage: Stage, settings: CheckSettings = _DEFAULT
+    document: dict[str, Any],
+    toolset: CompiledToolset,
+    *,
+    stage: Stage,
+    settings: CheckSettings = _DEFAULT,
+    trials: Mapping[str, Outcome] | None = None,
 ) -> list[Finding]:
     """All findings in a validated document (as ``read_document`` gives it), in document order, then by check.
 
     ``settings`` are the project's. A check that is set to "off" does not run. Nothing here changes the document.
+    ``trials``: what came of trying validators, by key (``annotator.validators.trial``); without it nothing is said
+    of trials.
     """
     kind = document["kind"]
     checks, severities = plan(stage, tuple(sorted(settings.severities.items())), case=kind == "constrained")
     context = _CONTEXTS[kind](document, toolset, stage, settings, severities)
+    if isinstance(context, CaseContext):
+        context.trials = trials
     findings: list[Finding] = []
     for check in checks:
         if check.only_with is None or getattr(context, check.only_with):

@@ -1,4 +1,4 @@
-"""validator.*: validator code as far as it can be told without running it."""
+"""validator.*: validator code as far as it can be told without running it, and what is known of its trials."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,9 @@ from annotator.checks.registry import register
 from annotator.checks.wording import cut, listed
 from annotator.constraints.code import outline
 from annotator.constraints.taxonomy import find_category
+from annotator.schema.errors import SchemaProblem
+from annotator.validators.library import read_form
+from annotator.validators.trial import Outcome, Subject, subjects_of
 
 
 @register
@@ -70,6 +73,72 @@ class ValidatorFunction(CaseCheck):
 
 
 @register
+class ValidatorForm(CaseCheck):
+    """A ready form that there is not, or with parameters that it does not take."""
+
+    id = "validator.form"
+    title = "A ready form cannot be used."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for constraint in context.document["constraints"]:
+            validator = constraint["validator"]
+            if not validator or validator["code"] is not None:
+                continue
+            try:
+                read_form(validator["form"] or "", validator["parameters"] or {})
+            except SchemaProblem as problem:
+                message = f"The ready form cannot be used: {problem}"
+                yield self.found(context, f"/constraints/{constraint['id']}/validator", validator, message)
+
+
+@register
+class ValidatorUntried(CaseCheck):
+    """The validator was not tried as it stands: on the reference answer, on its examples, and on responses that are
+    broken on purpose. Any change to one of these, or to the constraint, asks for a new trial.
+    """
+
+    id = "validator.untried"
+    title = "A validator has not been tried as it stands."
+    severity = "error"
+    to_do = True
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials(context):
+            if outcome is None:
+                message = "This validator has not been tried as it stands; try it first."
+                yield self.found(context, _place(subject), subject.key, message)
+
+
+@register
+class ValidatorMatrix(CaseCheck):
+    """Tried, the validator rejects what it must accept, accepts what it must reject, or judges nothing."""
+
+    id = "validator.matrix"
+    title = "A validator cannot tell right from wrong."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials(context):
+            for sentence in outcome.errors if outcome else ():
+                yield self.found(context, _place(subject), [subject.key, sentence], f"Tried: {sentence}")
+
+
+@register
+class ValidatorDoubt(CaseCheck):
+    """Tried, the validator accepts a response that breaks its constraint, or rejects one that does not."""
+
+    id = "validator.doubt"
+    title = "A validator is too lenient or too strict."
+    severity = "warning"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials(context):
+            for sentence in outcome.warnings if outcome else ():
+                yield self.found(context, _place(subject), [subject.key, sentence], f"Tried: {sentence}")
+
+
+@register
 class ToolCodeSyntax(CaseCheck):
     """The source of a tool cannot be read as Python."""
 
@@ -92,3 +161,14 @@ def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
         validator = constraint["validator"]
         if validator and validator["code"] is not None:
             yield f"/constraints/{constraint['id']}/validator", validator["code"], validator["function"]
+
+
+def _trials(context: CaseContext) -> Iterator[tuple[Subject, Outcome | None]]:
+    """Every validator that can be tried, and what came of it; nothing where trials are not known at all."""
+    if context.trials is not None:
+        for subject in subjects_of(context.document):
+            yield subject, context.trials.get(subject.key)
+
+
+def _place(subject: Subject) -> str:
+    return f"/constraints/{subject.constraint}/validator"

@@ -15,6 +15,7 @@ from annotator.models import Dialogue, Finding, Guideline, Project, Revision, To
 from annotator.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
+from annotator.services.trials import known_outcomes_of
 
 
 def check_settings(project: Project) -> CheckSettings:
@@ -26,9 +27,10 @@ def check_settings(project: Project) -> CheckSettings:
 def check_document(
     document: dict[str, Any], toolset_revision: ToolsetRevision, *, project: Project, stage: Stage
 ) -> list[CheckFinding]:
-    """What the checks say of a document."""
+    """What the checks say of a document, with what is known of trials of its validators."""
     toolset = CompiledToolset.of(toolset_revision.content)
-    return run_checks(document, toolset, stage=stage, settings=check_settings(project))
+    settings = check_settings(project)
+    return run_checks(document, toolset, stage=stage, settings=settings, trials=known_outcomes_of(document))
 
 
 def ensure_toolset_revision(

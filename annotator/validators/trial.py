@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from annotator.constraints.code import outline
 from annotator.sandbox.results import CallResult, Status
 from annotator.schema.canonical import canonical, content_hash
 from annotator.schema.errors import SchemaProblem
@@ -103,6 +102,9 @@ def subjects_of(document: Mapping[str, Any]) -> list[Subject]:
 
 def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Subject | str:
     """The validator of one constraint as it is to be tried; else a sentence that says why it cannot be."""
+    # Only here: constraints know the checks, which know this module.
+    from annotator.constraints.code import outline
+
     validator = constraint["validator"]
     if validator is None:
         return "This constraint has no validator yet: choose a ready form, or write code."

@@ -14,6 +14,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
 from annotator.services.revisions import check_document
+from annotator.services.trials import start_trials
 from reviews.models import Slot, Verdict
 from reviews.protocols import Protocol, Stage, StageKind
 from reviews.protocols import Verdict as PureVerdict
@@ -180,6 +181,11 @@ def _reason(verdict: Verdict, reason: str) -> str:
 def _require_clean(actor: User, slot: Slot, document: dict[str, Any], seen: Revision, project: Project) -> None:
     found = check_document(document, seen.toolset_revision, project=project, stage="submit")
     errors = [one for one in found if one.severity == "error"]
+    if errors and all(one.check == "validator.untried" for one in errors):
+        start_trials(actor=actor, project=project, document=document)
+        raise Invalid(
+            "The validators are being tried as they stand now; submit again in a moment.", findings=_as_data(errors)
+        )
     if errors:
         raise Invalid(_sentence(errors, "must be mended before it can be approved"), findings=_as_data(errors))
     warnings = [one for one in found if one.severity == "warning"]
