@@ -13,6 +13,7 @@ from annotator.models.content import (
 )
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
+from annotator.models.replays import Replay
 from annotator.models.stale import GuidelineMark, StaleWork
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.work import Event, Job, JobState
@@ -36,6 +37,7 @@ __all__ = [
     "NoticeKind",
     "NoticeSettings",
     "Project",
+    "Replay",
     "Revision",
     "Role",
     "StaleWork",

@@ -1,0 +1,58 @@
+"""Trajectories run through the code of a case's tools, and what came of it."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models.content import Dialogue, Draft, Revision
+from annotator.models.keys import new_public_id
+from annotator.models.people import Project, User
+from annotator.models.work import Job
+
+
+class ReplayQuerySet(models.QuerySet["Replay"]):
+    def visible_to(self, user: User) -> Self:
+        """The user's own, and those of the reference trajectory of a revision they see; of dialogues they see.
+
+        What somebody runs of their draft, or pastes, is nobody else's to see.
+        """
+        shared = Q(draft=None, pasted=None, revision__in=Revision.objects.visible_to(user))
+        return self.filter(Q(requester=user) | shared, dialogue__in=Dialogue.objects.visible_to(user))
+
+
+class Replay(models.Model):
+    """One run of a trajectory, of a revision or of a draft. Its job row holds state and progress."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="replays", db_index=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="replays", db_index=False)
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="replay")
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    draft = models.ForeignKey(Draft, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    #: Hash of all that decides what comes of it: the parts of the case, its tools, the trajectory.
+    key = models.CharField(max_length=64)
+    #: The rounds of a trajectory that somebody pasted; null where it is the reference trajectory.
+    pasted = models.JSONField(null=True)
+    #: What came of it, as ``annotator.constraints.run_record`` lays it down; null until then.
+    record = models.JSONField(null=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = ReplayQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(revision=None, draft__isnull=False) | Q(revision__isnull=False, draft=None),
+                name="replay_of_revision_or_draft",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["dialogue", "key", "-id"], name="replay_by_content"),
+            models.Index(fields=["requester", "dialogue", "-id"], name="replay_by_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"replay {self.public_id}"
