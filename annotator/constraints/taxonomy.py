@@ -116,6 +116,19 @@ def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Para
     return parameters
 
 
+def proposed_text(name: str | None, parameters: dict[str, Any] | None) -> str:
+    """The sentence that a category makes of parameters; empty where it says nothing of its own (validator code), where
+    parameters are missing, and where they cannot be read.
+    """
+    category = find_category(name)
+    if category is None or category.needs == "validator" or (parameters is None and not category.needs):
+        return ""
+    try:
+        return category.sentence(category.model.model_validate(parameters or {}))
+    except ValidationError:
+        return ""
+
+
 def constraint_problems(constraint: Constraint) -> list[Problem]:
     """Everything that cannot be read in a constraint, variants included."""
     problems: list[Problem] = []

@@ -128,11 +128,12 @@ def set_observation(edit: Edit) -> str:
     elif kind == "text":
         step["observation"] = text
     else:
-        step["observation"] = _observed(edit, text, kind, step["observation"], anchor)
+        step["observation"] = observed(edit, text, kind, step["observation"], anchor)
     return anchor
 
 
-def _observed(edit: Edit, text: str, kind: str | None, before: Any, anchor: str) -> Any:
+def observed(edit: Edit, text: str, kind: str | None, before: Any, anchor: str) -> Any:
+    """What a text says that a tool returned; see ``set_observation``."""
     if kind is None and isinstance(before, str):
         return before if before.replace("\r\n", "\n") == text else text
     try:

@@ -1,9 +1,10 @@
-"""Edits of a constrained case: texts and labels, JSON values, code."""
+"""Edits of a constrained case: texts and labels, JSON values, observations, code."""
 
 from typing import Any
 
 from annotator.comparison.anchors import join
 from annotator.constraints.taxonomy import find_category
+from annotator.editing.arguments import observed
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.scope import Edit
 from annotator.schema.constrained import MAX_CODE
@@ -17,7 +18,7 @@ _JSON_FIELDS = frozenset({"unsolved_set", "reference_trajectory"})
 _JSON_CONSTRAINT = frozenset({"parameters", "variants", "validator"})
 _JSON_CALL = frozenset({"arguments", "observation"})
 #: Lists and objects that an empty text leaves empty; other values become null.
-_EMPTY: dict[str, Any] = {"variants": [], "arguments": {}}
+_EMPTY: dict[str, Any] = {"variants": [], "arguments": {}, "expected": []}
 
 
 def set_value(edit: Edit) -> str:
@@ -61,6 +62,8 @@ def set_category(edit: Edit) -> str:
     constraint["category"] = category.id if category else None
     if category:
         constraint["dimension"] = category.dimension.value
+        if constraint["parameters"] is None:
+            constraint["parameters"] = category.usual(list(edit.toolset.tools) if edit.toolset else [])
     return edit.anchor
 
 
@@ -85,6 +88,23 @@ def set_json(edit: Edit) -> str:
     return edit.put(edit.anchor, value)
 
 
+def set_observation(edit: Edit) -> str:
+    """Set what a call's tool returned, given as “value” or as “text”: read as that of a dialogue's call is."""
+    parts = edit.parts()
+    if len(parts) != 4 or parts[0] != "reference_trajectory" or parts[2] != "calls":
+        edit.refuse("This edit needs the anchor of a call, such as /reference_trajectory/r1/calls/s1.")
+    call = edit.at(edit.anchor)
+    anchor = f"{edit.anchor}/observation"
+    if "text" not in edit.op:
+        return edit.put(anchor, edit.value())
+    text, kind = edit.text("text"), edit.op.get("as")
+    if kind not in (None, "json", "text"):
+        edit.refuse("“as” must be json or text.", anchor)
+    if kind == "text" or not text.strip():
+        return edit.put(anchor, text if kind == "text" else None)
+    return edit.put(anchor, observed(edit, text, kind, call["observation"], anchor))
+
+
 def set_code(edit: Edit) -> str:
     """Set the code of a validator, with “function” the name of what judges, or the code of a tool.
 
@@ -95,7 +115,8 @@ def set_code(edit: Edit) -> str:
     if len(text) > MAX_CODE:
         edit.refuse(f"The code has {len(text):,} characters; {MAX_CODE:,} are the most that is run.")
     if len(parts) == 2 and parts[0] == "tool_codes":
-        edit.at(edit.anchor)
+        if parts[1] not in edit.document["tool_codes"]:
+            edit.known_tool(parts[1])
         return edit.put(edit.anchor, text)
     if len(parts) != 3 or parts[0] != "constraints" or parts[2] != "validator":
         edit.refuse("This edit needs the anchor of a validator, such as /constraints/c0/validator.")
@@ -122,6 +143,8 @@ def _text_field(parts: tuple[str, ...]) -> str:
 def _json_field(parts: tuple[str, ...]) -> str:
     if len(parts) == 1 and parts[0] in _JSON_FIELDS:
         return parts[0]
+    if len(parts) == 2 and parts[0] == "unsolved_set":
+        return "expected"
     if len(parts) == 3 and parts[0] == "constraints" and parts[2] in _JSON_CONSTRAINT:
         return parts[2]
     return parts[4] if len(parts) == 5 and parts[2] == "calls" and parts[4] in _JSON_CALL else ""
@@ -129,5 +152,7 @@ def _json_field(parts: tuple[str, ...]) -> str:
 
 def _known(edit: Edit, parts: tuple[str, ...]) -> None:
     """The thing with an id that the place belongs to must still be there."""
-    if len(parts) > 2:
+    if parts[0] == "unsolved_set" and len(parts) == 2:
+        edit.at(edit.anchor)
+    elif len(parts) > 2:
         edit.at(join(parts[:-1]))

@@ -36,6 +36,22 @@ A constrained case has no tasks. Of these it knows set and set_language, and bes
     set_json            text | value            parameters, variants, unsolved set, trajectory, a call's arguments …
     set_code            text [function]         anchor of a validator, or of a tool's code
     set_category        value                   anchor of the constraint; its dimension follows
+    set_observation     text [as: json | text] | value     anchor of the call
+    add_constraint      category [after]        after: an id; no anchor needed
+    delete_constraint
+    move_constraint     by: -1 | 1, or to: index
+    state_constraint                            writes its text into the system prompt
+    add_variant         [name]                  anchor of the constraint; name: the tool called first
+    set_variant         value: {[first, parameters]}       anchor of the variant
+    delete_variant
+    add_round           [name | final, after]   name: of the tool of its first call; else a final response
+    delete_round
+    move_round          by: -1 | 1, or to: index
+    add_call            name [after]            anchor of the round
+    delete_call                                 the last call of a round takes the round with it
+    move_call           by: -1 | 1, or to: index
+    add_expected        name                    a tool of the unsolved set
+    delete_expected                             anchor of that tool there
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +59,7 @@ from typing import Any
 
 from annotator.comparison import describe, from_pointer
 from annotator.comparison.anchors import Document
-from annotator.editing import arguments, case, shaping, steps, tasks, values
+from annotator.editing import arguments, case, case_parts, shaping, steps, tasks, values
 from annotator.editing.problems import EditProblem
 from annotator.editing.scope import Edit, Tools
 from annotator.schema import SchemaProblem, read_document
@@ -84,6 +100,22 @@ CASE_OPERATIONS: dict[str, Callable[[Edit], str]] = {
     "set_json": case.set_json,
     "set_code": case.set_code,
     "set_category": case.set_category,
+    "set_observation": case.set_observation,
+    "add_constraint": case_parts.add_constraint,
+    "delete_constraint": case_parts.delete_constraint,
+    "move_constraint": case_parts.move_constraint,
+    "state_constraint": case_parts.state_constraint,
+    "add_variant": case_parts.add_variant,
+    "set_variant": case_parts.set_variant,
+    "delete_variant": case_parts.delete_variant,
+    "add_round": case_parts.add_round,
+    "delete_round": case_parts.delete_round,
+    "move_round": case_parts.move_round,
+    "add_call": case_parts.add_call,
+    "delete_call": case_parts.delete_call,
+    "move_call": case_parts.move_call,
+    "add_expected": case_parts.add_expected,
+    "delete_expected": case_parts.delete_expected,
 }
 _BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
 

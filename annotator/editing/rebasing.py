@@ -43,6 +43,49 @@ def _value(op: Op, anchor: str, parts: Parts) -> list[str]:
     return [anchor, *tool]
 
 
+def _case_value(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """A value of a case; within a call also its tool, of a constraint's parameters also its category."""
+    if parts[:1] == ("constraints",) and parts[2:3] in (("parameters",), ("variants",)):
+        return [anchor, join((*parts[:2], "category"))]
+    if len(parts) > 4 and parts[2] == "calls":
+        return [anchor, join((*parts[:4], "name"))]
+    return [anchor]
+
+
+def _observation(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """What a call of a dialogue or of a case returned, and which tool that was."""
+    return [join((*parts[:4], name)) for name in ("observation", "name")]
+
+
+def _case_part(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """A new part of a case: the round it goes to, and what it comes after."""
+    listed = {"add_constraint": ("constraints",), "add_round": ("reference_trajectory",)}.get(str(op.get("op")))
+    inside = listed or (*parts[:2], "calls")
+    after = op.get("after")
+    places = [] if listed else [join((*parts[:2], "id")), join((*parts[:2], "final"))]
+    if isinstance(after, str) and after:
+        places.append(after if after[0] == "/" else join((*inside, after, "id")))
+    return places
+
+
+def _statement(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return ["/system_prompt", join((*parts[:2], "text")), join((*parts[:2], "anchor"))]
+
+
+def _variants(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """The variants have no ids, so that all of them must be as they were; and the category they are of."""
+    return [join((*parts[:2], "variants")), join((*parts[:2], "category"))]
+
+
+def _call_and_round(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """The call; and which calls are beside it, for the last one takes the round with it."""
+    return [anchor, join((*parts[:2], "calls")) + ORDER]
+
+
+def _expected(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return [join(("unsolved_set", str(op.get("name"))))]
+
+
 def _field(*names: str) -> About:
     """Fields of the step that the anchor names."""
 
@@ -143,12 +186,27 @@ _ABOUT: dict[str, About] = {
     "delete_argument": _value,
     "rename_argument": _value,
     "set_arguments": _field("arguments", "name"),
-    "set_observation": _field("observation", "name"),
+    "set_observation": _observation,
     "set_inferable": _inferable,
     "add_context": _context,
     "set_context": _itself,
-    "set_json": _itself,
+    "set_json": _case_value,
     "set_code": _itself,
     "set_category": _itself,
     "delete_context": _context,
+    "add_constraint": _case_part,
+    "delete_constraint": _itself,
+    "move_constraint": _order,
+    "state_constraint": _statement,
+    "add_variant": _variants,
+    "set_variant": _variants,
+    "delete_variant": _variants,
+    "add_round": _case_part,
+    "delete_round": _itself,
+    "move_round": _order,
+    "add_call": _case_part,
+    "delete_call": _call_and_round,
+    "move_call": _order,
+    "add_expected": _expected,
+    "delete_expected": _itself,
 }
