@@ -149,6 +149,24 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
         Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
 
 
+#: Checks whose findings change while the content stays: when its validators have been tried.
+_OF_TRIALS = ("validator.untried", "validator.matrix", "validator.doubt")
+
+
+def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
+    """Bring what is stored about trials of a head's validators up to date. Within the caller's transaction."""
+    dialogue = lock_dialogue(revision.dialogue_id)
+    if dialogue.head_id != revision.pk:
+        return
+    found = check_document(revision.document(), revision.toolset_revision, project=dialogue.project, stage=stage)
+    stored = Finding.objects.filter(revision=revision)
+    stored.filter(check_id__in=_OF_TRIALS).delete()
+    Finding.objects.bulk_create(finding_rows(dialogue, revision, [one for one in found if one.check in _OF_TRIALS]))
+    severities = list(stored.values_list("severity", flat=True))
+    dialogue.error_count, dialogue.warning_count = severities.count("error"), severities.count("warning")
+    dialogue.save(update_fields=["error_count", "warning_count"])
+
+
 def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
     """Set what lists and counters read from the content; returns the names of the fields set."""
     labels = describe_document(document)

@@ -16,6 +16,7 @@ from annotator.services import bulk
 from annotator.services.events import append_event
 from annotator.services.jobs import Lost, Running, job_kind, start_job
 from annotator.services.revisions import check_settings, latest_guideline
+from benchmark.formats import WRITERS
 from benchmark.formats.files import RawLine, RecordFault, read_lines
 from benchmark.models import ImportBatch
 from benchmark.preparing import Preparers, Setup
@@ -23,6 +24,7 @@ from benchmark.services.import_discarding import discard_all, discard_slice
 from benchmark.services.import_publishing import hold_revisions, publish
 from benchmark.services.import_report import Note, Report
 from benchmark.services.import_sorting import Outcome, Sorter
+from benchmark.services.import_trials import start_import_trials
 from benchmark.services.imports import open_upload
 from benchmark.services.toolset_store import ToolsetStore
 from reviews.services.cycles import begin_cycles
@@ -226,6 +228,10 @@ class ImportRun:
                         parameters={"import": self.batch.public_id},
                         wake_worker=self.running.job.parameters.get("wake_worker", True),
                     )
+                    if "constrained" in WRITERS[self.batch.native_format].kinds:
+                        start_import_trials(
+                            batch=self.batch, wake_worker=self.running.job.parameters.get("wake_worker", True)
+                        )
             notes = self.report.add(late)
             ImportBatch.objects.filter(pk=self.batch.pk).update(**asdict(counters))
             commit.advance(

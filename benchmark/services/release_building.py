@@ -202,6 +202,7 @@ class _Building:
             samples=frozen["draws"],
             # Releases frozen before there were figures have none, and are built again as they were.
             **({"figures": frozen["figures"]} if "figures" in frozen else {}),
+            **({"validators": frozen["validators"]} if "validators" in frozen else {}),
             files=[
                 {
                     "path": self._inside(file),

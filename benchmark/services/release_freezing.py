@@ -17,6 +17,7 @@ from annotator.search import describe_document
 from annotator.services import bulk
 from annotator.services.jobs import Running
 from annotator.services.revisions import check_document
+from annotator.services.trials import facts_of
 from benchmark.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_figures import count_what_waits, read_figures
@@ -93,6 +94,8 @@ class _Freezing:
         }
         self._calls = 0
         self._protocols: set[int] = set()
+        #: By the dialogue's id, what came of trying each of its validators.
+        self._validators: dict[str, list[dict[str, Any]]] = {}
 
     def run(self) -> None:
         """Write the items and what is left out."""
@@ -107,7 +110,7 @@ class _Freezing:
                 ReleaseItem,
                 ("dialogue_id", "revision_id", "trail"),
                 [
-                    (d.pk, cycles[d.pk].exit_revision_id, bulk.as_json(trails[cycles[d.pk].pk]))
+                    (d.pk, cycles[d.pk].exit_revision_id, bulk.as_json(trails[cycles[d.pk].pk] | self._tried(d)))
                     for d in entering
                 ],
                 constants={"release_id": self.release.pk},
@@ -138,6 +141,7 @@ class _Freezing:
             },
             "left_out": dict(sorted(self._reasons.items())),
             "figures": read_figures(self.project),
+            **({"validators": self._validator_summary()} if self._validators else {}),
             "protocols": [
                 {
                     "number": version.number, "preset": version.preset, "hash": version.content_hash,
@@ -203,7 +207,26 @@ class _Freezing:
         unwritable = self._unwritable(item)
         if not unwritable:
             self._count(item.document, cycle)
+            if item.document["kind"] == "constrained":
+                self._validators[dialogue.external_id] = facts_of(item.document)
         return self._noted("cannot be written", unwritable)
+
+    def _tried(self, dialogue: Dialogue) -> dict[str, Any]:
+        """What a case's own line says of its validators."""
+        found = self._validators.get(dialogue.external_id)
+        return {} if found is None else {"validators": found}
+
+    def _validator_summary(self) -> dict[str, Any]:
+        """The outcomes of all trials: counted, and one by one."""
+        rows = [row for found in self._validators.values() for row in found]
+        return {
+            "validators": len(rows),
+            "tried": sum(row["tried"] for row in rows),
+            "passed": sum(row["tried"] and not row["errors"] for row in rows),
+            "with_warnings": sum(bool(row["warnings"]) for row in rows),
+            "responses": sum(row["responses"] for row in rows),
+            "items": dict(sorted(self._validators.items())),
+        }
 
     def _noted(self, kind: str, reason: str) -> str:
         if reason:

@@ -10,6 +10,7 @@ from annotator.services.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
 from benchmark.services.release_building import build_archive, passes
 from benchmark.services.release_freezing import freeze, require_worth_releasing
+from benchmark.services.release_trials import try_what_waits
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
 
 #: Dialogues between two looks at whether the job is still ours.
@@ -32,6 +33,7 @@ def run_release(running: Running) -> dict[str, Any]:
     release = Release.objects.select_related("project", "requester").get(job=running.job)
     if release.state != ReleaseState.FROZEN:
         if not running.checkpoint.get("frozen"):
+            try_what_waits(running, release.project)
             freeze(running, release)
         require_worth_releasing(release)
         _build(running, release)

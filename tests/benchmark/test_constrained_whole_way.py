@@ -77,6 +77,12 @@ def test_import_review_release_and_the_same_again(team: Team) -> None:
     assert content["check_code/7/check_constraint_4.py"] == f"# {native['canary']}\n{CODE}".encode()
     report = verify_archive(archive_path(release))
     assert (report.problems, report.items) == ([], 2)
+    said = json.loads(content["manifest.json"])["validators"]
+    assert (said["validators"], said["tried"], said["passed"]) == (2, 2, 2)
+    (row,) = said["items"]["7"]
+    assert (row["constraint"], row["validator"], row["errors"]) == ("c4", "code", 0)
+    assert row["responses"] > 5
+    assert json.loads(content["items.jsonl"].splitlines()[0])["validators"] == [row]
 
     again = imported(team, archive_path(release).read_bytes(), f"release-{release.version}.zip")
     assert counters(again) == (2, 0, 0, 2, 0, 0)

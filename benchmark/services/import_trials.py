@@ -1,0 +1,73 @@
+"""The job after an import of constrained dialogues: their validators are tried before people look at them."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from annotator.models import Job, Revision
+from annotator.services.jobs import Running, job_kind, start_job
+from annotator.services.revisions import refresh_findings
+from annotator.services.trials import BUDGET, ensure_tried
+from annotator.validators.trial import subjects_of
+from benchmark.models import ImportBatch
+
+KIND = "validators_of_import"
+#: Dialogues read at a time.
+SLICE = 50
+
+
+@job_kind(KIND, "Trial of imported validators", quiet=True)
+def run_import_trials(running: Running) -> dict[str, Any]:
+    """Runner. A job tries for a bounded time; what is left goes to the end of the queue, so that nobody waits long."""
+    parameters = running.job.parameters
+    if running.checkpoint.get("late"):
+        return {"goes_on": True}
+    batch = ImportBatch.objects.select_related("project", "job").get(public_id=parameters["import"])
+    begin = time.monotonic()
+    after: int = running.checkpoint.get("after", parameters.get("after", 0))
+    counts = {"dialogues": running.checkpoint.get("dialogues", 0), "tried": running.checkpoint.get("tried", 0)}
+    for revision in _revisions(batch, after=after):
+        document = revision.document()
+        if document["kind"] == "constrained":
+            for subject in subjects_of(document):
+                # One at a time, and a sign of life after each: a validator may take its whole time limit.
+                counts["tried"] += ensure_tried([subject])
+                running.beat()
+        with running.chunk() as chunk:
+            if document["kind"] == "constrained":
+                refresh_findings(revision=revision, stage="import")
+                counts["dialogues"] += 1
+            late = time.monotonic() - begin > BUDGET
+            if late:
+                start_job(
+                    actor=batch.requester,
+                    project=batch.project,
+                    kind=KIND,
+                    parameters={**parameters, "after": revision.pk},
+                    wake_worker=parameters.get("wake_worker", True),
+                )
+            chunk.advance(
+                done=counts["dialogues"], checkpoint={"after": revision.pk, **counts} | ({"late": True} if late else {})
+            )
+        if late:
+            return {**counts, "goes_on": True}
+    return counts
+
+
+def start_import_trials(*, batch: ImportBatch, wake_worker: bool) -> Job | None:
+    """Have the validators of what an import published tried; None where it brought no case."""
+    if not Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").exists():
+        return None
+    parameters = {"import": batch.public_id, "wake_worker": wake_worker}
+    return start_job(
+        actor=batch.requester, project=batch.project, kind=KIND, parameters=parameters, wake_worker=wake_worker
+    )
+
+
+def _revisions(batch: ImportBatch, *, after: int) -> Iterator[Revision]:
+    # Cases have no policies; where nothing else is imported beside them, that finds them without reading all.
+    rows = Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").order_by("pk")
+    rows = rows.select_related("dialogue__project", "toolset_revision").defer("dialogue__search_text")
+    while found := list(rows.filter(pk__gt=after)[:SLICE]):
+        after = found[-1].pk
+        yield from found

@@ -1,0 +1,34 @@
+"""Before a release is frozen: validators that nobody has tried as they stand are tried, here in the worker."""
+
+from collections.abc import Iterator
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Project
+from annotator.models.content import DialogueStatus
+from annotator.services.jobs import Running
+from annotator.services.trials import ensure_tried
+from annotator.validators.trial import Subject, subjects_of
+from benchmark.services.release_trails import verified_cycles
+
+_SLICE = 100
+
+
+def try_what_waits(running: Running, project: Project) -> None:
+    """Try the validators of verified cases. Where no code can be run they stay untried, and their cases are left out
+    with that reason.
+    """
+    try:
+        for subject in _subjects(project):
+            if ensure_tried([subject]):
+                running.beat()
+    except Conflict:
+        return
+
+
+def _subjects(project: Project) -> Iterator[Subject]:
+    rows = Dialogue.objects.filter(project=project, status=DialogueStatus.VERIFIED, policies="", archived_at=None)
+    keys = list(rows.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), _SLICE):
+        for cycle in verified_cycles(keys[start : start + _SLICE]).values():
+            if cycle.exit_revision is not None:
+                yield from subjects_of(cycle.exit_revision.document())
