@@ -13,7 +13,8 @@ _JSON_INSIDE = re.compile(rf"\b(?:includ|contain|embed|provid|featur)\w*\s+{_ART
 _JSON = re.compile(r"\bJSON\b")
 _JSON_WHOLE = re.compile(
     r"^\W*JSON\b|\b(?:entire|whole)\b.*\bJSON\b"
-    rf"|\b(?:as|in|using|be|only|return|output)\s+{_ARTICLE}JSON\b(?!\s+(?:value|key|field))",
+    rf"|\b(?:as|in|using|be|only|return|output|(?:reply|respond|answer)\s+(?:only\s+)?with)\s+{_ARTICLE}JSON\b"
+    r"(?!\s+(?:value|key|field))|\bJSON(?:\s+(?:object|array|document))?\s+(?:only|alone|and nothing else)\b",
     re.I | re.S,
 )
 _TABLE = re.compile(r"\b(?:tabular|table)\b", re.I)

@@ -3,22 +3,20 @@
 Pure: whoever runs the code passes a function that says whether it accepts a response.
 """
 
-import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from annotator.checks.findings import Finding
 from annotator.constraints.case import Case, title
 from annotator.constraints.claims import named_units
 from annotator.constraints.demands import only_examples, read_demands
+from annotator.validators.mutations import resized
 
 Accepts = Callable[[str], bool]
 
-_LONG = 200
 #: One Markdown element each; prose around it keeps the response a response.
 _MARKDOWN = {
-    "heading": "# Answer\n\n{text}",
-    "list": "The answer:\n\n- {text}\n- Nothing else",
+    "a heading": "# Answer\n\n{text}",
+    "a list": "The answer:\n\n- {text}\n- Nothing else",
     "emphasis": "The answer is **{text}**",
 }
 
@@ -33,16 +31,25 @@ def probe_validator(case: Case, position: int, accepts: Accepts, reference: str)
     return [*_strictness(case, position, accepts, reference), *_redundancy(case, position, accepts, reference)]
 
 
+def single_elements(text: str, reference: str) -> dict[str, str]:
+    """Element → the reference with that Markdown element alone, where the sentence ``text`` names several as examples.
+
+    Empty where it does not: each of these responses is as right as the reference.
+    """
+    if read_demands(text).form != "markdown" or not only_examples(text):
+        return {}
+    # A sign that begins a line or a word is Markdown; one within a word is not.
+    plain = " ".join(word.lstrip("#>-") for word in reference.replace("*", "").split()).strip() or "Answer"
+    return {name: probe.replace("{text}", plain) for name, probe in _MARKDOWN.items()}
+
+
 def _strictness(case: Case, position: int, accepts: Accepts, reference: str) -> Iterator[Finding]:
     text = case.constraints[position].text or ""
-    if read_demands(text).form != "markdown" or not only_examples(text):
-        return
-    plain = " ".join(reference.replace("*", "").replace("#", "").split()) or "Answer"
-    refused = [name for name, probe in _MARKDOWN.items() if not accepts(probe.format(text=plain))]
+    refused = [name for name, probe in single_elements(text, reference).items() if not accepts(probe)]
     if refused:
         told = (
-            f"The validator of {title(case, position)} rejects a response whose only Markdown is a "
-            f"{' or a '.join(refused)}, but the sentence names these as examples: one is enough."
+            f"The validator of {title(case, position)} rejects a response whose only Markdown is "
+            f"{' or '.join(refused)}, but the sentence names these as examples: one is enough."
         )
         yield case.finding("validator.too_strict", position, told)
 
@@ -51,7 +58,7 @@ def _redundancy(case: Case, position: int, accepts: Accepts, reference: str) -> 
     text = case.constraints[position].text or ""
     if named_units(text) or not accepts(reference):
         return
-    refused = [name for name, probe in _resized(reference) if not accepts(probe)]
+    refused = [name for name, probe in resized(reference) if not accepts(probe)]
     if refused:
         lengths = [title(case, i) for i, each in enumerate(case.constraints) if each.category == "length"]
         whose = f" That is for {lengths[0]}." if lengths else ""
@@ -60,24 +67,3 @@ def _redundancy(case: Case, position: int, accepts: Accepts, reference: str) -> 
             f"but its sentence says nothing about length.{whose} Take that part out."
         )
         yield case.finding("validator.redundant", position, told)
-
-
-def _resized(reference: str) -> Iterator[tuple[str, str]]:
-    """The reference with longer and with shorter texts in its form; of other forms than JSON none is known."""
-    try:
-        data = json.loads(reference)
-    except ValueError:
-        return
-    if isinstance(data, dict | list):
-        for name, text in (("longer", " ".join(["word"] * _LONG)), ("shorter", "word")):
-            resized = _replaced(data, text)
-            if resized != data:
-                yield name, json.dumps(resized, ensure_ascii=False)
-
-
-def _replaced(value: Any, text: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _replaced(part, text) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_replaced(part, text) for part in value]
-    return text if isinstance(value, str) else value

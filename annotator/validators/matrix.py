@@ -22,6 +22,8 @@ class RowKind(StrEnum):
     OWN = "own"
     #: A mutation that leaves the validator's own constraint alone.
     OTHER = "other"
+    #: As right as the reference: with one alone of several things that the sentence names as examples.
+    ENOUGH = "enough"
     #: A mutation of which nobody can say without looking.
     OPEN = "open"
 
@@ -57,15 +59,19 @@ def rows_for(
     mutations: Iterable[Mutated],
     own: frozenset[Aspect],
     form: tuple[Form, Mapping[str, Any]] | None = None,
+    enough: Mapping[str, str] | None = None,
 ) -> list[Row]:
     """The rows of one validator.
 
     ``own``: what its constraint speaks of. ``form``: the declarative form of the constraint, where it has one: then the
     form itself says what each mutation breaks, and where the sentence says that one is broken, the sentence holds.
+    ``enough``: name → a response with that alone, of which the sentence names several as examples.
     """
     rows = [Row("reference", "The reference", reference, RowKind.REFERENCE, True)]
     rows += [Row(f"good_{n}", f"Good example {n + 1}", text, RowKind.GOOD, True) for n, text in enumerate(good)]
     rows += [Row(f"bad_{n}", f"Bad example {n + 1}", text, RowKind.BAD, False) for n, text in enumerate(bad)]
+    for name, text in (enough or {}).items():
+        rows.append(Row(f"only_{name.split()[-1]}", f"With nothing but {name}", text, RowKind.ENOUGH, True))
     judged = {row.text for row in rows}
     for one in mutations:
         if one.text not in judged:
@@ -108,6 +114,11 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
             errors.append(f"{row.title}: it is accepted, but was stored as wrong.")
         elif row.kind is RowKind.OWN:
             warnings.append(f"{row.title}: it is accepted, though it breaks this very constraint.")
+        elif row.kind is RowKind.ENOUGH:
+            warnings.append(
+                f"{row.title}: it is rejected, though the sentence names this among examples, of which one is enough: "
+                "the validator is too strict."
+            )
         else:
             warnings.append(
                 f"{row.title}: it is rejected, though this constraint does not speak of that: the validator looks at "

@@ -4,12 +4,15 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from annotator.validators.aspects import Aspect
 from annotator.validators.checking import table as check_table
 
 _FILLER = "This sentence only makes the response longer than it was meant to be. "
 _LONGER = 40
+#: Words of a text within JSON that is made longer.
+_LONG = 200
 _DATES = re.compile(
     r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4}"
     r"|(?:(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -51,6 +54,10 @@ def _all(text: str, keywords: Sequence[str]) -> Iterator[Mutated]:
         changed = change(text)
         if changed is not None:
             yield Mutated(key, title, changed, frozenset(breaks), frozenset(may_break))
+    for name, changed in resized(text):
+        # What is within the texts is gone with them; that it is JSON, and its keys, are as they were.
+        maybe = everything - {Aspect.JSON, Aspect.KEYS}
+        yield Mutated(f"{name}_texts", f"With {name} texts in it", changed, frozenset(), maybe)
     for number, word in enumerate(keywords):
         if word and word in text:
             title = f"Without “{word[:40]}”"
@@ -77,6 +84,27 @@ def _break_table(text: str) -> str | None:
     if not check_table(text, [], 0)[0]:
         return None
     return "\n".join(line for line in text.splitlines() if not re.fullmatch(r"[ \t|:-]*-[ \t|:-]*", line))
+
+
+def resized(text: str) -> Iterator[tuple[str, str]]:
+    """JSON with every text in it made longer, and shorter; nothing where the response is no JSON."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(data, dict | list):
+        for name, words in (("longer", " ".join(["word"] * _LONG)), ("shorter", "word")):
+            changed = _with_texts(data, words)
+            if changed != data:
+                yield name, json.dumps(changed, ensure_ascii=False)
+
+
+def _with_texts(value: Any, text: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_texts(part, text) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(part, text) for part in value]
+    return text if isinstance(value, str) else value
 
 
 def _strip_markdown(text: str) -> str | None:

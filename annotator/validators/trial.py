@@ -17,7 +17,7 @@ from annotator.validators.mutations import mutate
 from annotator.validators.suggesting import suggest
 
 #: Raised when mutations or the matrix change: what was tried before is tried anew.
-VERSION = 1
+VERSION = 2
 #: Characters of a reference that is broken on purpose; a longer one is tried as it is.
 MUTABLE = 20_000
 #: Characters of a response, and of a message, that are kept beside a verdict.
@@ -62,6 +62,9 @@ class Subject:
 
     def rows(self) -> list[Row]:
         """The responses it is tried on, and what it has to say of each."""
+        # Only here: constraints know the checks, which know this module.
+        from annotator.constraints.probes import single_elements
+
         form = None if self.code is not None else self._form()
         # What only the reference must pass costs little; breaking it on purpose reads it many times.
         keywords = [
@@ -75,6 +78,7 @@ class Subject:
             mutations=mutations,
             own=aspects_of(self.text),
             form=form,
+            enough=single_elements(self.text, self.reference),
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from annotator.constraints.claims import read_claim
 from annotator.constraints.demands import read_demands
 from annotator.constraints.feasibility import feasibility_findings, needed_calls
 from annotator.constraints.probes import probe_validator
+from annotator.sandbox.results import CallResult, Status
+from annotator.validators.trial import Outcome, Subject, judged
 
 
 def rule(category: str, text: str | None = None, **parameters: Any) -> Constraint:
@@ -30,53 +32,82 @@ def messages(*constraints: Constraint, **known: Any) -> str:
     return "\n".join(each.message for each in feasibility_findings(Case(constraints, **known)))
 
 
-JSON_ONLY = rule("format", "The answer must be formatted as a valid JSON object with the keys “countries” and “date”.")
-JSON_INSIDE = rule("format", "The answer must include a valid JSON object with the keys “countries” and “date”.")
-PERIOD = rule("content", "Contain a comma between the two names and end with a period.")
+JSON_ONLY = rule("format", "The answer must be one JSON object only.")
+PERIOD = rule("content", "Put a comma after the first name and end with a period.")
 ORDER = rule("sequential dependencies", order_constraints=[["a", "b"]])
 
 
 class TestAppendixD2:
+    """The three faults of data that the paper shows (D.2), in a harbour's words."""
+
+    ONLY_JSON = rule("format", "Reply with a single JSON object only, its keys being “vessel” and “berth”.")
+    HOLDS_JSON = rule("format", "Your reply has to contain a JSON object, its keys being “vessel” and “berth”.")
+    FULL_STOP = rule("content", "Name the vessel first, the berth after it, and end with a period.")
+
     def test_json_alone_and_a_period_at_the_end(self) -> None:
-        assert found(JSON_ONLY, PERIOD) == [("constraint.contradiction", "/constraints/1")]
-        assert "JSON as a whole cannot end with “.”" in messages(JSON_ONLY, PERIOD)
-        assert found(JSON_INSIDE, PERIOD) == []
+        assert found(self.ONLY_JSON, self.FULL_STOP) == [("constraint.contradiction", "/constraints/1")]
+        assert "JSON as a whole cannot end with “.”" in messages(self.ONLY_JSON, self.FULL_STOP)
+        # As the annotators repaired it: JSON somewhere in the response is enough.
+        assert found(self.HOLDS_JSON, self.FULL_STOP) == []
 
     def test_three_rounds_at_least_in_a_single_hop(self) -> None:
-        faulty = rule("interaction rounds", min_round=3, max_round="inf")
+        said = "Use three rounds or more before you are done."
+        faulty = rule("interaction rounds", said, min_round=3, max_round="inf")
         assert found(faulty, scenario="single_hop") == [("constraint.scenario", "/constraints/0")]
-        assert found(rule("interaction rounds", min_round=0, max_round=3), scenario="single_hop") == []
+        assert "Make it an upper bound" in messages(faulty, scenario="single_hop")
+        repaired = rule("interaction rounds", "Be done after at most three rounds.", min_round=0, max_round=3)
+        assert found(repaired, scenario="single_hop") == []
         assert found(faulty, scenario="multi_hop") == []
 
     def test_one_call_where_the_solution_needs_two(self) -> None:
-        unsolved = {"specification_retriever": ["9,700 W", "5,000 W"]}
-        faulty = rule("tool call count", max_callTimes=1)
-        assert found(faulty, unsolved_set=unsolved) == [("constraint.solution", "/constraints/0")]
-        assert "needs 2 (2 of specification_retriever)" in messages(faulty, unsolved_set=unsolved)
-        assert found(rule("tool call count", max_callTimes=2), unsolved_set=unsolved) == []
+        known: dict[str, Any] = {
+            "scenario": "parallel_single_hop",
+            "unsolved_set": {"read_berth_depth": ["6.1 m", "4.8 m"]},
+            "tools": {"read_berth_depth"},
+        }
+        faulty = rule("tool call count", "Make no more than one tool call.", min_callTimes=0, max_callTimes=1)
+        assert found(faulty, **known) == [("constraint.solution", "/constraints/0")]
+        assert "needs 2 (2 of read_berth_depth)" in messages(faulty, **known)
+        repaired = rule("tool call count", "Make no more than two tool calls.", min_callTimes=0, max_callTimes=2)
+        assert found(repaired, **known) == []
 
 
 class TestAppendixD3:
-    MARKDOWN = rule(
-        "format", "The entire response must be formatted using Markdown, with elements such as headings or lists."
-    )
-    JSON = rule("format", "The response must be structured as a valid JSON object.")
+    """The two faults of code that the paper shows (D.3): by probing, and by what a trial says."""
+
+    MARKDOWN = "The whole log entry is written in Markdown, using elements such as headings, lists or bold text."
+    JSON = "Reply with one valid JSON object."
+    ENTRY = "# Tide at Hald\n\n- 06:00: **1.1 m**\n- 14:00: **2.6 m**\n"
+    OBJECT = json.dumps({"vessel": "Solvind", "berth": "B4, on the east quay, deep enough at any tide tonight"})
 
     @staticmethod
-    def probe(constraint: Constraint, accepts: Any, reference: str) -> list[Finding]:
-        return probe_validator(Case([constraint, rule("length", max_responseLength=30)]), 0, accepts, reference)
+    def probe(text: str, accepts: Any, reference: str) -> list[Finding]:
+        case = Case([rule("format", text), rule("length", max_responseLength=30)])
+        return probe_validator(case, 0, accepts, reference)
+
+    @staticmethod
+    def tried(text: str, accepts: Any, reference: str) -> Outcome:
+        """What a trial says of code that judges as ``accepts`` does."""
+        subject = Subject("c0", text, "format", None, "", "validate", None, None, reference, (), ())
+        rows = subject.rows()
+        return judged(rows, [CallResult(Status.OK, accepts(row.text)) for row in rows])
 
     def test_every_element_wanted_at_once(self) -> None:
         def wants_all(response: str) -> bool:
-            return "#" in response and "- " in response and "**" in response
+            return "# " in response and "- " in response and "**" in response
 
         def wants_one(response: str) -> bool:
-            return "#" in response or "- " in response or "**" in response
+            return "# " in response or "- " in response or "**" in response
 
-        reference = "# A\n\n- **b**"
-        (finding,) = self.probe(self.MARKDOWN, wants_all, reference)
+        (finding,) = self.probe(self.MARKDOWN, wants_all, self.ENTRY)
         assert (finding.check, finding.severity) == ("validator.too_strict", "error")
-        assert self.probe(self.MARKDOWN, wants_one, reference) == []
+        assert self.probe(self.MARKDOWN, wants_one, self.ENTRY) == []
+        strict = self.tried(self.MARKDOWN, wants_all, self.ENTRY).warnings
+        assert [warning.partition(":")[0] for warning in strict] == [
+            "With nothing but a heading", "With nothing but a list", "With nothing but emphasis",
+        ]  # fmt: skip
+        assert all("too strict" in warning for warning in strict)
+        assert self.tried(self.MARKDOWN, wants_one, self.ENTRY).warnings == ()
 
     def test_words_counted_by_a_format(self) -> None:
         def is_object(response: str) -> bool:
@@ -88,12 +119,16 @@ class TestAppendixD3:
         def counts_too(response: str) -> bool:
             return is_object(response) and 10 <= len(response.split()) <= 30
 
-        reference = json.dumps({"answer": "one two three four five six seven eight nine ten eleven"})
-        (finding,) = self.probe(self.JSON, counts_too, reference)
+        (finding,) = self.probe(self.JSON, counts_too, self.OBJECT)
         assert finding.check == "validator.redundant"
         assert "longer or shorter" in finding.message
         assert "constraint 2 (length)" in finding.message
-        assert self.probe(self.JSON, is_object, reference) == []
+        assert self.probe(self.JSON, is_object, self.OBJECT) == []
+        redundant = "\n".join(self.tried(self.JSON, counts_too, self.OBJECT).warnings)
+        for row in ("With longer texts in it", "With shorter texts in it"):
+            assert f"{row}: it is rejected, though this constraint does not speak of that" in redundant
+        plain = self.tried(self.JSON, is_object, self.OBJECT)
+        assert (plain.errors, plain.warnings) == ((), ())
 
 
 class TestContradictions:
