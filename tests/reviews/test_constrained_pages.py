@@ -9,11 +9,14 @@ from django.urls import reverse
 from annotator.case_presentation import CaseView
 from annotator.comparison import resolve_choices
 from annotator.models import Dialogue
+from annotator.models.content import DialogueStatus
 from annotator.presentation import present
 from annotator.services.revisions import ensure_toolset_revision
 from reviews.services.adjudication import load_dispute
 from reviews.services.claims import claim_slot
+from reviews.services.courses import fold_courses
 from reviews.services.protocols import adopt_preset
+from reviews.services.revising import read_revision_rounds
 from reviews.services.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
@@ -236,3 +239,42 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     assert document["constraints"][3]["parameters"]["max_responseLength"] == 30
     assert len(document["constraints"]) == 5
     assert document["reference_trajectory"][1]["calls"][0]["arguments"] == {"ferry": "Tern"}
+
+
+def test_code_is_looked_at_after_the_data_and_a_change_in_it_begins_the_count_anew(client: Client, team: Team) -> None:
+    """The protocol as published: two in a row on the data, then two in a row on the validators' code."""
+    one, two, three, four = team.annotators
+    item = item_of(team)
+    for person in (one, two):
+        hand_in(person, item, "approve")
+    slot = open_slot(item)
+    assert slot.stage == "validators"
+    # The stage opens on the code, beside the sentence it is to keep.
+    claim_slot(actor=three, slot=slot)
+    client.force_login(three)
+    page = text_of(client.get(reverse("workspace", args=[slot.public_id]), {"at": "/constraints/c4/validator/code"}))
+    for words in (
+        "Code verification",
+        "Validator code",
+        "def validate_punctuation",
+        "End the answer with a full stop.",
+    ):
+        assert words in page
+    hand_in(three, item, "approve")
+    changed = current(item)
+    changed["constraints"][4]["validator"]["code"] = CODE.replace('"."', '(".", "!")')
+    hand_in(four, item, "fix", document=changed)
+    # The approval before the change counts no more, and the data are not looked at again.
+    hand_in(one, item, "approve")
+    item.refresh_from_db()
+    assert (item.stage, item.status) == ("validators", DialogueStatus.IN_REVIEW)
+    hand_in(two, item, "approve")
+    item.refresh_from_db()
+    assert item.status == DialogueStatus.VERIFIED
+    assert current(item)["constraints"][4]["validator"]["code"] == changed["constraints"][4]["validator"]["code"]
+    while fold_courses():
+        pass
+    assert [(stage.stage, stage.items, stage.revised) for stage in read_revision_rounds(team.project)] == [
+        ("data", 1, {}),
+        ("validators", 1, {1: 1}),
+    ]
