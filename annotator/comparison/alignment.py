@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from annotator.comparison.anchors import Document
+from annotator.comparison.case_alignment import align_case
 
 Step = dict[str, Any]
 
@@ -18,10 +19,13 @@ def align(left: Document, right: Document) -> Document:
     """``right`` with the ids of its steps changed to those that the same steps have in ``left``.
 
     A step is the same where the content is equal (under one id first, then under any), else where the id and the tool
-    are, else where the tool alone is. Returns ``right`` itself where there is nothing to rename.
+    are, else where the tool alone is. The parts of a constrained case are matched by ``case_alignment``. Returns
+    ``right`` itself where there is nothing to rename.
     """
+    if "constraints" in left and "constraints" in right:
+        return align_case(left, right)
     if "tasks" not in left or "tasks" not in right:
-        # Of other kinds nothing is renamed.
+        # Of different kinds nothing is renamed.
         return right
     by_id = {task["id"]: task for task in left["tasks"]}
     tasks = []

@@ -82,6 +82,11 @@ def same_value(a: Any, b: Any) -> bool:
     return _same_scalar(a, b)
 
 
+def validator_kinds_differ(one: Any, other: Any) -> bool:
+    """Whether one validator is code and the other a ready form, so that their fields cannot be mixed."""
+    return bool(one and other) and (one["code"] is None) != (other["code"] is None)
+
+
 def edges(dependencies: Any, ignored: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]] | None:
     """A list of dependencies as a set of (id, kind); None where it is not annotated."""
     if dependencies is None:
@@ -110,7 +115,8 @@ class Comparison:
     """A walk over two documents.
 
     ``whole_calls``: two calls of different tools under one id are one change of the whole step, for their arguments
-    cannot be mixed. ``ignored``: edges to these steps are left out of the comparison.
+    cannot be mixed; nor can the parameters of constraints of different categories, nor code with a ready form.
+    ``ignored``: edges to these steps are left out of the comparison.
     """
 
     def __init__(self, *, whole_calls: bool = False, ignored: OneSided | None = None) -> None:
@@ -123,7 +129,7 @@ class Comparison:
         if before.get("kind") != after.get("kind"):
             self._add("", ChangeKind.CHANGED, before, after)
             return self.found
-        parts = {"tasks": self._task, "constraints": self._plain, "reference_trajectory": self._round}
+        parts = {"tasks": self._task, "constraints": self._constraint, "reference_trajectory": self._round}
         for key, anchor, old, new in self._fields("", before, after):
             # A trajectory that nobody has annotated is null, and no list.
             if key in parts and isinstance(old, list) and isinstance(new, list):
@@ -131,6 +137,16 @@ class Comparison:
             else:
                 self._plain(anchor, old, new)
         return self.found
+
+    def _constraint(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+        if self.whole_calls and before["category"] != after["category"]:
+            self._add(anchor, ChangeKind.CHANGED, before, after)
+            return
+        for key, place, old, new in self._fields(anchor, before, after):
+            if self.whole_calls and key == "validator" and validator_kinds_differ(old, new):
+                self._add(place, ChangeKind.CHANGED, old, new)
+            else:
+                self._plain(place, old, new)
 
     def _round(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         for key, place, old, new in self._fields(anchor, before, after):

@@ -1,15 +1,18 @@
 """What choices at disputed places do to one another: which of them decide nothing any more, and what goes with them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annotator.comparison.alignment import align
-from annotator.comparison.anchors import ORDER, Document, join, split
+from annotator.comparison.anchors import ORDER, Document, join, named, split
 from annotator.comparison.changes import edges
 from annotator.comparison.describing import value_text
 from annotator.comparison.discrepancies import Discrepancy
 from annotator.comparison.merging import Choice
 from annotator.comparison.wording import describe, step_words
+
+#: Orders that somebody rules on: the list, and what its things are called.
+_ORDERS = {"/tasks" + ORDER: ("tasks", "tasks"), "/reference_trajectory" + ORDER: ("reference_trajectory", "rounds")}
 
 
 def moot_places(
@@ -25,12 +28,13 @@ def moot_places(
     out = {}
     for place in places:
         parts = split(place.anchor)
-        if place.anchor == "/tasks" + ORDER:
-            lost = {parts[1] for parts in map(split, gone) if len(parts) == 2}
+        if place.anchor in _ORDERS:
+            listed, words = _ORDERS[place.anchor]
+            lost = {parts[1] for parts in map(split, gone) if len(parts) == 2 and parts[0] == listed}
             kept = [[key for key in ids if key not in lost] for ids in (place.left, place.right)]
             common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
             if lost and common[0] == common[1]:
-                out[place.anchor] = "Without the tasks that are left out, both have the same order."
+                out[place.anchor] = f"Without the {words} that are left out, both have the same order."
         elif len(parts) == 5 and parts[4] == "depends_on":
             lost = {step[3] for step in map(split, gone) if len(step) == 4 and step[1] == parts[1]}
             sides = [edges(value) for value in (place.left, place.right)]
@@ -43,15 +47,18 @@ def moot_places(
 
 
 def dropped(places: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> list[str]:
-    """The anchors of the disputed tasks and steps that the choices leave out."""
+    """The anchors of the disputed tasks and steps, constraints, rounds and calls that the choices leave out."""
     out = []
     for place in places:
-        parts = split(place.anchor)
-        whole = (len(parts) == 2 and parts[0] == "tasks") or (len(parts) == 4 and parts[2] == "steps")
         choice = choices.get(place.anchor)
-        if whole and choice is not None and _leaves_out(choice, place):
+        if is_whole(split(place.anchor)) and choice is not None and _leaves_out(choice, place):
             out.append(place.anchor)
     return out
+
+
+def is_whole(parts: Sequence[str]) -> bool:
+    """Whether these steps of an anchor name a thing with an id that is taken or left out as a whole."""
+    return len(parts) in (2, 4) and named(tuple(parts[:-1]))
 
 
 def lost_dependencies(
@@ -62,7 +69,7 @@ def lost_dependencies(
     out = []
     for anchor in dropped(places, choices):
         parts = split(anchor)
-        if len(parts) != 4:
+        if len(parts) != 4 or parts[0] != "tasks":
             continue
         waiting: dict[str, str] = {}
         kept = {step["id"]: step for task in settled["tasks"] if task["id"] == parts[1] for step in task["steps"]}
@@ -80,18 +87,39 @@ def lost_dependencies(
 
 
 def readable(value: Any) -> str:
-    """A disputed value as people compare it: a step as its tool, arguments, observation and dependencies in turn."""
+    """A disputed value as people compare it: a step as its tool, arguments, observation and dependencies in turn.
+
+    Of a constrained case a constraint, a round and a call are put in words alike.
+    """
+    if isinstance(value, dict) and value.keys() >= {"category", "parameters", "text"}:
+        return _lines(f"{value['category'] or 'without a category'}: {value['text'] or 'no text'}", value, _RULE_PARTS)
+    if isinstance(value, dict) and value.keys() >= {"calls", "final"}:
+        final = [f"final response:\n{value['final']}"] if value["final"] is not None else []
+        return "\n\n".join([*map(readable, value["calls"]), *final]) or "neither calls nor a final response"
+    if isinstance(value, dict) and value.keys() >= {"name", "arguments", "observation"} and "type" not in value:
+        return _lines(f"call {value['name']}", value, _PARTS)
     if not isinstance(value, dict) or "type" not in value or "depends_on" not in value:
         return value_text(value)
-    lines = [step_words(value)]
-    for key, words in _PARTS:
-        if value.get(key) not in (None, {}):
-            lines += [f"{words}:", value_text(value[key])]
     needs = value["depends_on"]
     said = "not annotated" if needs is None else value_text(needs) if needs else "nothing"
-    return "\n".join([*lines, f"depends on: {said}"])
+    return f"{_lines(step_words(value), value, _PARTS)}\ndepends on: {said}"
 
 
+def _lines(head: str, value: dict[str, Any], parts: Iterable[tuple[str, str]]) -> str:
+    """A heading, and under it those parts that are there."""
+    lines = [head]
+    for key, words in parts:
+        if value.get(key) not in (None, {}, []):
+            lines += [f"{words}:", value_text(value[key])]
+    return "\n".join(lines)
+
+
+_RULE_PARTS = (
+    ("parameters", "parameters"),
+    ("variants", "variants"),
+    ("anchor", "span of the system prompt"),
+    ("validator", "validator"),
+)
 _PARTS = (
     ("arguments", "arguments"),
     ("observation", "observation"),

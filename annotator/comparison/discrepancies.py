@@ -90,11 +90,17 @@ def in_reading_order(left: Document, right: Document, places: list[Discrepancy])
     by_id = [{task["id"]: task["steps"] for task in side.get("tasks", ())} for side in (left, right)]
     steps = {key: _ranks(*(side.get(key, ()) for side in by_id)) for key in tasks}
 
+    things = {
+        name: _ranks(*(side.get(name) or () for side in (left, right)))
+        for name in ("constraints", "reference_trajectory")
+    }
+
     def rank(place: Discrepancy) -> tuple[float, ...]:
         parts = split(place.anchor)
         if parts[:1] != ("tasks",):
             head = parts[0] if parts else ""
-            return (float(_CASE_READ.index(head)) if head in _CASE_READ else -1.0,)
+            field = float(_CASE_READ.index(head)) if head in _CASE_READ else -1.0
+            return (field, things[head].get(parts[1], 0.0)) if head in things and len(parts) > 1 else (field,)
         if len(parts) < 3:
             return (tasks.get(parts[1], 0.0) if len(parts) == 2 else -0.5,)
         at = (tasks.get(parts[1], 0.0), float(_READ.index(parts[2]) if parts[2] in _READ else len(_READ)))

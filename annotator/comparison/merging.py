@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.comparison.anchors import Document, covers, lookup
+from annotator.comparison.case_merging import case_clashes
 from annotator.comparison.changes import (
     Change,
     ChangeKind,
@@ -82,7 +83,7 @@ class _Merge:
         self.reopened: set[str] = set()
 
     def run(self) -> MergeResult:
-        for anchor in [*self._overlaps(), *self._tools(), *self._answers(), *self._task_count()]:
+        for anchor in [*self._overlaps(), *self._tools(), *self._answers(), *self._task_count(), *self._case()]:
             self.clashes.setdefault(anchor, "")
         self._drop_inner()
         orders = self._orders()
@@ -146,6 +147,9 @@ class _Merge:
         added = sum(kind is ChangeKind.ADDED for kind in both.values())
         if not _task_count_fits(len(self.base.get("tasks", ())) - removed + added):
             yield from (anchor for anchor in both if (anchor in sides[0]) != (anchor in sides[1]))
+
+    def _case(self) -> Iterator[str]:
+        return case_clashes(self.base, self.mine, self.theirs, self.ours, self.others)
 
     def _drop_inner(self) -> None:
         """What lies within a clash is part of it."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from annotator.comparison import Discrepancy, Label, describe, lookup, readable, value_text
 from annotator.comparison.anchors import ordered_list, split
+from annotator.comparison.consequences import is_whole
 from annotator.errors import Invalid
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS
 from reviews.services.adjudication import Dispute, is_text, read_rulings, with_value
@@ -76,7 +77,7 @@ def place_row(number: int, place: Discrepancy, dispute: Dispute, given: Mapping[
     parts = split(place.anchor)
     name = parts[-1] if parts else ""
     order = ordered_list(place.anchor) is not None
-    whole = (len(parts) == 2 and parts[0] == "tasks") or (len(parts) == 4 and parts[2] == "steps")
+    whole = is_whole(parts)
     editor = _editor(place, name, order)
     base = lookup(dispute.base, place.anchor, _NOTHING)
     base_text = None if base is _NOTHING else shown(base, name)
