@@ -104,6 +104,7 @@ statistics-accuracy                   in  404 404 200 200 200 200   in  404 404 
 statistics-agreement                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-person                     in  404 404 404 200 200 200   in  404 404 405 405 405 405
 statistics-revisions                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-samples                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
 theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
 token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
 token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404

@@ -21,6 +21,7 @@ from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import read_agreement, read_each_pair, read_set_aside
 from reviews.services.protocols import stage_titles
 from reviews.services.revising import read_revision_rounds, repeating_stages
+from reviews.services.samples import has_draws
 from reviews.services.statistics import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.throughput import (
     count_waiting_work,
@@ -57,15 +58,15 @@ def progress(request: PageRequest) -> HttpResponse:
     if overseer:
         shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
         tables["people"] = made.people_table(people, titles, shown_names)
-    return _answer(
+    return answer(
         request,
         "reviews/statistics/progress.html",
         tables,
         {
             "by_week": by_week,
-            "throughput_chart": _drawn(made.throughput_chart(throughput)) if throughput.total else "",
-            "time_chart": _drawn(made.time_chart(times)) if times else "",
-            "fault_chart": _drawn(made.fault_chart(faults, "faults", "Kinds of fault that were named"))
+            "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
+            "time_chart": drawn(made.time_chart(times)) if times else "",
+            "fault_chart": drawn(made.fault_chart(faults, "faults", "Kinds of fault that were named"))
             if faults
             else "",
             "outlook": read_outlook(project=project, now=now),
@@ -84,7 +85,7 @@ def accuracy(request: PageRequest) -> HttpResponse:
     if oversees(request.roles) and found.audits:
         names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
         tables["strata"] = made.strata_table(found.audits, names)
-    return _answer(request, "reviews/statistics/accuracy.html", tables, context)
+    return answer(request, "reviews/statistics/accuracy.html", tables, context)
 
 
 @project_page
@@ -92,14 +93,14 @@ def accuracy(request: PageRequest) -> HttpResponse:
 def revisions(request: PageRequest) -> HttpResponse:
     """How many items the stages that repeat after a change revised, and in how many rounds."""
     stages = read_revision_rounds(request.project)
-    return _answer(
+    return answer(
         request,
         "reviews/statistics/revisions.html",
         {"rounds": rounds_table(stages)} if stages else {},
         {
             "found": read_accuracy(project=request.project),
             "stages": stages,
-            "chart": _drawn(rounds_chart(stages)) if stages else "",
+            "chart": drawn(rounds_chart(stages)) if stages else "",
         },
     )
 
@@ -126,7 +127,7 @@ def agreement(request: PageRequest) -> HttpResponse:
         {
             "label": label,
             "name": made.LABEL_NAMES[label],
-            "chart": _drawn(made.agreement_chart(label, found)),
+            "chart": drawn(made.agreement_chart(label, found)),
             "table": made.label_table(label, found),
             "patterns": made.pattern_table(label, counts[label], words),
             "overlapping": label in OVERLAPPING,
@@ -147,7 +148,7 @@ def agreement(request: PageRequest) -> HttpResponse:
                 for (one, other), of_pair in pairs.items()
             ]
         )
-    return _answer(
+    return answer(
         request,
         "reviews/statistics/agreement.html",
         tables,
@@ -189,7 +190,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
         "named": made.fault_table(named, titles, "faults-named", "Faults named by this person"),
         "received": made.fault_table(received, titles, "faults-received", "Faults named in this person’s versions"),
     }
-    return _answer(
+    return answer(
         request,
         "reviews/statistics/person.html",
         tables,
@@ -198,10 +199,10 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
             "whose": whose,
             "whose_heading": f"Work of {whose}",
             "is_me": whose.pk == request.user.pk,
-            "throughput_chart": _drawn(made.throughput_chart(throughput)) if throughput.total else "",
-            "time_chart": _drawn(made.time_chart(times)) if times else "",
-            "named_chart": _drawn(made.fault_chart(named, "faults-named", "Faults named")) if named else "",
-            "received_chart": _drawn(made.fault_chart(received, "faults-received", "Faults received"))
+            "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
+            "time_chart": drawn(made.time_chart(times)) if times else "",
+            "named_chart": drawn(made.fault_chart(named, "faults-named", "Faults named")) if named else "",
+            "received_chart": drawn(made.fault_chart(received, "faults-received", "Faults received"))
             if received
             else "",
         },
@@ -218,14 +219,14 @@ def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
     tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
     return tables, {
         "found": found,
-        "curve_chart": _drawn(made.curve_chart("accuracy", found.by_stage, "Accuracy after each stage"))
+        "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, "Accuracy after each stage"))
         if found.finished
         else "",
-        "rounds": [(stage, _drawn(chart), table) for stage, chart, table in rounds],
+        "rounds": [(stage, drawn(chart), table) for stage, chart, table in rounds],
     }
 
 
-def _answer(request: PageRequest, template: str, tables: dict[str, Table], context: dict[str, Any]) -> HttpResponse:
+def answer(request: PageRequest, template: str, tables: dict[str, Table], context: dict[str, Any]) -> HttpResponse:
     """The page, or the one of its tables that is asked for as a file."""
     wanted = request.GET.get("csv")
     if wanted is not None:
@@ -250,9 +251,11 @@ def _answer(request: PageRequest, template: str, tables: dict[str, Table], conte
 def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     project, here = request.project, request.path
     revised = reverse("statistics-revisions", args=[project.slug])
+    drawn_from = reverse("statistics-samples", args=[project.slug])
     pages = [
         (reverse("statistics", args=[project.slug]), "Progress"),
         (reverse("statistics-accuracy", args=[project.slug]), "Accuracy"),
+        *([(drawn_from, "Samples")] if drawn_from == here or has_draws(project) else []),
         *([(revised, "Revisions")] if revised == here or repeating_stages(project) else []),
         (reverse("statistics-agreement", args=[project.slug]), "Agreement"),
         (reverse("statistics-person", args=[project.slug, request.user.public_id]), "Your work"),
@@ -260,7 +263,7 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     return [(url, label, url == here) for url, label in pages]
 
 
-def _drawn(chart: str) -> SafeString:
+def drawn(chart: str) -> SafeString:
     """A drawing of ``reviews.charts``, which escapes every text it is given."""
     return mark_safe(chart)  # noqa: S308
 

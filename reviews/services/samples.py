@@ -1,0 +1,33 @@
+"""The samples a project has drawn, as a page lists them."""
+
+from annotator.errors import Hidden
+from annotator.models import Project, User
+from annotator.services.access import require_role
+from reviews.models import Draw
+from reviews.services.joint import SEERS
+from reviews.services.sampling import recompute_draw
+
+#: Draws that a page lists; a project that is drawn from once a day has more after a year.
+MOST = 400
+
+
+def has_draws(project: Project) -> bool:
+    """Whether anything was drawn yet."""
+    return Draw.objects.filter(project=project).exists()
+
+
+def list_draws(project: Project) -> list[Draw]:
+    """The newest draws, newest first; never their populations."""
+    return list(Draw.objects.filter(project=project).select_related("actor").order_by("-pk")[:MOST])
+
+
+def check_draw(*, actor: User, project: Project, public_id: str) -> tuple[Draw, list[str]]:
+    """Draw again from what was recorded: the draw, and what does not come out the same, as sentences.
+
+    Reads the whole population. Raises Denied for others than senior reviewers and administrators, Hidden.
+    """
+    require_role(actor=actor, project=project, roles=SEERS)
+    draw = Draw.objects.filter(project=project, public_id=public_id).first()
+    if draw is None:
+        raise Hidden("There is no such draw in this project.")
+    return draw, recompute_draw(draw)

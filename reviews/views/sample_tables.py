@@ -1,0 +1,133 @@
+"""The tables and drawings of what was drawn: rounds one after the other, and every draw with its seed."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from reviews import charts
+from reviews.models import Draw
+from reviews.protocols.drawing import ROUNDS
+from reviews.services.rounds import RoundFigures
+from reviews.views.tables import Column, Table
+
+
+def by_stage(rounds: Sequence[RoundFigures]) -> list[tuple[str, list[RoundFigures]]]:
+    """(key of a stage, its rounds), in their order."""
+    return [(stage, list(of_stage)) for stage, of_stage in groupby(rounds, key=lambda one: one.stage)]
+
+
+def rounds_table(stage: str, rounds: Sequence[RoundFigures]) -> Table:
+    """What each round of a stage looked at and what it found."""
+    return Table(
+        f"rounds-{stage}",
+        f"What each round found: {rounds[0].title}",
+        [
+            Column("round", "Round"),
+            Column("population", "Items then", "count"),
+            Column("unseen", "Never seen without conflict", "count"),
+            Column("drawn", "Drawn", "count"),
+            Column("seen", "Looked at", "count"),
+            Column("errors", "With an error", "count"),
+            Column("conflicts", "In conflict", "count"),
+            Column("open_conflicts", "Still open", "count"),
+            Column("accuracy", "Nothing to change", "share"),
+            Column("low", "95 % from", "share"),
+            Column("high", "to", "share"),
+            Column("state", "State"),
+        ],
+        [
+            [
+                f"Round {one.number}", one.population, one.unseen, one.drawn, one.seen, one.errors, one.conflicts,
+                one.open_conflicts, one.accuracy.value, one.accuracy.low, one.accuracy.high, _state(one),
+            ]
+            for one in rounds
+        ],
+    )  # fmt: skip
+
+
+def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:
+    """In how much of each round nothing had to be changed: WildToolBench's accuracy by iteration."""
+    marks = [
+        charts.Mark(
+            one.accuracy.value,
+            one.accuracy.low,
+            one.accuracy.high,
+            "" if one.accuracy.value is None else f"{100 * one.accuracy.value:.0f} %",
+        )
+        for one in rounds
+    ]
+    said = "; ".join(
+        f"round {one.number}: {one.seen - one.errors:,} of {one.seen:,}"
+        if one.seen
+        else f"round {one.number}: none yet"
+        for one in rounds
+    )
+    return charts.curve(
+        f"rounds-{stage}",
+        points=[f"Round {one.number}" for one in rounds],
+        lines=[charts.Line("Nothing to change", marks)],
+        title=f"Items of each round of {rounds[0].title} in which nothing had to be changed",
+        description=f"Items in which nothing had to be changed, {said}. The strokes are 95 % intervals.",
+    )
+
+
+def pairs_table(stage: str, rounds: Sequence[RoundFigures], names: Mapping[str, object]) -> Table | None:
+    """Who looked at how much with whom; None where no round went to pairs."""
+    rows = [
+        [f"Round {one.number}", str(names.get(first, first)), str(names.get(second, second)), items]
+        for one in rounds
+        for first, second, items in one.pairs
+    ]
+    if not rows:
+        return None
+    return Table(
+        f"pairs-{stage}",
+        f"Who looked at it with whom: {rounds[0].title}",
+        [
+            Column("round", "Round"),
+            Column("first", "One"),
+            Column("second", "The other"),
+            Column("items", "Items", "count"),
+        ],
+        rows,
+    )
+
+
+def draws_table(draws: Sequence[Draw], titles: Mapping[str, str]) -> Table:
+    """Every draw with all that is needed to draw it again."""
+    return Table(
+        "draws",
+        "Every draw, with what it takes to draw it again",
+        [
+            Column("draw", "Draw"),
+            Column("stage", "Stage"),
+            Column("what", "What"),
+            Column("drawn_at", "When (UTC)"),
+            Column("by", "By"),
+            Column("population", "Drawn from", "count"),
+            Column("sample", "Drawn", "count"),
+            Column("fraction", "Fraction", "share"),
+            Column("algorithm", "Algorithm"),
+            Column("seed", "Seed"),
+            Column("population_sha256", "SHA-256 of the population"),
+        ],
+        [
+            [
+                f"Draw {one.number}", titles.get(one.stage, one.stage), _kind(one), f"{one.created_at:%Y-%m-%d %H:%M}",
+                str(one.actor or "the program"), one.population_size, one.sample_size, one.fraction,
+                f"version {one.algorithm}", one.seed, one.population_hash,
+            ]
+            for one in draws
+        ],
+    )  # fmt: skip
+
+
+def _kind(draw: Draw) -> str:
+    if draw.closing:
+        return "end of the rounds"
+    return "round" if draw.algorithm == ROUNDS else "sample"
+
+
+def _state(one: RoundFigures) -> str:
+    if one.ended_at is None:
+        return "under way"
+    return f"ended {one.ended_at:%Y-%m-%d}{', the last one' if one.last else ''}"

@@ -1,0 +1,53 @@
+"""The page of what was drawn: rounds, and samples that can be drawn again."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotator.views.pages import PageRequest, project_page
+from reviews.services.protocols import stage_titles
+from reviews.services.rounds import read_rounds
+from reviews.services.samples import check_draw, list_draws
+from reviews.services.statistics import names_of, oversees
+from reviews.views import sample_tables as made
+from reviews.views.statistics import answer, drawn
+from reviews.views.tables import Table
+
+
+@project_page
+@require_safe
+def samples(request: PageRequest) -> HttpResponse:
+    """Rounds with what they found, and every draw with its seed; ``?check=`` draws one again (overseers)."""
+    project = request.project
+    overseer = oversees(request.roles)
+    checked = request.GET.get("check")
+    check = check_draw(actor=request.user, project=project, public_id=checked) if checked else None
+    names = names_of(project=project) if overseer else {}
+    stages: list[dict[str, Any]] = []
+    tables: dict[str, Table] = {}
+    for stage, rounds in made.by_stage(read_rounds(project)):
+        table = made.rounds_table(stage, rounds)
+        pairs = made.pairs_table(stage, rounds, names) if overseer else None
+        tables |= {table.key: table} | ({pairs.key: pairs} if pairs else {})
+        stages.append(
+            {
+                "title": rounds[0].title,
+                "chart": drawn(made.rounds_chart(stage, rounds)),
+                "table": table,
+                "pairs": pairs,
+                "open": [
+                    (one.number, one.open_conflicts, f"{stage}-{one.number}") for one in rounds if one.open_conflicts
+                ],
+                "key": stage,
+            }
+        )
+    draws = list_draws(project)
+    if draws:
+        tables["draws"] = made.draws_table(draws, stage_titles(project))
+    return answer(
+        request,
+        "reviews/statistics/samples.html",
+        tables,
+        {"stages": stages, "draws": draws, "check": check, "any_rounds": bool(stages)},
+    )

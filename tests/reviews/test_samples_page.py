@@ -1,0 +1,88 @@
+"""The page of samples: rounds with what they found, draws with all it takes to draw them again."""
+
+import csv
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotator.models import User
+from reviews.models import DrawItem
+from tests.factories import Team, adopt_c3, make_item, make_team
+from tests.reviews.test_rounds import annotated, drawn, look, next_round, team
+
+__all__ = ["team"]
+pytestmark = pytest.mark.django_db
+
+
+def page(person: User, team: Team, **query: str) -> Any:
+    client = Client()
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    return client.get(f"/p/{team.project.slug}/statistics/samples/", query)
+
+
+def csv_rows(response: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(response.content.decode())))
+
+
+def test_rounds_and_their_draws(team: Team) -> None:
+    annotated(team, 4)
+    first = next_round(team)
+    disputed, right = drawn(first)
+    look(disputed, "approve", "fix")
+    look(right, "approve", "approve")
+    [one] = csv_rows(page(team.annotator, team, csv="rounds-rounds"))
+    assert (one["round"], one["population"], one["unseen"], one["drawn"], one["seen"]) == (
+        "Round 1",
+        "4",
+        "4",
+        "2",
+        "2",
+    )
+    assert (one["errors"], one["conflicts"], one["open_conflicts"], one["state"]) == ("0", "1", "1", "under way")
+    [draw] = csv_rows(page(team.annotator, team, csv="draws"))
+    assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "the program")
+
+    seen = page(team.senior, team).content.decode()
+    assert "Settle 1 open conflict of round 1 together" in seen
+    assert f'href="/p/{team.project.slug}/joint/rounds-1/"' in seen
+    # Who looks with whom is for those who oversee.
+    assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)
+    assert page(team.annotator, team, csv="pairs-rounds").status_code == 404
+    assert "Settle 1 open" not in page(team.annotator, team).content.decode()
+
+
+def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
+    annotated(team, 4)
+    draw = next_round(team)
+    assert "the same 2 of 4 items" in page(team.senior, team, check=draw.public_id).content.decode()
+    assert page(team.annotator, team, check=draw.public_id).status_code == 403
+    assert page(team.senior, team, check="nonsense").status_code == 404
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE reviews_drawitem SET selected = NOT selected WHERE draw_id = %s", [draw.pk])
+    assert DrawItem.objects.filter(draw=draw, selected=True).count() == 2
+    body = page(team.senior, team, check=draw.public_id).content.decode()
+    assert "does not come out as it was recorded" in body
+    assert "The seed draws 2 that were not looked at, and not 2 that were." in body
+
+
+def test_before_the_first_draw_there_is_a_word_of_explanation() -> None:
+    team = make_team()
+    adopt_c3(team)
+    make_item(team, "cross_check")
+    assert "Nothing has been drawn yet" in page(team.annotator, team).content.decode()
+
+
+def test_the_page_reads_no_items(team: Team) -> None:
+    annotated(team, 4)
+    next_round(team)
+    with CaptureQueriesContext(connection) as few:
+        page(team.senior, team)
+    annotated(team, 4)
+    with CaptureQueriesContext(connection) as more:
+        page(team.senior, team)
+    assert len(more) == len(few)
+    assert not [query for query in more if "reviews_drawitem" in query["sql"]]
