@@ -6,10 +6,12 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.urls import Resolver404, resolve
+from django.utils import timezone
 from playwright.sync_api import Page
 
 from annotator.models import Project, User
 from benchmark.services.demo import load_demo
+from reviews.models import GoldItem, Review
 from reviews.services.claims import claim_next
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -22,8 +24,15 @@ NOT_FOLLOWED = ("/api/", "/accounts/logout/", "/static/", "/styleguide/")
 
 @pytest.fixture
 def project(transactional_db: None) -> Project:
-    """The demo: work in every stage."""
-    return load_demo(say=lambda line: None)
+    """The demo: work in every stage, over weeks that are past."""
+    project = load_demo(say=lambda line: None)
+    moments = Review.objects.filter(project=project).values_list("created_at", "seconds")
+    assert len({moment.date() for moment, _ in moments}) > 8
+    assert max(moment for moment, _ in moments) < timezone.now()
+    assert all(seconds for _, seconds in moments)
+    assert GoldItem.objects.filter(project=project, retired_at=None).exists()
+    assert GoldItem.objects.filter(project=project, retired_at__isnull=False).exists()
+    return project
 
 
 @pytest.mark.parametrize(
