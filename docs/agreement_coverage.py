@@ -31,8 +31,12 @@ from reviews.agreement import (
 
 VALUES = "abcd"
 #: How often each value is the truth, and how often a reviewer says it rather than guessing.
-CASES = {"even labels": ((0.25, 0.25, 0.25, 0.25), 0.8), "one label in nine of ten": ((0.9, 0.05, 0.03, 0.02), 0.9)}
-SIZES = (50, 200, 1000)
+CASES = {
+    "even labels": ((0.25, 0.25, 0.25, 0.25), 0.8),
+    "one label in nine of ten": ((0.9, 0.05, 0.03, 0.02), 0.9),
+    "hardly any disagreement": ((0.95, 0.03, 0.01, 0.01), 0.95),
+}
+SIZES = (20, 50, 200, 1000)
 
 
 def chance(pattern: tuple[str, ...], shares: tuple[float, ...], ability: float) -> float:
@@ -142,7 +146,7 @@ def audits(seeds: int) -> None:
 
 if __name__ == "__main__":
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    print("| interval | 50 units | 200 | 1,000 |\n|---|---|---|---|")
+    print("| interval | 20 units | 50 | 200 | 1,000 |\n|---|---|---|---|---|")
     ratings(times)
     overlaps(times)
     shares_right(times)

@@ -1,12 +1,12 @@
 """Krippendorff's alpha, nominal and ordinal, with missing ratings, from pattern counts."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
 
 from reviews.agreement.bootstrap import RESAMPLES, SEED, bootstrap
-from reviews.agreement.figures import LEVEL, ONE_UNIT, Figure, from_error, t_quantile, undefined
+from reviews.agreement.bounds import Features, possible_patterns, score_interval
+from reviews.agreement.figures import LEVEL, Figure, undefined
 from reviews.agreement.kappas import NO_UNITS
 from reviews.agreement.patterns import Pattern, PatternCounts, Value
 
@@ -25,7 +25,7 @@ def krippendorff_alpha(
     """Krippendorff's alpha: 1 - observed disagreement / expected disagreement (Krippendorff 2011).
 
     ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ. Units
-    with fewer than two ratings do not count. Interval: nominal by linearised variance and Student's t (Gwet 2014);
+    with fewer than two ratings do not count. Interval: nominal the score interval of ``reviews.agreement.bounds``;
     ordinal, whose distances depend on the data, by percentile unit bootstrap (ours, instead of Krippendorff's own
     resampling of pairs, because pairs of one unit hang together). Raises ValueError for a value missing in ``order``.
     """
@@ -53,40 +53,46 @@ def krippendorff_alpha(
     if value is None:
         raise AssertionError("two different values leave disagreement to expect")
     if order is None:
-        return _linearised(name, value, n, pairable, level)
+        return _nominal(name, value, n, pairable, values, level)
     return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed)
 
 
-def _linearised(name: str, alpha: float, n: int, pairable: Sequence[tuple[Pattern, int]], level: float) -> Figure:
-    """Nominal alpha with its linearised variance.
+def _nominal(
+    name: str, alpha: float, n: int, pairable: Sequence[tuple[Pattern, int]], values: Sequence[Value], level: float
+) -> Figure:
+    """Nominal alpha with its interval.
 
-    It is written as a kappa: each unit's agreement and chance are weighted by how many ratings it has (r) in relation
-    to the mean (r̄); 1 / (n · r̄) corrects the observed agreement for the finite number of ratings.
+    The interval is that of 1 - D_o / D_e among infinitely many units; 1 / ratings corrects alpha for the finite number,
+    and the bounds as well. Means of a unit: agreement, ratings, ratings of each value.
     """
-    if n < 2:
-        return Figure(name, alpha, n, interval=ONE_UNIT)
-    rows = [(Counter(pattern), len(pattern), times) for pattern, times in pairable]
-    ratings = sum(r * times for _, r, times in rows)
-    mean = ratings / n
-    agreements = [sum(k * (k - 1) for k in row.values()) / (mean * (r - 1)) for row, r, _ in rows]
-    uncorrected = math.fsum(one * times for one, (_, _, times) in zip(agreements, rows, strict=True)) / n
-    observed = uncorrected + (1 - uncorrected) / ratings
-    shares: Counter[Value] = Counter()
-    for row, _, times in rows:
-        for value, k in row.items():
-            shares[value] += k * times
-    expected = sum((k / ratings) ** 2 for k in shares.values())
-    plain = (uncorrected - expected) / (1 - expected)
-    spread = []
-    for agreement, (row, r, times) in zip(agreements, rows, strict=True):
-        more = (r - mean) / mean
-        chance = sum(shares[value] / ratings * k for value, k in row.items()) / mean - expected * more
-        own = (agreement - observed * more - expected) / (1 - expected)
-        own -= 2 * (1 - plain) * (chance - expected) / (1 - expected)
-        spread.append(times * (own - plain) ** 2)
-    error = math.sqrt(math.fsum(spread) / (n * (n - 1)))
-    method = "Student's t, linearised variance (Gwet 2014)."
-    return from_error(name, alpha, n, error, t_quantile(n - 1, level), method)
+
+    def features(pattern: Pattern) -> Features:
+        row, r = Counter(pattern), len(pattern)
+        return (sum(k * (k - 1) for k in row.values()) / (r - 1), float(r), *(float(row[value]) for value in values))
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        shares = [one / mean[1] for one in mean[2:]]
+        observed, expected = 1 - mean[0] / mean[1], 1 - sum(share**2 for share in shares)
+        ratio = observed / expected
+        # By each mean: of the share of disagreement, and of the chance of it.
+        down = [
+            1 / expected / mean[1],
+            -(1 - observed) / expected / mean[1] + 2 * ratio / expected / mean[1] * (1 - expected),
+        ]
+        return 1 - ratio, [*down, *(-2 * ratio / expected / mean[1] * share for share in shares)]
+
+    ratings = sum(len(pattern) * times for pattern, times in pairable)
+    there = {tuple(sorted(map(str, pattern))) for pattern, _ in pairable}
+    unseen = [
+        features(pattern)
+        for size in sorted({len(pattern) for pattern, _ in pairable})
+        for pattern in possible_patterns(values, size)
+        if tuple(sorted(map(str, pattern))) not in there
+    ]
+    seen = [(features(pattern), times) for pattern, times in pairable]
+    return score_interval(
+        name, alpha, n, seen, unseen, measure, level=level, carry=lambda one: 1 - (1 - 1 / ratings) * (1 - one)
+    )
 
 
 def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:

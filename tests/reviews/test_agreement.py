@@ -80,20 +80,23 @@ def test_percent_agreement_of_three_is_the_mean_over_units() -> None:
     counts = PatternCounts.of([("a", "a", "a"), ("a", "a", "b"), ("a", "b", "c"), ("a", None, None)])
     figure = percent_agreement(counts)
     assert (figure.value, figure.n) == (pytest.approx(4 / 9), 3)
-    # Standard error of (1, 1/3, 0): sqrt(0.259259 / 3) = 0.29397; 4.30265 of those reach beyond both ends.
-    assert (figure.low, figure.high) == (0.0, 1.0)
+    # No reason to rule out that three always agree, or never do: the interval is wide and inside the scale.
+    assert figure.low is not None
+    assert figure.high is not None
+    assert 0 < figure.low < 0.2
+    assert 0.8 < figure.high < 1
 
 
 def test_cohens_kappa_of_a_published_table() -> None:
     figure = cohen_kappa(table(20, 5, 10, 15))
     # Chance: 0.5 · 0.6 + 0.5 · 0.4 = 0.5; (0.7 - 0.5) / (1 - 0.5).
     assert (figure.value, figure.n) == (pytest.approx(0.4), 50)
-    # Variance by hand: (0.4·(0.5-1.1·0.3)² + 0.3·(0.5-0.9·0.3)² + 0.3²·(0.1·(0.6+0.5)² + 0.2·(0.4+0.5)²) - 0.05²)
-    #                   / (50 · 0.5⁴), where rows are (0.5, 0.5), columns (0.6, 0.4).
-    variance = (0.4 * 0.17**2 + 0.3 * 0.23**2 + 0.09 * (0.1 * (0.6 + 0.5) ** 2 + 0.2 * (0.4 + 0.5) ** 2) - 0.05**2) / (
-        50 * 0.5**4
-    )
-    assert figure.low == pytest.approx(0.4 - 1.959964 * variance**0.5, abs=1e-6)
+    # With so many units that the interval is symmetrical, its reach is 1.96 standard errors, by hand:
+    # (0.4·(0.5-1.1·0.3)² + 0.3·(0.5-0.9·0.3)² + 0.3²·(0.1·(0.6+0.5)² + 0.2·(0.4+0.5)²) - 0.05²) / 0.5⁴ for one unit.
+    variance = (0.4 * 0.17**2 + 0.3 * 0.23**2 + 0.09 * (0.1 * 1.1**2 + 0.2 * 0.9**2) - 0.05**2) / 0.5**4
+    many = cohen_kappa(table(2 * 10**9, 5 * 10**8, 10**9, 15 * 10**8))
+    assert many.high is not None
+    assert many.high - 0.4 == pytest.approx(1.959964 * (variance / (5 * 10**9)) ** 0.5, rel=1e-3)
 
 
 def test_cohens_kappa_tells_the_raters_apart() -> None:
@@ -147,7 +150,7 @@ def test_alpha_of_the_published_example() -> None:
     assert nominal.low is not None
     assert nominal.high is not None
     assert nominal.low < 0.743 < nominal.high
-    assert "Gwet" in nominal.interval
+    assert "Score interval" in nominal.interval
     assert "bootstrap" in ordinal.interval
 
 
@@ -210,12 +213,45 @@ def test_without_variation_chance_is_complete() -> None:
     assert gwet_ac1(counts, ["a", "b"]).value == 1
 
 
-def test_perfect_agreement_has_no_interval_but_says_why() -> None:
-    counts = table(3, 0, 0, 4)
-    for figure in (cohen_kappa(counts), fleiss_kappa(counts), krippendorff_alpha(counts)):
-        assert (figure.value, figure.low, figure.high) == (pytest.approx(1.0), None, None)
-        assert figure.interval.startswith("No interval:")
-    assert percent_agreement(counts).low == pytest.approx(7 / (7 + 1.959964**2), abs=1e-6)
+def test_perfect_agreement_has_an_interval_that_reaches_down() -> None:
+    counts = table(9, 0, 0, 11)
+    # Disagreements that nobody saw: their share is Wilson's upper bound for 0 of 20, d = 1.959964² / (20 + 1.959964²)
+    # = 0.161125; it leaves (0.45, 0.55)·(1-d) and half of d to each value, which the bound makes still less even.
+    assert percent_agreement(counts).low == pytest.approx(1 - 0.161125, abs=1e-6)
+    left = 0.45 * (1 - 0.161125) + 0.161125 / 2
+    fleiss = fleiss_kappa(counts)
+    assert (fleiss.value, fleiss.high) == (pytest.approx(1.0), 1.0)
+    assert fleiss.low == pytest.approx(1 - 0.161125 / (2 * left * (1 - left)), abs=1e-3)
+    for figure in (cohen_kappa(counts), krippendorff_alpha(counts), gwet_ac1(counts)):
+        assert figure.value == pytest.approx(1.0)
+        assert figure.low is not None
+        assert 0.5 < figure.low < 0.8
+
+
+def test_a_value_that_everybody_gave_leaves_ac1_an_interval() -> None:
+    figure = gwet_ac1(PatternCounts({("a", "a"): 20}), ["a", "b", "c", "d"])
+    assert (figure.value, figure.high) == (1.0, 1.0)
+    assert figure.low is not None
+    assert 0.75 < figure.low < 0.84
+    three = percent_agreement(PatternCounts({("a", "a", "a"): 20}))
+    assert (three.value, three.high) == (1.0, 1.0)
+    assert three.low is not None
+    assert three.low < 1
+
+
+def test_few_disagreements_do_not_rule_out_that_both_say_the_rare_value() -> None:
+    # Nobody saw a unit in which both mend, so kappa is below nought; one of 37 would make it 0.3, two 0.5.
+    for figure in (
+        fleiss_kappa(table(33, 2, 2, 0)),
+        cohen_kappa(table(33, 2, 2, 0)),
+        krippendorff_alpha(table(33, 4, 0, 0)),
+    ):
+        assert figure.value is not None
+        assert figure.value < 0
+        assert figure.low is not None
+        assert figure.high is not None
+        assert -0.25 < figure.low < figure.value
+        assert 0.5 < figure.high < 0.75
 
 
 def test_one_unit_has_no_interval() -> None:
@@ -282,7 +318,7 @@ def test_figures_do_not_depend_on_how_many_reviews_there_are() -> None:
         assert there.high is not None
         assert there.low is not None
         assert there.high - there.low < 0.01
-    # With two values ordinal and nominal are the same, and so are bootstrap and formula.
+    # With two values ordinal and nominal are the same, and so are bootstrap and score interval.
     nominal, ordinal = krippendorff_alpha(large), krippendorff_alpha(large, "ab")
     assert ordinal.value == pytest.approx(nominal.value)
     assert ordinal.low == pytest.approx(nominal.low, abs=3e-4)

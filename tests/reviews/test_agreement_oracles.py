@@ -3,13 +3,15 @@
 import json
 import math
 import random
+from collections.abc import Callable
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import krippendorff
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.metrics import cohen_kappa_score, f1_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import cohens_kappa as statsmodels_cohen
@@ -17,6 +19,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from statsmodels.stats.proportion import proportion_confint
 
 from reviews.agreement import (
+    Figure,
     Overlap,
     PatternCounts,
     cohen_kappa,
@@ -35,6 +38,21 @@ from reviews.agreement.figures import t_quantile
 IRRCAC = json.loads((Path(__file__).parent / "data" / "agreement_irrcac.json").read_text(encoding="utf-8"))
 
 Units = list[tuple[str | None, ...]]
+
+#: How many times as many units make our intervals those of the large-sample formulas.
+MANY = 10**8
+
+
+def many_times(counts: PatternCounts) -> PatternCounts:
+    """The same shares of many times as many units."""
+    return PatternCounts({pattern: MANY * counts[pattern] for pattern in counts})
+
+
+def reach(figure: Figure) -> float:
+    """Half the width of an interval."""
+    assert figure.low is not None
+    assert figure.high is not None
+    return (figure.high - figure.low) / 2
 
 
 def ratings(seed: int, *, raters: int, values: str, missing: float = 0.0) -> Units:
@@ -63,11 +81,9 @@ def test_cohens_kappa_is_that_of_scikit_learn_and_its_interval_that_of_statsmode
     table = [[sum(unit == (one, other) for unit in units) for other in names] for one in names]
     theirs = statsmodels_cohen(np.array(table))
     assert figure.value == pytest.approx(theirs.kappa, abs=1e-12)
-    if figure.low is None:  # they give a point
-        assert theirs.kappa_low == pytest.approx(theirs.kappa_upp)
-        return
-    assert figure.low == pytest.approx(max(-1, theirs.kappa_low), abs=1e-9)
-    assert figure.high == pytest.approx(min(1, theirs.kappa_upp), abs=1e-9)
+    # Theirs is the normal interval, which ours comes to with so many units.
+    many = cohen_kappa(many_times(PatternCounts.of(units)))
+    assert reach(many) == pytest.approx(theirs.std_kappa * stats.norm.ppf(0.975) / MANY**0.5, rel=2e-3, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -90,19 +106,60 @@ def test_alpha_is_that_of_krippendorff(seed: int, metric: str) -> None:
 
 
 @pytest.mark.parametrize("case", IRRCAC, ids=range(len(IRRCAC)))
-def test_values_and_intervals_are_those_of_irrcac(case: dict[str, Any]) -> None:
+def test_values_are_those_of_irrcac_and_intervals_with_many_units(case: dict[str, Any]) -> None:
     counts = PatternCounts.of(tuple(None if value == "." else value for value in row) for row in case["ratings"])
-    figures = {
-        "gwet": gwet_ac1(counts, case["categories"]),
-        "fleiss": fleiss_kappa(counts),
-        "krippendorff": krippendorff_alpha(counts),
+    statistics: dict[str, Callable[[PatternCounts], Figure]] = {
+        "gwet": lambda counts: gwet_ac1(counts, case["categories"]),
+        "fleiss": fleiss_kappa,
+        "krippendorff": krippendorff_alpha,
     }
-    for name, figure in figures.items():
-        theirs = case[name]
+    for name, statistic in statistics.items():
+        theirs, figure = case[name], statistic(counts)
         assert figure.value == pytest.approx(theirs["value"], abs=1e-10)
-        assert figure.low == pytest.approx(max(-1, theirs["low"]), abs=1e-9)
-        assert figure.high == pytest.approx(theirs["high"], abs=1e-9)
+        # Student's t of units - 1, and units - 1 where ours has units.
+        sizes = [sum(value != "." for value in row) for row in case["ratings"]]
+        units = sum(size > (name == "krippendorff") for size in sizes)
+        error = (theirs["value"] - theirs["low"]) / stats.t.ppf(0.975, units - 1) * ((units - 1) / units / MANY) ** 0.5
+        share = reach(statistic(many_times(counts))) / error / stats.norm.ppf(0.975)
+        if name == "krippendorff":  # they correct the variance, too, for few ratings
+            assert share == pytest.approx(1, rel=0.05)
+        elif min(sizes) > 1:
+            assert share == pytest.approx(1, rel=2e-3)
+        else:  # they take the number of units with two ratings for fixed, which leaves a little more spread
+            assert 0.75 < share < 1
     assert percent_agreement(counts).value == pytest.approx(case["gwet"]["pa"], abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bounds_are_the_farthest_that_scipy_finds(seed: int) -> None:
+    rng, values = random.Random(seed), "abc"[: 2 + seed % 2]
+    patterns = list(combinations_with_replacement(values, 2))
+    weights = [rng.choice([0.1, 1, 5]) for _ in patterns]
+    drawn = PatternCounts.of(rng.choices(patterns, weights, k=rng.choice([20, 60])))
+    counts = drawn + PatternCounts({(one, one): 1 for one in values[:2]})
+    found = np.array([counts[pattern] for pattern in patterns])
+    n = found.sum()
+
+    def kappa(shares: Any) -> Any:
+        agreed = sum(share for share, (one, other) in zip(shares, patterns, strict=True) if one == other)
+        of = [sum(share * p.count(v) / 2 for share, p in zip(shares, patterns, strict=True)) for v in values]
+        chance = sum(share**2 for share in of)
+        return (agreed - chance) / (1 - chance)
+
+    inside = [
+        {"type": "eq", "fun": lambda shares: shares.sum() - 1},
+        {"type": "ineq", "fun": lambda shares: stats.norm.ppf(0.975) ** 2 + n - (found**2 / shares).sum() / n},
+    ]
+    figure = fleiss_kappa(counts)
+    for way, ours in ((1, figure.low), (-1, figure.high)):
+        ends = []
+        for start in (found + 0.5, found + 2):
+            best = optimize.minimize(
+                lambda shares, way=way: way * kappa(shares), start / start.sum(), constraints=inside,
+                bounds=[(1e-9, 1)] * len(patterns), options={"maxiter": 500, "ftol": 1e-12},
+            )  # fmt: skip
+            ends += [best.fun] if best.success else []
+        assert ours == pytest.approx(way * min(ends), abs=2e-4)
 
 
 @pytest.mark.parametrize("seed", range(20))
