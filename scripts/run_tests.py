@@ -4,16 +4,19 @@ Servers are private and gone at the end. What could not be found is listed at th
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from scripts.environment import ROOT, Environment, Stop, tell
 from scripts.private_services import find_chromium, find_postgresql, find_redis, private_postgresql, private_redis
@@ -34,17 +37,19 @@ class Part:
     redis: bool = False
     #: Whether its tests wait for others (a browser, servers, people who race), which a busy machine can make late.
     second_try: bool = False
+    #: Whether it runs beside the other parts: its tests run one at a time and wait for programs most of that time.
+    beside: bool = False
 
 
 ALONE = "browser or servers or redis"
-"""Tests with processes of their own run one at a time: they need both cores and share the broker."""
+"""Tests with processes of their own run one at a time: those of a part share the broker."""
 
 PARTS = (
     Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES)), second_try=True),
     Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True, second_try=True),
     # A page waits for its browser most of the time: two at once lose nothing.
     Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES)), second_try=True),
-    Part("SQLite, real processes", "servers and not (postgres or redis)", second_try=True),
+    Part("SQLite, real processes", "servers and not (postgres or redis)", second_try=True, beside=True),
     Part(
         "PostgreSQL and Redis, real processes",
         "((servers or redis) and not browser) or (browser and (postgres or redis))",
@@ -52,6 +57,7 @@ PARTS = (
         postgresql=True,
         redis=True,
         second_try=True,
+        beside=True,
     ),
 )
 
@@ -67,9 +73,7 @@ def main(arguments: Sequence[str]) -> int:
         with contextlib.ExitStack() as stack:
             services = stack.enter_context(found_services())
             results = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-results-")))
-            parts = {
-                part.name: run_part(python, part, services, results, options.pytest) for part in parts_for(services)
-            }
+            parts = run_parts(python, parts_for(services), services, results, options.pytest)
     except Stop as stop:
         print(stop, file=sys.stderr, flush=True)
         return 1
@@ -146,37 +150,136 @@ def parts_for(services: Services) -> list[Part]:
     ]
 
 
+def run_parts(
+    python: Path, parts: Sequence[Part], services: Services, results: Path, options: Sequence[str]
+) -> dict[str, Outcome]:
+    """Run the parts in their order, those that run beside others in a second row at the same time.
+
+    What the second row prints comes when a part of it has ended. No two parts share a database, a broker or a port.
+    """
+    runs = Runs()
+
+    def run_beside() -> dict[str, Outcome]:
+        outcomes = {}
+        for part in parts:
+            if part.beside and not runs.stopped:
+                with (results / f"{part.name}.txt").open("w+b") as output:
+                    outcomes[part.name] = run_part(python, part, services, results, options, runs, output)
+                    output.seek(0)
+                    tell(output.read().decode(errors="replace"))
+        return outcomes
+
+    with concurrent.futures.ThreadPoolExecutor(1) as second_row:
+        others = second_row.submit(run_beside)
+        try:
+            outcomes = {
+                part.name: run_part(python, part, services, results, options, runs) for part in parts if not part.beside
+            }
+            outcomes |= others.result()
+        except BaseException:
+            runs.stop()
+            raise
+    return {part.name: outcomes[part.name] for part in parts}
+
+
+class Runs:
+    """The runs of pytest that are under way, so that all of them end when the command does."""
+
+    END_SECONDS = 20
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._lock = threading.Lock()
+        self._live: set[subprocess.Popen[bytes]] = set()
+
+    def run(self, command: Sequence[str], variables: Mapping[str, str], output: IO[bytes] | None) -> int:
+        """Run a command to its end and return its exit code; after `stop` nothing is started."""
+        with self._lock:
+            if self.stopped:
+                return -signal.SIGINT
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=variables, stdout=output, stderr=None if output is None else subprocess.STDOUT
+            )
+            self._live.add(process)
+        code = process.wait()
+        with self._lock:
+            self._live.discard(process)
+        return code
+
+    def stop(self) -> None:
+        """Interrupt what runs, as Ctrl-C does: fixtures end the processes they started."""
+        with self._lock:
+            self.stopped = True
+            live = list(self._live)
+        for process in live:
+            process.send_signal(signal.SIGINT)
+        for process in live:
+            try:
+                process.wait(self.END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
 MOST_REPEATED = 5
 """More failures than this are no accident of timing; nothing is repeated."""
 
 
-def run_part(python: Path, part: Part, services: Services, results: Path, options: Sequence[str]) -> Outcome:
-    """Run pytest and read what came of it.
+def run_part(
+    python: Path,
+    part: Part,
+    services: Services,
+    results: Path,
+    options: Sequence[str],
+    runs: Runs | None = None,
+    output: IO[bytes] | None = None,
+) -> Outcome:
+    """Run pytest and read what came of it; it prints to `output`, by default to the terminal.
 
     A few failures in a part that waits for other programs are tried once more, alone. What passes then is counted, and
     named at the end of the run as unsteady: a test that fails twice has failed.
     """
-    tell(f"\n=== {part.name} ===")
-    outcome = run_pytest(python, part, services, results / f"{part.name}.xml", options)
-    if part.second_try and 0 < outcome.failed <= MOST_REPEATED:
-        tell(f"\n=== {part.name}: what failed, once more ===")
+    runs = runs or Runs()
+
+    def say(line: str) -> None:
+        if output is None:
+            tell(line)
+        else:
+            output.write(f"{line}\n".encode())
+            output.flush()
+
+    say(f"\n=== {part.name} ===")
+    outcome = run_pytest(python, part, services, results / f"{part.name}.xml", options, runs, output)
+    if part.second_try and 0 < outcome.failed <= MOST_REPEATED and not runs.stopped:
+        say(f"\n=== {part.name}: what failed, once more ===")
         file = results / f"{part.name}, once more.xml"
-        outcome = outcome.corrected_by(run_pytest(python, part, services, file, [*options, *LAST_FAILED]))
+        again = [*options, *LAST_FAILED]
+        outcome = outcome.corrected_by(run_pytest(python, part, services, file, again, runs, output))
     return outcome
 
 
 LAST_FAILED = ("--last-failed", "--last-failed-no-failures=none")
 
 
-def run_pytest(python: Path, part: Part, services: Services, file: Path, options: Sequence[str]) -> Outcome:
+def run_pytest(
+    python: Path,
+    part: Part,
+    services: Services,
+    file: Path,
+    options: Sequence[str],
+    runs: Runs,
+    output: IO[bytes] | None,
+) -> Outcome:
     """Run pytest once."""
-    variables = {
-        name: value for name, value in os.environ.items() if name not in ("TEST_DATABASE_URL", "TEST_REDIS_URL")
-    }
+    variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     if part.postgresql and services.postgresql is not None:
         variables["TEST_DATABASE_URL"] = services.postgresql
     if part.redis and services.redis is not None:
         variables["TEST_REDIS_URL"] = services.redis
-    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", *part.options, *options]
-    ended = subprocess.run(command, cwd=ROOT, env=variables, check=False)
-    return read_outcome(file, ended.returncode)
+    # Each part remembers its own failures: two that end together would overwrite each other's.
+    remembered = f"cache_dir=.pytest_cache/{part.name.replace(', ', '-').replace(' ', '-')}"
+    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", remembered]
+    return read_outcome(file, runs.run([*command, *part.options, *options], variables, output))
+
+
+NOT_INHERITED = ("TEST_DATABASE_URL", "TEST_REDIS_URL", "PYTHONDONTWRITEBYTECODE")
+"""The servers are chosen for each part; modules that are compiled anew in every process cost a third of the run."""

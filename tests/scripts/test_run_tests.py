@@ -1,4 +1,7 @@
+import concurrent.futures
 import itertools
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,8 +24,8 @@ def test_every_test_is_in_a_part_that_has_what_it_needs(marked):
     assert chosen
     assert "postgres" not in marked or all(part.postgresql for part in chosen)
     assert "redis" not in marked or all(part.redis for part in chosen)
-    # What starts processes never runs beside other tests.
-    assert "servers" not in marked or not any("-n" in part.options for part in chosen)
+    # What starts processes runs one test at a time, in the second row.
+    assert "servers" not in marked or not any("-n" in part.options or not part.beside for part in chosen)
 
 
 def test_all_parts_run_where_everything_is_there():
@@ -98,3 +101,46 @@ def test_a_late_test_gets_a_second_try_and_a_wrong_one_stays_wrong(monkeypatch, 
     assert outcome.failures == failures
     assert outcome.unsteady == ["test_it::test_late"]
     assert (outcome.passed, outcome.failed) == (3 - len(failures), len(failures))
+
+
+IN_STEP = """
+import time
+from pathlib import Path
+
+def test_other_is_there_too():
+    Path({mine!r}).touch()
+    end = time.monotonic() + 60
+    while not Path({other!r}).exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+"""
+
+
+def test_a_second_row_runs_beside_the_first_and_prints_at_its_end(monkeypatch, tmp_path, capfd):
+    rows = {"first": "second", "second": "first"}
+    for mine, other in rows.items():
+        code = IN_STEP.format(mine=str(tmp_path / mine), other=str(tmp_path / other))
+        (tmp_path / f"test_{mine}.py").write_text(code)
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    parts = [
+        run_tests.Part(name, "not redis", ("-k", f"test_{name}.py"), beside=name == "second")
+        for name in ("second", "first")
+    ]
+    services = Services(postgresql=None, redis=None, lacking={})
+    options = ["--rootdir", str(tmp_path), "-p", "no:randomly", "-p", "no:django", str(tmp_path)]
+    outcomes = run_tests.run_parts(Path(sys.executable), parts, services, tmp_path, options)
+    assert {name: outcome.passed for name, outcome in outcomes.items()} == {"second": 1, "first": 1}
+    assert list(outcomes) == ["second", "first"]
+    assert "=== second ===" in capfd.readouterr().out
+
+
+def test_what_runs_is_interrupted_and_nothing_more_is_started(tmp_path):
+    runs = run_tests.Runs()
+    with concurrent.futures.ThreadPoolExecutor(1) as row:
+        sleeper = f"import pathlib, time; pathlib.Path({str(tmp_path / 'there')!r}).touch(); time.sleep(60)"
+        code = row.submit(runs.run, [sys.executable, "-c", sleeper], os.environ, subprocess.DEVNULL)
+        while not (tmp_path / "there").exists():
+            assert not code.done()
+        runs.stop()
+        assert code.result() != 0
+    assert runs.run([sys.executable, "-c", ""], os.environ, None) != 0
