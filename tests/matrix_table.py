@@ -54,6 +54,7 @@ decision-tree                         in  404 404 200 200 200 200   in  404 404 
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
 example                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -98,6 +99,7 @@ protocol-move                         in  404 404 403 403 403 200   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+replay                                in  404 404 200 200 200 200   in  404 404 405 405 405 405
 revision-diff                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics                            in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-accuracy                   in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -119,6 +121,7 @@ workspace-look                        in  404 404 404 404 404 404   in  405 405 
 workspace-merge                       in  404 404 302 404 404 404   in  404 404 302 404 404 404
 workspace-redo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-release                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-replay                      in  404 404 404 404 404 404   in  404 404 404 404 404 404
 workspace-reset                       in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-settle                      in  404 404 302 404 404 404   in  404 404 302 404 404 404
 workspace-settle-keep                 in  405 405 405 405 405 405   in  404 404 409 404 404 404
@@ -181,6 +184,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "example-mark": {"public_id": "dialogue"},
     "example-withdraw": {"public_id": "example"},
     "dialogue-comment": {"public_id": "dialogue"},
+    "dialogue-replay": {"public_id": "dialogue"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
@@ -191,6 +195,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "notice-read": {"public_id": "notice"},
     "release-detail": {"public_id": "release"},
     "release-download": {"public_id": "release"},
+    "replay": {"public_id": "dialogue"},
     "revision-diff": {"public_id": "dialogue"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from annotator.models import Dialogue, Job, JobState, Notice, Revision, Role, User
+from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
 from annotator.schema import canonical, content_hash
 from annotator.services.projects import create_invitation
 from annotator.services.tokens import create_token
@@ -98,6 +98,7 @@ def make_world() -> World:
         "comment": remark.public_id,
         "task": "t1",
         "example": _example(team, done).public_id,
+        "replay": _replay(held, annotator).public_id,
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
@@ -135,6 +136,15 @@ def _example(team: Team, dialogue: Dialogue) -> Example:
         revision=dialogue.head,
         comment="Every value has its source.",
         author=team.senior,
+    )
+
+
+def _replay(dialogue: Dialogue, person: User) -> Replay:
+    job = Job.objects.create(
+        project=dialogue.project, requester=person, kind="replay", state=JobState.DONE, ended_at=timezone.now()
+    )
+    return Replay.objects.create(
+        project=dialogue.project, dialogue=dialogue, requester=person, job=job, revision=dialogue.head, key="none"
     )
 
 

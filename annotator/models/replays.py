@@ -18,7 +18,7 @@ class ReplayQuerySet(models.QuerySet["Replay"]):
 
         What somebody runs of their draft, or pastes, is nobody else's to see.
         """
-        shared = Q(draft=None, pasted=None, revision__in=Revision.objects.visible_to(user))
+        shared = Q(draft=None, pasted__isnull=True, revision__in=Revision.objects.visible_to(user))
         return self.filter(Q(requester=user) | shared, dialogue__in=Dialogue.objects.visible_to(user))
 
 

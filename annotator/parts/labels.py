@@ -47,6 +47,18 @@ LABELS: dict[str, dict[str, Label]] = {
         "unsatisfied": Label("Broken", "bad", "cross"),
         "unjudged": Label("Not judged here", "neutral", "question"),
     },
+    "came": {
+        "ran": Label("Ran", "good", "check"),
+        "failed": Label("Failed", "bad", "error"),
+        "refused": Label("Refused", "warn", "stop"),
+        "over": Label("Not made", "neutral", "stop"),
+    },
+    "solved": {
+        "perfectly": Label("Solved, every constraint kept", "good", "verified"),
+        "repaired": Label("Solved, after repairs", "warn", "redo"),
+        "no": Label("Not solved", "bad", "cross"),
+        "unknown": Label("Not decided", "neutral", "question"),
+    },
     "verdict": {
         "approve": Label("Approve", "good", "check"),
         "fix": Label("Fix", "info", "pencil"),

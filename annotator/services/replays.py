@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotator.constraints.pasted import check_size, read_trajectory, read_value
 from annotator.errors import Conflict, Denied, Hidden, Invalid
@@ -40,6 +40,8 @@ def start_replay(
     """
     _require_right(actor, dialogue, revision, draft)
     document = document_of(revision, draft)
+    if document["kind"] != "constrained":
+        raise Invalid("Only constrained cases can be replayed: other dialogues bring no code for their tools.")
     rounds = _read(pasted) if pasted is not None else None
     trajectory = rounds if rounds is not None else document["reference_trajectory"]
     if not trajectory:
@@ -94,9 +96,11 @@ def last_replay(
 
 
 def own_replays(*, actor: User, dialogue: Dialogue) -> QuerySet[Replay]:
-    """The actor's replays of a dialogue, newest first, without what came of them."""
+    """The actor's replays of a dialogue, newest first, without their rounds; ``is_pasted`` tells what ran."""
     rows = Replay.objects.visible_to(actor).filter(dialogue=dialogue, requester=actor)
-    return rows.select_related("job").defer("record", "job__result").order_by("-pk")
+    return (
+        rows.select_related("job").annotate(is_pasted=Q(pasted__isnull=False)).defer("record", "pasted").order_by("-pk")
+    )
 
 
 def document_of(revision: Revision | None, draft: Draft | None) -> dict[str, Any]:
@@ -122,8 +126,6 @@ def _toolset_hash(revision: Revision | None, draft: Draft | None) -> str:
 def _require_right(actor: User, dialogue: Dialogue, revision: Revision | None, draft: Draft | None) -> None:
     if not Dialogue.objects.visible_to(actor).filter(pk=dialogue.pk).exists():
         raise Hidden("There is no such dialogue in this project.")
-    if dialogue.kind != "constrained":
-        raise Invalid("Only constrained cases can be replayed: other dialogues bring no code for their tools.")
     if draft is not None and (draft.author_id != actor.pk or draft.dialogue_id != dialogue.pk):
         raise Denied("This draft is somebody else’s; replay a version of the dialogue instead.")
     if revision is not None:

@@ -1,0 +1,156 @@
+"""Replays of a constrained case: start one, watch it, read round by round what came of it."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from annotator.constraints.pasted import MAX_CALLS, MAX_ROUNDS
+from annotator.errors import DomainError, Hidden
+from annotator.models import Dialogue, Draft, Replay, Revision
+from annotator.replay_presentation import present_run
+from annotator.services.access import load_dialogue
+from annotator.services.replays import document_of, last_replay, load_replay, own_replays, start_replay
+from annotator.services.revisions import load_revision
+from annotator.views.pages import PageRequest, project_page
+from reviews.models import Slot, SlotState
+from reviews.views.graph import open_bench
+
+#: Earlier replays that a page lists.
+_LISTED = 8
+
+
+@project_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def dialogue_replay(request: PageRequest, public_id: str) -> HttpResponse:
+    """Replay a version of a dialogue: as it is now, or one that is named. Shows the last run of the same content."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    wanted = request.GET.get("revision", "")
+    revision = load_revision(actor=request.user, dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
+    if revision is None:
+        raise Hidden("This dialogue has no content yet.")
+    return _start(request, dialogue, revision=revision)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def workspace_replay(request: PageRequest, slot: str) -> HttpResponse:
+    """The same of the draft somebody works on."""
+    bench = open_bench(request, slot)
+    request.project = bench.work.slot.project
+    return _start(request, bench.dialogue, draft=bench.draft, back=reverse("workspace", args=[slot]))
+
+
+@project_page
+@never_cache
+@require_safe
+def replay(request: PageRequest, public_id: str, replay: str) -> HttpResponse:
+    """One replay: how far it is, and what came of it."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    found = load_replay(actor=request.user, dialogue=dialogue, public_id=replay)
+    if request.htmx and (request.htmx.target or "").rpartition("#")[2] == "replay-state":
+        # The last answer to whoever watched is the whole page.
+        if found.job.ended:
+            return HttpResponseClientRefresh()
+        return render(request, "reviews/replay.html#state", {"job": found.job, "own_url": request.path})
+    context = _shown(found) | {
+        "dialogue": dialogue,
+        "own_url": request.path,
+        "again_url": _again(request, dialogue, found),
+        "what": "your draft" if found.draft_id else _name_of(found.revision, dialogue),
+        "trail": _trail(request, dialogue, "Replay"),
+    }
+    return render(request, "reviews/replay.html", context)
+
+
+def _start(
+    request: PageRequest,
+    dialogue: Dialogue,
+    *,
+    revision: Revision | None = None,
+    draft: Draft | None = None,
+    back: str = "",
+) -> HttpResponse:
+    document = document_of(revision, draft)
+    if document["kind"] != "constrained":
+        raise Hidden("Only constrained cases can be replayed.")
+    refused: DomainError | None = None
+    text = request.POST.get("trajectory", "") if request.method == "POST" else ""
+    if request.method == "POST":
+        pasted = text if "paste" in request.POST else None
+        try:
+            begun = start_replay(actor=request.user, dialogue=dialogue, revision=revision, draft=draft, pasted=pasted)
+        except DomainError as error:
+            if error.status in (403, 404):
+                raise
+            refused = error
+        else:
+            return redirect("replay", dialogue.project.slug, dialogue.public_id, begun.public_id)
+    last = last_replay(actor=request.user, dialogue=dialogue, revision=revision, draft=draft)
+    own = reverse("dialogue", args=[dialogue.project.slug, dialogue.public_id])
+    context = (_shown(last) if last else {"replay": None, "run": None}) | {
+        "dialogue": dialogue,
+        "what": "your draft" if draft else _name_of(revision, dialogue),
+        "back": back or own,
+        "has_reference": bool(document["reference_trajectory"]),
+        "text": text,
+        "refused": refused.sentence if refused else "",
+        "problems": _problems(refused),
+        "earlier": list(own_replays(actor=request.user, dialogue=dialogue)[:_LISTED]),
+        "most": {"rounds": MAX_ROUNDS, "calls": MAX_CALLS},
+        "trail": [(dialogue.external_id, back), ("Replay", "")] if back else _trail(request, dialogue, "Replay"),
+    }
+    return render(request, "reviews/replay_start.html", context, status=refused.status if refused else 200)
+
+
+def _shown(found: Replay) -> dict[str, Any]:
+    """What the parts of a page need of a replay."""
+    return {
+        "replay": found,
+        "job": found.job,
+        "run": present_run(found.record) if found.record is not None else None,
+        "source": "a trajectory you pasted" if found.pasted is not None else "the reference trajectory",
+    }
+
+
+def _problems(refused: DomainError | None) -> list[dict[str, str]]:
+    """The faults of a pasted trajectory with their places; empty where the sentence says it all."""
+    found: list[dict[str, str]] = refused.details.get("problems", []) if refused else []
+    return found if len(found) > 1 or any(one["pointer"] for one in found) else []
+
+
+def _name_of(revision: Revision | None, dialogue: Dialogue) -> str:
+    if revision is None or revision.pk == dialogue.head_id:
+        return "the newest version"
+    return f"version {revision.number}" if revision.number else "your own version, not open yet"
+
+
+def _again(request: PageRequest, dialogue: Dialogue, found: Replay) -> str:
+    """Where the same thing can be replayed anew; of a draft, beside the work on it as long as one has it in hand."""
+    if found.draft_id:
+        held = (
+            Slot.objects.filter(dialogue=dialogue, holder=request.user, state=SlotState.CLAIMED).order_by("-pk").first()
+        )
+        if held is not None:
+            return reverse("workspace-replay", args=[held.public_id])
+    url = reverse("dialogue-replay", args=[dialogue.project.slug, dialogue.public_id])
+    if found.revision is not None and found.revision_id != dialogue.head_id:
+        url += f"?{urlencode({'revision': found.revision.public_id})}"
+    return url
+
+
+def _trail(request: PageRequest, dialogue: Dialogue, title: str) -> list[tuple[str, str]]:
+    slug = request.project.slug
+    return [
+        (request.project.name, reverse("project", args=[slug])),
+        ("Dialogues", reverse("dialogue-list", args=[slug])),
+        (dialogue.external_id, reverse("dialogue", args=[slug, dialogue.public_id])),
+        (title, ""),
+    ]
