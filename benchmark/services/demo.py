@@ -16,12 +16,14 @@ from django.utils import timezone
 from annotator.models import Project, Role, User
 from annotator.services import jobs, projects
 from benchmark.models import ImportBatch
-from benchmark.services import demo_play
+from benchmark.services import demo_harbour, demo_play
 from benchmark.services.demo_clock import Clock, pretending, working_days
 from benchmark.services.demo_desk import Cast
 from benchmark.services.imports import start_import
+from benchmark.services.release_figures import count_what_waits
 from benchmark.services.releases import start_release
 from reviews.services.protocols import adopt_preset
+from reviews.services.workload import fold_work
 
 FOLDER = Path(__file__).resolve().parent.parent / "demo"
 SLUG = "everyday-assistants"
@@ -67,7 +69,11 @@ def load_demo(*, say: Callable[[str], None]) -> Project:
         jobs.run(release.job_id)
         say("Release 0.1 is frozen.")
         demo_play.play_since_the_release(cast)
+        demo_harbour.play(Project.objects.get(slug=PILOT), people, say=say, pass_by=clock.pass_by)
     demo_play.leave_half_finished(cast)
+    count_what_waits()
+    while fold_work():
+        pass
     return project
 
 

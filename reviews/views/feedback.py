@@ -9,6 +9,7 @@ from annotator.models import User
 from annotator.services.keyset import read_key
 from annotator.views.pages import PageRequest, project_page
 from reviews.services import feedback_reading as reading
+from reviews.services.gold_reading import count_own_results
 
 
 @project_page
@@ -41,5 +42,6 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         "everybody": everybody,
         "person": person,
         "oversees": oversees,
+        "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
     }
     return render(request, "reviews/feedback_list.html", context)

@@ -19,6 +19,7 @@ from annotator.views.pages import PageRequest, project_page
 from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import read_agreement, read_each_pair, read_set_aside
+from reviews.services.gold_reading import count_own_results
 from reviews.services.protocols import stage_titles
 from reviews.services.revising import read_revision_rounds, repeating_stages
 from reviews.services.samples import has_draws
@@ -199,6 +200,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
             "whose": whose,
             "whose_heading": f"Work of {whose}",
             "is_me": whose.pk == request.user.pk,
+            "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",
             "named_chart": drawn(made.fault_chart(named, "faults-named", "Faults named")) if named else "",

@@ -205,8 +205,15 @@ def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatc
     address, client = f"/p/{team.project.slug}/gold/", signed_in(person)
     retire_gold_item(actor=team.administrator, project=team.project, public_id=items[0].public_id)
     assert client.get(address).status_code == 403
+    theirs = (f"/p/{team.project.slug}/feedback/", f"/p/{team.project.slug}/statistics/people/{person.public_id}/")
+    assert not any("Known answers" in client.get(page).content.decode() for page in theirs)
     GoldRate.objects.update(reveal=True)
     shown = client.get(address).content.decode()
+    for page in theirs:
+        told = client.get(page).content.decode()
+        # One of the two: the other is still in use.
+        assert "1 of your reviews was of an item whose answer was known" in " ".join(told.split())
+        assert f'href="{address}"' in told
     assert items[0].dialogue.external_id in shown
     assert items[1].dialogue.external_id not in shown
     assert items[1].source.external_id not in shown
