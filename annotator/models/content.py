@@ -350,7 +350,11 @@ class Finding(models.Model):
 class WaiverQuerySet(models.QuerySet["Waiver"]):
     def visible_to(self, user: User) -> Self:
         """Everything but what a colleague waives in a blind stage that has not settled."""
-        return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
+        return self.unsealed_for(user).filter(dialogue__in=Dialogue.objects.visible_to(user))
+
+    def unsealed_for(self, user: User) -> Self:
+        """The same of dialogues that are known to be the user's to see."""
+        return self.filter(Q(sealed=False) | Q(author=user))
 
 
 class Waiver(models.Model):

@@ -35,6 +35,12 @@ def open_draft(*, actor: User, dialogue: Dialogue, base: Revision, branch: str) 
         closed_at=None,
         defaults={"base": base, "toolset_revision": base.toolset_revision, "content": base.content},
     )
+    # What the caller has at hand need not be fetched again.
+    draft.dialogue = dialogue
+    if draft.base_id == base.pk:
+        draft.base = base
+    if draft.toolset_revision_id == base.toolset_revision_id:
+        draft.toolset_revision = base.toolset_revision
     return draft
 
 

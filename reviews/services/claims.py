@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Project, Role, User
-from reviews.models import Claim, ClaimState, Slot, SlotState
+from annotator.models import Dialogue, Project, Revision, Role, ToolsetRevision, User
+from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Slot, SlotState, StageRun
 from reviews.protocols import Protocol, Stage
 from reviews.services.eligibility import lock_standing, refusal
 from reviews.services.gold_turns import take_gold
+from reviews.services.joined import Part, read_joined
 from reviews.services.pauses import FREE, Restraints, read_restraints
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (
@@ -28,10 +28,34 @@ from reviews.services.queues import (
     read_versions,
     take_first,
 )
-from reviews.services.statements import rows
+from reviews.services.statements import clock, read_clock, rows
 
 #: Overdue claims that one call to claim looks at.
 OVERDUE = 8
+
+#: What the page of a slot reads of a claim and all it hangs on: every edit, heartbeat and submission begins with it.
+_PARTS = (
+    Part("c", Claim),
+    Part("s", Slot),
+    Part("n", StageRun),
+    Part("d", Dialogue, without=("search_text",)),
+    Part("p", Project),
+    Part("y", Cycle),
+    Part("v", ProtocolVersion, without=("definition",)),
+    Part("r", Revision),
+    Part("t", ToolsetRevision),
+)
+#: The last two conditions are those of ``Slot.objects.visible_to``.
+_FROM = (
+    "FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id JOIN reviews_stagerun n ON n.id = s.stage_run_id "
+    "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = s.project_id "
+    "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN reviews_protocolversion v ON v.id = s.protocol_id "
+    "JOIN annotator_revision r ON r.id = s.revision_id "
+    "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
+    "WHERE s.public_id = %s AND c.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
+    "FROM annotator_membership m WHERE m.project_id = s.project_id AND m.user_id = c.person_id AND m.ended_at IS NULL) "
+    "ORDER BY c.id DESC LIMIT 1"
+)
 
 
 @dataclass(frozen=True)
@@ -130,25 +154,12 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
 
 def load_work(*, actor: User, public_id: str) -> Work:
     """The actor's hold on a slot. Raises Hidden for what they never held, Conflict (saying why) for what they lost."""
-    claim = (
-        Claim.objects.filter(slot__public_id=public_id, person=actor, slot__in=Slot.objects.visible_to(actor))
-        .select_related(
-            "slot__dialogue",
-            "slot__project",
-            "slot__stage_run",
-            "slot__cycle",
-            "slot__protocol",
-            "slot__revision__toolset_revision",
-        )
-        .defer("slot__protocol__definition", "slot__dialogue__search_text")
-        .annotate(overdue=Q(expires_at__lte=Now()))
-        .order_by("-pk")
-        .first()
-    )
-    if claim is None:
+    found = read_joined(_PARTS, _FROM, [public_id, actor.pk], last=clock()) if actor.is_active else []
+    if not found:
         raise Hidden("There is no such item, or you do not hold it.")
-    slot = claim.slot
-    slot.dialogue.project = slot.project
+    claim, slot, slot.stage_run, slot.dialogue, project, slot.cycle, slot.protocol, *rest = found[0]
+    slot.revision, slot.revision.toolset_revision, now = rest
+    claim.slot, claim.project, slot.project, slot.dialogue.project = slot, project, project, project
     if claim.state == ClaimState.SUBMITTED:
         raise Conflict("You have submitted your review of this item; it cannot be changed any more.")
     if claim.state in (ClaimState.RELEASED, ClaimState.SKIPPED):
@@ -164,7 +175,7 @@ def load_work(*, actor: User, public_id: str) -> Work:
         claim=claim,
         stage=protocol.stage(slot.stage),
         protocol=protocol,
-        expired=claim.state == ClaimState.EXPIRED or bool(claim.overdue),
+        expired=claim.state == ClaimState.EXPIRED or claim.expires_at <= read_clock(now),
     )
 
 

@@ -20,26 +20,27 @@ _Convert = Callable[[Any], Any]
 class Part:
     """One table of the statement: its alias there, its model, the attributes that are read (empty: all of them).
 
-    What is not read is fetched when somebody asks for it, as after ``only``.
+    What is not read (``without``: all but these are) is fetched when somebody asks for it, as after ``only``.
     """
 
     alias: str
     model: type[models.Model]
     names: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
-def read_joined(parts: tuple[Part, ...], tail: str, values: Sequence[Value]) -> list[list[Any]]:
-    """One instance of each part for each row. ``tail`` is the statement from FROM on."""
+def read_joined(parts: tuple[Part, ...], tail: str, values: Sequence[Value], *, last: str = "NULL") -> list[list[Any]]:
+    """One instance of each part for each row, and what ``last`` is worth. ``tail`` is the statement from FROM on."""
     columns, places = _plan(connection.vendor, parts)
     out = []
-    for row in rows(f"SELECT {columns} {tail}", values):
+    for row in rows(f"SELECT {columns}, {last} {tail}", values):
         instances = []
         for model, names, begin, converters in places:
             fields = list(row[begin : begin + len(names)])
             for at, convert in converters:
                 fields[at] = convert(fields[at])
             instances.append(model.from_db(connection.alias, names, fields))
-        out.append(instances)
+        out.append([*instances, row[-1]])
     return out
 
 
@@ -51,7 +52,11 @@ def _plan(
     columns: list[str] = []
     places = []
     for part in parts:
-        fields = [f for f in part.model._meta.concrete_fields if not part.names or f.attname in part.names]
+        fields = [
+            field
+            for field in part.model._meta.concrete_fields
+            if field.attname not in part.without and (not part.names or field.attname in part.names)
+        ]
         converters = [(at, convert) for at, field in enumerate(fields) if (convert := _converter(field)) is not None]
         places.append((part.model, [field.attname for field in fields], len(columns), converters))
         columns += (f"{part.alias}.{connection.ops.quote_name(str(field.column))}" for field in fields)

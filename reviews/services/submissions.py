@@ -150,7 +150,7 @@ def _with_parts(slot: Slot) -> Slot:
     found = read_joined(_PARTS, _FROM, [slot.pk])
     if not found:
         raise Hidden("There is no such item.")
-    slot, run, dialogue, project, cycle, revision, toolset_revision, protocol = found[0]
+    slot, run, dialogue, project, cycle, revision, toolset_revision, protocol, _ = found[0]
     dialogue.project, revision.toolset_revision = project, toolset_revision
     slot.stage_run, slot.dialogue, slot.cycle, slot.revision, slot.protocol = run, dialogue, cycle, revision, protocol
     return slot

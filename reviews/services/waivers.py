@@ -15,9 +15,13 @@ Key = tuple[str, str, str]
 
 
 def live_waivers(*, actor: User, dialogue: Dialogue) -> dict[Key, str]:
-    """The reasons given so far that the actor may know of. One is void where the finding's value hash differs."""
-    rows = Waiver.objects.visible_to(actor).filter(dialogue=dialogue).order_by("pk")
-    return {(row.check_id, row.anchor, row.value_hash): row.reason for row in rows}
+    """The reasons given so far that the actor, who may see the dialogue, may know of.
+
+    One is void where the finding's value hash differs.
+    """
+    given = Waiver.objects.unsealed_for(actor).filter(dialogue=dialogue).order_by("pk")
+    rows = given.values_list("check_id", "anchor", "value_hash", "reason")
+    return {(check, anchor, value_hash): reason for check, anchor, value_hash, reason in rows}
 
 
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:

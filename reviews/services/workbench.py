@@ -42,8 +42,8 @@ class Workbench:
     @cached_property
     def form(self) -> dict[str, Any]:
         """Reason, checklist, findings and rulings filled in so far."""
-        stored = ReviewDraft.objects.filter(slot=self.work.slot, person=self.actor).values_list("form", flat=True)
-        return {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}} | (stored.first() or {})
+        stored = read_form(actor=self.actor, work=self.work)
+        return {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}} | stored
 
     @property
     def dialogue(self) -> Dialogue:
@@ -92,8 +92,16 @@ def assemble(*, actor: User, work: Work, draft: Draft) -> Workbench:
     )
 
 
+def read_form(*, actor: User, work: Work) -> dict[str, Any]:
+    """What the actor has filled in of the review so far; only what they have."""
+    stored = ReviewDraft.objects.filter(slot=work.slot, person=actor).values_list("form", flat=True)
+    return stored.first() or {}
+
+
 def keep_form(*, actor: User, work: Work, changes: dict[str, Any]) -> dict[str, Any]:
     """Store part of what a reviewer has filled in. Raises Invalid for what could never be submitted."""
+    if not changes:
+        return read_form(actor=actor, work=work)
     unknown = set(changes) - {"reason", "checklist", "notes", "findings", "rulings", "joint"}
     if unknown:
         raise Invalid(f"A review has no field {sorted(unknown)[0]}.")
