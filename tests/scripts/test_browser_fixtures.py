@@ -37,6 +37,18 @@ def test_inaccessible_place_is_named(open_page, check_accessibility):
     page.evaluate("document.querySelector('main').append(document.createElement('input'))")
     with pytest.raises(AssertionError, match="label"):
         check_accessibility(page, schemes=("light",))
+    page.reload()
+    page.evaluate(FAINT_IN_THE_DARK)
+    check_accessibility(page, schemes=("light",))
+    with pytest.raises(AssertionError, match=r"\(dark\): color-contrast"):
+        check_accessibility(page)
+
+
+FAINT_IN_THE_DARK = """() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("@media (prefers-color-scheme: dark) { h1 { color: #333 !important } }");
+  document.adoptedStyleSheets.push(sheet);
+}"""
 
 
 def test_user_is_signed_in(open_page, django_user_model):
