@@ -44,6 +44,12 @@ class FindingView:
     fix: str = ""
 
     @property
+    def validator(self) -> str:
+        """The constraint whose validator it is about; blank for other findings."""
+        parts = self.anchor.split("/")
+        return parts[2] if parts[1:2] == ["constraints"] and parts[3:4] == ["validator"] else ""
+
+    @property
     def fix_label(self) -> str:
         return POLICY_LABELS.get(self.fix, self.fix)
 

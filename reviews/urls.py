@@ -21,6 +21,7 @@ from reviews.views import (
     samples,
     statistics,
     submission,
+    validators,
     workspace,
 )
 
@@ -73,6 +74,9 @@ urlpatterns = [
     ),
     path("p/<slug:slug>/dialogues/<str:public_id>/changes/", dialogues.revision_diff, name="revision-diff"),
     path("p/<slug:slug>/dialogues/<str:public_id>/tasks/<str:task>/paths/", paths.decision_tree, name="decision-tree"),
+    path(
+        "p/<slug:slug>/dialogues/<str:public_id>/validators/<str:constraint>/", validators.validator, name="validator"
+    ),
     path("p/<slug:slug>/dialogues/<str:public_id>/replay/", replays.dialogue_replay, name="dialogue-replay"),
     path("p/<slug:slug>/dialogues/<str:public_id>/replays/<str:replay>/", replays.replay, name="replay"),
     path("p/<slug:slug>/dialogues/<str:public_id>/example/", examples.mark, name="example-mark"),
@@ -83,6 +87,7 @@ urlpatterns = [
     path("p/<slug:slug>/examples/<str:public_id>/withdraw/", examples.withdraw, name="example-withdraw"),
     path(_WORK, workspace.workspace, name="workspace"),
     path(_WORK + "tasks/<str:task>/paths/", paths.workspace_decision_tree, name="workspace-decision-tree"),
+    path(_WORK + "validators/<str:constraint>/", validators.workspace_validator, name="workspace-validator"),
     path(_WORK + "replay/", replays.workspace_replay, name="workspace-replay"),
     path(_WORK + "look/", graph.look, name="workspace-look"),
     path(_WORK + "edit/", workspace.edit, name="workspace-edit"),
