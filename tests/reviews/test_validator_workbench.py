@@ -1,0 +1,313 @@
+"""The workbench of a validator: tried in a worker, shown to whoever may see the draft, required for an approval."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Draft, Job, ValidatorTrial
+from annotator.sandbox.results import SandboxUnavailable
+from annotator.services import jobs, trials
+from annotator.services.revisions import ensure_toolset_revision
+from annotator.validators import Outcome, Subject, subjects_of
+from reviews.services.claims import claim_slot
+from reviews.services.protocols import adopt_preset
+from reviews.services.submissions import submit_review
+from tests.annotator.case_documents import CODE, END, TOOLS, case, with_constraint
+from tests.factories import Team, begin, make_dialogue, make_team, open_slot
+
+pytestmark = pytest.mark.django_db
+
+LENIENT = "def validate_punctuation(response):\n    return True, ''\n"
+HANGING = "def validate_punctuation(response):\n    while True:\n        pass\n"
+STRICT = "def validate_punctuation(response):\n    return response.endswith('!'), 'End with a bang.'\n"
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=3, seniors=1)
+    adopt_preset(actor=team.administrator, project=team.project, preset="c3")
+    return team
+
+
+def coded(code: str, **fields: Any) -> dict[str, Any]:
+    validator = {"code": code, "function": "validate_punctuation", "good": [], "bad": []} | fields
+    return with_constraint("c4", validator=validator, text="End with a full stop.")
+
+
+def item_of(team: Team, document: dict[str, Any] | None = None) -> Dialogue:
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    dialogue = make_dialogue(team.project, document or case(), toolset=toolset)
+    begin(team.project, [dialogue])
+    return Dialogue.objects.get(pk=dialogue.pk)
+
+
+def working(client: Client, team: Team, document: dict[str, Any] | None = None) -> str:
+    slot = open_slot(item_of(team, document))
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    return reverse("workspace-validator", args=[slot.public_id, "c4"])
+
+
+def run_jobs() -> None:
+    """As the worker does."""
+    for job in Job.objects.filter(state="queued", kind=trials.KIND):
+        jobs.run(job.pk)
+
+
+def text_of(response: Any) -> str:
+    assert response.status_code == 200, response.content[:300]
+    return str(response.content.decode())
+
+
+def only(document: dict[str, Any]) -> Subject:
+    (subject,) = subjects_of(document)
+    return subject
+
+
+def outcome_of(document: dict[str, Any]) -> Outcome:
+    trials.ensure_tried(subjects_of(document))
+    return trials.known_outcomes_of(document)[only(document).key]
+
+
+# --- trials -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_equal_validator_is_tried_once_and_any_edit_asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert trials.ensure_tried(subjects_of(case())) == 1
+    assert trials.ensure_tried(subjects_of(case())) == 0
+    keys = {only(case()).key}
+    for changed in (
+        coded(CODE + "\n"),
+        coded(CODE, good=["It leaves at ten."]),
+        coded(CODE, bad=["No"]),
+        with_constraint("c4", text="End with a full stop."),
+        with_constraint("c4", category="format"),
+        case(answer="At ten.", reference_trajectory=None),
+    ):
+        keys.add(only(changed).key)
+    assert len(keys) == 7
+    # The id of the constraint decides nothing.
+    moved = case()
+    moved["constraints"][4]["id"] = "c9"
+    assert only(moved).key in keys
+
+
+def test_a_good_validator_passes_and_its_rows_are_kept_apart() -> None:
+    assert outcome_of(case()).passed
+    trial = trials.read_trial(only(case()))
+    assert trial is not None
+    assert trial.row_count == len(trial.matrix.rows) > 5
+    reference = trial.matrix.rows[0]
+    assert (reference["kind"], reference["accepted"]) == ("reference", True)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (LENIENT, "accepts every response that breaks"),
+        (STRICT, "rejects the reference"),
+        ("def validate_punctuation(r):\n    return 'yes'\n", "something else than a truth value"),
+        ("def validate_punctuation(r):\n    return open('/etc/passwd').read(), ''\n", "forbidden here"),
+        ("def validate_punctuation(r):\n    return r.no_such, ''\n", "raised an exception"),
+        ("import nowhere\ndef validate_punctuation(r):\n    return True, ''\n", "imports a module"),
+    ],
+)
+def test_each_failure_is_an_error_in_words(code: str, words: str) -> None:
+    (first, *_) = outcome_of(coded(code)).errors
+    assert words in first
+
+
+def test_a_form_is_tried_as_code_is() -> None:
+    form = {"form": "ends_with", "parameters": {"texts": ["."]}, "good": [], "bad": []}
+    assert outcome_of(with_constraint("c4", validator=form)).passed
+    wrong = form | {"parameters": {"texts": ["!"]}}
+    assert "It rejects the reference." in outcome_of(with_constraint("c4", validator=wrong)).errors
+
+
+def test_without_a_sandbox_nothing_is_kept_and_nobody_is_blamed(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def run(self, *arguments: Any, **options: Any) -> Any:
+            raise SandboxUnavailable("It is away.")
+
+    monkeypatch.setattr(trials, "shared_sandbox", Gone)
+    job = trials.start_trials(actor=team.annotator, project=team.project, document=case())
+    assert job is not None
+    done = jobs.run(job.pk)
+    assert done.state == "failed"
+    assert "not the validator’s fault" in done.error
+    assert not ValidatorTrial.objects.exists()
+
+
+def test_a_person_has_few_trials_under_way_and_none_twice(team: Team) -> None:
+    def start(code: str) -> Job | None:
+        return trials.start_trials(actor=team.annotator, project=team.project, document=coded(code))
+
+    first = start(CODE)
+    assert start(CODE) == first
+    for n in range(trials.MOST_UNDER_WAY - 1):
+        start(f"{CODE}# {n}\n")
+    with pytest.raises(Conflict, match="still under way"):
+        start(f"{CODE}# more\n")
+    assert trials.start_trials(actor=team.administrator, project=team.project, document=case()) is not None
+
+
+# --- checks and submission --------------------------------------------------------------------------------------------
+
+
+def submit(team: Team, dialogue: Dialogue, document: dict[str, Any] | None = None) -> Any:
+    slot = open_slot(dialogue)
+    claim = claim_slot(actor=team.annotator, slot=slot)
+    return submit_review(actor=team.annotator, slot=slot, token=claim.token, document=document)
+
+
+def test_what_was_not_tried_is_tried_at_submission_and_then_passes(team: Team) -> None:
+    dialogue = item_of(team)
+    with pytest.raises(Invalid, match="being tried") as refused:
+        submit(team, dialogue)
+    assert refused.value.details["findings"][0]["check"] == "validator.untried"
+    run_jobs()
+    assert submit(team, dialogue).verdict == "approve"
+
+
+def test_what_fails_its_matrix_cannot_be_approved(team: Team) -> None:
+    dialogue = item_of(team)
+    document = coded(LENIENT)
+    trials.ensure_tried(subjects_of(document))
+    with pytest.raises(Invalid, match="accepts every response that breaks") as refused:
+        submit(team, dialogue, document)
+    assert {one["check"] for one in refused.value.details["findings"]} == {"validator.matrix"}
+    trials.ensure_tried(subjects_of(case()))
+    assert submit(team, dialogue).verdict == "approve"
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_faulty_validator_is_tried_mended_and_passes(client: Client, team: Team) -> None:
+    url = working(client, team, coded(LENIENT))
+    page = text_of(client.get(url))
+    assert "Not tried as it stands" in page
+    started = client.post(url, {"do": "try"})
+    assert started.status_code == 302
+    assert "?job=" in started.url
+    assert "Waiting for a worker" in text_of(client.get(started.url))
+    run_jobs()
+    page = text_of(client.get(started.url))
+    for words in ("Fails its trial", "accepts every response that breaks", "Survives", "With another end"):
+        assert words in page
+    started = client.post(url, {"do": "code", "text": CODE, "function": "validate_punctuation", "then": "try"})
+    run_jobs()
+    page = text_of(client.get(started.url))
+    assert "Passes" in page
+    assert "Fails its trial" not in page
+    assert "says the same as" in page
+    client.post(url, {"do": "use", "form": "ends_with", "then": "try"})
+    validator = Draft.objects.get().document()["constraints"][4]["validator"]
+    assert (validator["form"], validator["parameters"], validator["code"]) == ("ends_with", {"texts": ["."]}, None)
+    assert "Turn the form into code" in text_of(client.get(url))
+    client.post(url, {"do": "to_code"})
+    assert "def ends_with" in Draft.objects.get().document()["constraints"][4]["validator"]["code"]
+
+
+def test_the_polled_part_is_the_job_until_it_has_ended(client: Client, team: Team) -> None:
+    url = working(client, team)
+    started = client.post(url, {"do": "try"})
+    job = Job.objects.get(kind=trials.KIND)
+    headers = {"HX-Request": "true", "HX-Target": f"job-{job.public_id}"}
+    part = text_of(client.get(started.url.partition("#")[0], headers=headers))
+    assert "<html" not in part
+    assert f'id="job-{job.public_id}"' in part
+    run_jobs()
+    assert client.get(started.url.partition("#")[0], headers=headers).headers["HX-Refresh"] == "true"
+
+
+def test_a_typed_text_is_judged_and_kept_as_an_example(client: Client, team: Team) -> None:
+    url = working(client, team)
+    started = client.post(url, {"do": "text", "text": "No stop\r\nat all"})
+    run_jobs()
+    page = text_of(client.get(started.url))
+    assert "Your text" in page
+    assert "Rejects it" in page.partition('id="typed"')[2]
+    assert client.post(url, {"do": "keep", "as": "bad", "text": "No stop\r\nat all"}).status_code == 302
+    validator = Draft.objects.get().document()["constraints"][4]["validator"]
+    assert validator["bad"] == ["No stop\nat all"]
+    assert client.post(url, {"do": "keep", "as": "good", "text": "No stop\nat all"}).status_code == 422
+    assert client.post(url, {"do": "keep", "as": "good", "row": "lengthen"}).status_code == 302
+    assert len(Draft.objects.get().document()["constraints"][4]["validator"]["good"]) == 1
+    assert client.post(url, {"do": "drop", "as": "bad", "index": "0"}).status_code == 302
+    assert client.post(url, {"do": "drop", "as": "bad", "index": "0"}).status_code == 409
+
+
+@pytest.mark.parametrize("form", ["json_object", "contains", "table", "markdown", "language", "words", "date", "case"])
+def test_every_kind_of_form_has_typed_fields(client: Client, team: Team, form: str) -> None:
+    url = working(client, team)
+    page = text_of(client.get(url, {"form": form}))
+    assert "Use this form and try it" in page
+    posted = {"do": "form", "form": form, "p-texts": "a\r\nb", "p-elements": ["list"], "p-keys": "x", "p-at_least": "2"}
+    posted |= {"p-language": "en", "p-case": "upper", "p-columns": "", "p-rows_at_least": "1", "p-form": "March 2026"}
+    response = client.post(url, posted)
+    assert response.status_code == 302, response.content.decode()[:2000]
+    assert Draft.objects.get().document()["constraints"][4]["validator"]["form"] == form
+
+
+def test_what_cannot_be_done_is_said_beside_what_was_typed(client: Client, team: Team) -> None:
+    url = working(client, team)
+    response = client.post(url, {"do": "code", "text": "def broken(:\n", "function": "f", "then": "try"})
+    assert response.status_code == 422
+    assert "cannot be read as Python" in response.content.decode()
+    assert "def broken(:" in response.content.decode()
+    assert client.post(url, {"do": "words", "form": "words"}).status_code == 422
+    assert client.post(url, {"do": "form", "form": "words", "p-at_least": "many"}).status_code == 422
+    assert client.post(url, {"do": "code", "text": CODE, "function": "f", "seen": "77"}).status_code in (302, 409)
+    assert client.get(url.replace("/c4/", "/c99/")).status_code == 404
+
+
+def test_nothing_is_run_in_a_web_process(client: Client, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*arguments: Any) -> Any:
+        raise AssertionError("a page ran code")
+
+    monkeypatch.setattr(trials, "shared_sandbox", never)
+    url = working(client, team)
+    for posted in ({"do": "try"}, {"do": "text", "text": "x"}, {"do": "keep", "as": "bad", "row": "empty"}):
+        assert client.post(url, posted).status_code == 302
+        text_of(client.get(url))
+
+
+def test_nobody_sees_anothers_draft_or_trial(client: Client, team: Team) -> None:
+    url = working(client, team, coded(LENIENT))
+    started = client.post(url, {"do": "text", "text": "A secret text"})
+    run_jobs()
+    assert "A secret text" in text_of(client.get(started.url))
+    job = started.url.partition("job=")[2].partition("#")[0]
+    dialogue = Dialogue.objects.get()
+    for person in (team.annotators[1], team.senior, team.administrator):
+        client.force_login(person)
+        assert client.get(url).status_code in (404, 409)
+        read = reverse("validator", args=[team.project.slug, dialogue.public_id, "c4"])
+        page = text_of(client.get(read, {"job": job}))
+        assert "A secret text" not in page
+        assert "Save and try" not in page
+        assert client.post(read, {"do": "try"}).status_code == 405
+
+
+def test_the_read_only_page_shows_a_revisions_trial(client: Client, team: Team) -> None:
+    dialogue = item_of(team)
+    trials.ensure_tried(subjects_of(case()))
+    client.force_login(team.annotators[1])
+    read = reverse("validator", args=[team.project.slug, dialogue.public_id, "c4"])
+    page = text_of(client.get(read, {"revision": dialogue.head.public_id}))
+    assert "Passes" in page
+    assert END in page
+    home = text_of(client.get(reverse("dialogue", args=[team.project.slug, dialogue.public_id])))
+    assert 'href="validators/c4/"' in home
+
+
+def test_links_lead_there_from_the_work_page_and_from_findings(client: Client, team: Team) -> None:
+    url = working(client, team)
+    work = url.partition("validators/")[0]
+    page = text_of(client.get(work, {"panel": "findings"}))
+    assert page.count(f'href="{url}"') == 2
+    assert f'href="{url}"' in text_of(client.get(f"{work}submit/", {"verdict": "approve"}))
