@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 from annotator.comparison.anchors import below, covers
 from annotator.constraints.anchoring import find_spans
-from annotator.constraints.reading_case import constraints_of, replay_of
+from annotator.constraints.reading_case import replay_of
 from annotator.constraints.replay import Replay
-from annotator.constraints.taxonomy import find_category, read_parameters
+from annotator.constraints.taxonomy import find_category, proposed_text
 from annotator.presentation import DialogueView, FindingView, pretty, worst
-from annotator.schema import SchemaProblem
 
 SCENARIO_LABELS = {
     "single_hop": "Single hop",
@@ -24,6 +23,7 @@ FIELDS = {
     "system_prompt": "System prompt",
     "user_query": "Query",
     "scenario": "Scenario",
+    "constraints": "Constraints",
     "answer": "Reference answer",
     "unsolved_set": "Unsolved set",
     "reference_trajectory": "Reference trajectory",
@@ -53,16 +53,33 @@ class PartView:
 
 
 @dataclass
+class CallView(PartView):
+    """A call of a round."""
+
+    @property
+    def observation_text(self) -> str:
+        """What the tool returned, for a field: a text as itself, anything else as JSON."""
+        return "" if self.data["observation"] is None else pretty(self.data["observation"])
+
+
+@dataclass
 class ConstraintView(PartView):
     """A constraint. ``status`` is how the reference trajectory leaves it; blank where there is none.
 
     ``spans``: in how many places the system prompt states it. ``rule``: what its parameters say, as a sentence.
+    ``proposal``: a sentence its text could be, where that is another one.
     """
 
     number: int = 0
     status: str = ""
     spans: int = 0
     rule: str = ""
+    proposal: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether text and parameters were found to say different things."""
+        return any(one.check == "constraint.wording" for one in self.findings)
 
     @property
     def parameters_text(self) -> str:
@@ -79,7 +96,7 @@ class RoundView(PartView):
     """A round of the reference trajectory. ``feedback``: what the constraints have to say about it."""
 
     number: int = 0
-    calls: list[PartView] = field(default_factory=list)
+    calls: list[CallView] = field(default_factory=list)
     feedback: tuple[str, ...] = ()
 
 
@@ -155,14 +172,8 @@ def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView
 def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -> ConstraintView:
     data = document["constraints"][n]
     anchor = f"/constraints/{data['id']}"
-    (read,) = constraints_of({"constraints": [data]})
     category = find_category(data["category"])
-    rule = ""
-    if category and not category.needs and data["parameters"] is not None:
-        try:
-            rule = category.sentence(read_parameters(read))
-        except SchemaProblem:
-            rule = ""
+    proposal = proposed_text(data["category"], data["parameters"])
     quote = data["anchor"] or data["text"] or ""
     return ConstraintView(
         anchor=anchor,
@@ -173,17 +184,18 @@ def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | No
         number=n + 1,
         status=replayed.statuses[n].value if replayed else "",
         spans=len(find_spans(document["system_prompt"] or "", quote)),
-        rule=rule,
+        rule=proposal if category and not category.needs else "",
+        proposal=proposal if proposal != (data["text"] or "").strip() else "",
     )
 
 
 def _round(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -> RoundView:
     data = document["reference_trajectory"][n]
     anchor = f"/reference_trajectory/{data['id']}"
-    calls = []
+    calls: list[CallView] = []
     for call in data["calls"]:
         place = f"{anchor}/calls/{call['id']}"
-        calls.append(PartView(place, "call", f"Call {call['id']}", call, at(place)))
+        calls.append(CallView(place, "call", f"Call {len(calls) + 1} of round {n + 1}", call, at(place)))
     return RoundView(
         anchor=anchor,
         type="round",

@@ -130,6 +130,25 @@ def read_parameter_form(
     return (held if held or parameters is not None else None), problem
 
 
+def tool_row(names: Sequence[str], tools: Sequence[str], label: str, key: str) -> Row:
+    """A row of tools, with a blank one to add to it: those called first, of a variant."""
+    return _Form({}, tools, "")._row(_tools_spec(label), list(names), key, (), label)
+
+
+def read_tool_row(posted: Mapping[str, str], names: Sequence[str], key: str) -> list[str]:
+    """The tools of a posted row; those that were there where it was not posted."""
+    texts = _indexed(posted, key)
+    return list(names) if texts is None else texts
+
+
+def _tools_spec(label: str) -> _Spec:
+    return _Spec(Kind.LIST, label, "", Shape(ShapeKind.JSON), {}, ABSENT, "", _tool_spec())
+
+
+def _tool_spec() -> _Spec:
+    return _Spec(Kind.TOOL, "Tool", "", Shape(ShapeKind.TEXT), {}, ABSENT, "")
+
+
 # --- what the model asks for
 
 
@@ -291,7 +310,7 @@ class _Form:
         item = spec.item or spec
         blanks = max(1, spec.least - len(items))
         inputs = [
-            self._input(item, one, f"{key}:{n}", f"{label or spec.label}, {n + 1}", (*path, n))
+            self._input(item, one, f"{key}:{n}", f"{label or spec.label}, number {n + 1}", (*path, n))
             for n, one in enumerate([*items, *[ABSENT] * blanks])
         ]
         return Row(label, tuple(inputs), self.faults.get(path, "") if label else "")
@@ -305,7 +324,7 @@ class _Form:
     def _pairs(self, spec: _Spec, value: Any, key: str, name: str) -> Iterator[Row]:
         item = spec.item or spec
         held = {} if value is ABSENT else value
-        tool = _Spec(Kind.TOOL, "Tool", "", Shape(ShapeKind.TEXT), {}, ABSENT, "")
+        tool = _tool_spec()
         for n, (own, one) in enumerate([*held.items(), ("", ABSENT)]):
             # A tool has one row: what another row names is not offered again.
             options = tuple(

@@ -18,6 +18,7 @@ from reviews.models import Verdict
 from reviews.services import comments, submissions
 from reviews.services.mentions import suggested_names
 from reviews.services.workbench import Workbench
+from reviews.views.case_editor import case_editor
 from reviews.views.examples import examples_context
 from reviews.views.graph import graph_context, rows_of, trace_task
 
@@ -38,7 +39,7 @@ _LINKS = (
     "merge",
 )
 #: Edits that open what they have made.
-_OPENING = ("add_step", "duplicate_step", "add_task")
+_OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_round", "add_call")
 PANELS = {
     "edit": "Edit",
     "graph": "Graph",
@@ -137,6 +138,8 @@ def workbench_context(
             context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)
     elif isinstance(selected, TaskView):
         context["task"] = selected
+    else:
+        context |= case_editor(bench, selected)
     if context["panel"] == "examples":
         context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:

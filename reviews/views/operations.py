@@ -8,6 +8,7 @@ from annotator.comparison import AnchorMissing, resolve
 from annotator.editing.forms import parse
 from annotator.errors import Invalid
 from annotator.schema.toolsets import CompiledToolset
+from reviews.views.case_editor import expected_operation, parameter_operation
 
 #: Labels and texts that may be "not annotated": an empty choice means null.
 _NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario")
@@ -44,6 +45,8 @@ def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset
     fields = {key.removeprefix("arg:"): posted.get(key, "") for key in posted if key.startswith("arg:")}
     current = call["arguments"] if isinstance(call["arguments"], dict) else {}
     arguments, _ = parse(tool.parameters, fields, current=current)
+    if document["kind"] == "constrained":
+        return {"op": "set_json", "anchor": f"{anchor}/arguments", "value": arguments}
     return {"op": "set_arguments", "value": arguments}
 
 
@@ -113,4 +116,20 @@ _BUILDERS = {
     "set_json": _text,
     "set_code": _code,
     "set_category": _fields("value"),
+    "set_parameters": parameter_operation,
+    "set_expected": expected_operation,
+    "add_constraint": _fields("category", "after"),
+    "delete_constraint": _fields(),
+    "move_constraint": _by,
+    "state_constraint": _fields(),
+    "add_variant": _fields("name"),
+    "delete_variant": _fields(),
+    "add_round": _fields("name", "after"),
+    "delete_round": _fields(),
+    "move_round": _by,
+    "add_call": _fields("name", "after"),
+    "delete_call": _fields(),
+    "move_call": _by,
+    "add_expected": _fields("name"),
+    "delete_expected": _fields(),
 }

@@ -73,8 +73,9 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
 def edit(request: PageRequest, slot: str) -> HttpResponse:
     """One edit of the draft."""
     bench = open_bench(request, slot)
-    operation = operation_of(request.POST, bench.document, bench.toolset)
+    operation: dict[str, Any] = {}
     try:
+        operation = operation_of(request.POST, bench.document, bench.toolset)
         edited = drafts.edit_draft(
             actor=request.user,
             draft=bench.draft,
@@ -217,7 +218,12 @@ def _answer(
 
 
 def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
-    context |= {"with_inspector": inspector, "settled": request.method == "POST"}
+    # A form that says so is morphed, so that what somebody is at in it keeps the focus.
+    context |= {
+        "with_inspector": inspector,
+        "settled": request.method == "POST",
+        "morphed": request.method == "POST" and (context["panel"] == "graph" or "morph" in request.POST),
+    }
     response = render(request, "reviews/workspace_parts.html", context)
     response["X-Draft-Version"] = str(bench.draft.version)
     return response

@@ -1,0 +1,117 @@
+"""What the editors of a constrained case are given, and what their forms bring back."""
+
+from typing import Any
+
+from django.http import QueryDict
+
+from annotator.case_presentation import ConstraintView, PartView
+from annotator.comparison import resolve, split
+from annotator.comparison.anchors import below
+from annotator.constraints.anchoring import nearest, sentences
+from annotator.constraints.taxonomy import find_category
+from annotator.editing.forms import fields
+from annotator.editing.parameters import parameter_fields, read_parameter_form, read_tool_row, tool_row
+from annotator.editing.typed import shown
+from annotator.errors import Invalid
+from annotator.schema.toolsets import CompiledToolset
+from reviews.services.workbench import Workbench
+
+#: Before the names of inputs: tools called first, of a variant; texts of the unsolved set.
+FIRST, EXPECTED = "first", "u"
+#: Texts of one tool that the form of the unsolved set shows; the JSON editor shows the others.
+MAX_EXPECTED = 100
+
+
+def case_editor(bench: Workbench, selected: Any) -> dict[str, Any]:
+    """What the editor of the selected part needs beside the part itself; nothing for what is no part of a case."""
+    if isinstance(selected, ConstraintView):
+        return _constraint(bench, selected)
+    if not isinstance(selected, PartView):
+        return {}
+    if selected.type == "call":
+        tool = bench.toolset.tools.get(selected.data["name"])
+        known = tool is not None and isinstance(selected.data["arguments"], dict)
+        return {"tool": tool, "fields": fields(tool.parameters, selected.data["arguments"]) if tool and known else None}
+    held = selected.data or {}
+    if selected.type == "unsolved_set":
+        return {
+            "expected": [(below("/unsolved_set", name), name, _texts(name, texts)) for name, texts in held.items()],
+            "free_tools": [name for name in bench.toolset.names if name not in held],
+        }
+    if selected.type == "tool_codes":
+        free = [name for name in bench.toolset.names if name not in held]
+        return {"free_tools": [(below("/tool_codes", name), name) for name in free]}
+    return {}
+
+
+def _constraint(bench: Workbench, selected: ConstraintView) -> dict[str, Any]:
+    data, tools = selected.data, list(bench.toolset.names)
+    category = find_category(data["category"])
+    prompt = bench.document["system_prompt"] or ""
+    quote = data["anchor"] or data["text"] or ""
+    near = nearest(prompt, quote) if quote.strip() and not selected.spans else None
+    return {
+        "parameter_fields": parameter_fields(category, data["parameters"], tools) if category else [],
+        "variants": [
+            {
+                "anchor": f"{selected.anchor}/variants/{n}",
+                "number": n + 1,
+                "first": tool_row(variant["first"], tools, f"Variant {n + 1}, called first", f"{FIRST}{n}"),
+                "fields": parameter_fields(category, variant["parameters"], tools, prefix=f"v{n}:") if category else [],
+            }
+            for n, variant in enumerate(data["variants"])
+        ],
+        "prompt_sentences": [prompt[one.start : one.end] for one in sentences(prompt)],
+        "nearest": prompt[near.start : near.end] if near else "",
+    }
+
+
+def _texts(name: str, texts: list[Any]) -> list[tuple[str, str, str]]:
+    """(name of the input, label, text) of each text, and of a blank one to add to them."""
+    held = [*map(shown, texts[:MAX_EXPECTED]), ""]
+    return [(f"{EXPECTED}:{n}", f"{name}, text {n + 1}", text) for n, text in enumerate(held)]
+
+
+# --- what a form brings back
+
+
+def parameter_operation(
+    posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset
+) -> dict[str, Any]:
+    """The form of a constraint's parameters, or of one of its variants. Raises Invalid for what cannot be kept."""
+    parts = split(anchor)
+    constraint = resolve(document, anchor if len(parts) < 3 else below("/constraints", parts[1]))
+    category = find_category(constraint["category"])
+    if category is None:
+        raise Invalid("The constraint has no category, so its parameters have no form; edit them as JSON.")
+    texts = {key: posted.get(key, "") for key in posted}
+    if len(parts) < 3:
+        value, problem = read_parameter_form(category, texts, constraint["parameters"])
+        operation = {"op": "set_json", "anchor": f"{anchor}/parameters", "value": value}
+    else:
+        variant, number = resolve(document, anchor), parts[-1]
+        value, problem = read_parameter_form(category, texts, variant["parameters"], prefix=f"v{number}:")
+        first = read_tool_row(texts, variant["first"], f"{FIRST}{number}")
+        operation = {"op": "set_variant", "value": {"first": first, "parameters": value or {}}}
+    if problem:
+        raise Invalid(problem, anchor=anchor)
+    return operation
+
+
+def expected_operation(
+    posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset
+) -> dict[str, Any]:
+    """The texts that a tool must yield: a blank one is taken away, an untouched one stays what it is."""
+    held = resolve(document, anchor)
+    value = []
+    for n in range(max(len(held), MAX_EXPECTED) + 1):
+        text = posted.get(f"{EXPECTED}:{n}")
+        if text is None:
+            value += held[n : n + 1]
+            continue
+        text = text.replace("\r\n", "\n")
+        if n < len(held) and text == shown(held[n]).replace("\r\n", "\n"):
+            value.append(held[n])
+        elif text.strip():
+            value.append(text)
+    return {"op": "set_json", "value": value}
