@@ -25,6 +25,7 @@ from benchmark.services.release_items import Item
 from benchmark.services.release_trails import verified_cycles, write_trails
 from reviews.models import Cycle, Draw, ProtocolVersion
 from reviews.services.gold_settings import retire_with
+from reviews.services.gold_turns import behind
 from reviews.services.protocols import stage_titles
 
 #: Dialogues decided upon at a time.
@@ -57,7 +58,7 @@ def freeze(running: Running, release: Release) -> None:
 
 def where_released(dialogue: Dialogue) -> str:
     """Where everybody can read a dialogue's answer already, as a sentence; blank where nowhere."""
-    held = ReleaseItem.objects.filter(dialogue=dialogue, release__frozen_at__isnull=False)
+    held = ReleaseItem.objects.filter(dialogue__in=behind(dialogue), release__frozen_at__isnull=False)
     version = held.order_by("-pk").values_list("release__version", flat=True).first()
     if version is None:
         return ""

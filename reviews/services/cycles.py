@@ -32,7 +32,7 @@ from reviews.services.advancing import Passage, end_cycle, open_run
 from reviews.services.chains import extend_chains, in_portions
 from reviews.services.counters import write_deltas
 from reviews.services.courses import await_course, await_courses
-from reviews.services.gold_settings import retire_with
+from reviews.services.gold_settings import retire_where_variants_come, retire_with
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
 from reviews.services.queues import new_position
@@ -131,6 +131,7 @@ def publish_batch(*, job: Job) -> int:
     A project without a protocol keeps them as candidates. Does nothing for what is published already.
     """
     unpublished = Dialogue.objects.filter(batch=job, published=False)
+    retire_where_variants_come(actor=job.requester, project=job.project, coming=unpublished)
     hidden = Slot.objects.filter(state=SlotState.HIDDEN, dialogue__batch=job)
     stages = dict(hidden.values_list("stage").annotate(Count("id")).order_by())
     deltas: Tally[str] = Tally({f"left:{stage}": count for stage, count in stages.items()})

@@ -8,11 +8,13 @@ be tested until the item is retired.
 """
 
 import random
+from collections import Counter as Tally
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Membership, Project, Revision, User
@@ -26,9 +28,11 @@ from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, Stage
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_past
-from reviews.services.gold_turns import OVERSEERS, involved
+from reviews.services.gold_turns import OVERSEERS, behind, involved
 from reviews.services.protocols import parse, require_version
 
+#: A dialogue with one of these is given to people.
+_UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
 #: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
 PUBLIC_IN: list[Callable[[Dialogue], str]] = []
 
@@ -45,6 +49,8 @@ def make_gold_item(
     version = require_version(project)
     wanted = gold_stage(project, stage)
     with transaction.atomic():
+        # All in one order, so that two who make items of two variants at once do not wait for each other for ever.
+        variants = list(Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=behind(source)).order_by("pk"))
         source = lock_dialogue(source.pk)
         cycle, run = _way_of(source, wanted)
         answer = cycle.exit_revision
@@ -67,8 +73,9 @@ def make_gold_item(
         )
         item.pool = len(people_for(project=project, stage=wanted, source=source))
         item.save(update_fields=["pool"])
-        Dialogue.objects.filter(pk=source.pk).update(set_apart=SetApart.ANSWER)
-        write_deltas(project_id=project.pk, deltas=shown_as(item, 1) | {f"gold:left:{stage}": item.pool})
+        hidden = Dialogue.objects.filter(pk__in=[one.pk for one in variants], set_apart="", archived_at=None)
+        write_deltas(project_id=project.pk, deltas=shown_as(hidden, 1) | {f"gold:left:{stage}": item.pool})
+        hidden.update(set_apart=SetApart.ANSWER)
         append_event(
             actor=actor,
             project=project,
@@ -122,7 +129,7 @@ def people_for(*, project: Project, stage: Stage, source: Dialogue, dialogue: Di
     members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
     for member in members.select_related("user").order_by("user_id"):
         roles.setdefault(member.user, set()).add(member.role)
-    barred = involved(source.pk, dialogue.pk if dialogue else None)
+    barred = involved(source, dialogue.pk if dialogue else None)
     wanted = {str(role) for role in stage.eligible.roles}
     return [
         person for person, held in roles.items() if held & wanted and not held & OVERSEERS and person.pk not in barred
@@ -136,9 +143,15 @@ def give_way(*, project: Project, names: Sequence[str]) -> None:
         dialogue.save(update_fields=["external_id"])
 
 
-def shown_as(item: GoldItem, sign: int) -> dict[str, int]:
-    """Changes of the figures annotators see, as the item comes (1) or goes (-1) and its answer with it."""
-    return {f"gold:status:{DialogueStatus.IN_REVIEW}": sign, f"gold:status:{DialogueStatus.VERIFIED}": -sign}
+def shown_as(hidden: QuerySet[Dialogue], sign: int) -> dict[str, int]:
+    """Changes of the figures annotators see, as an item comes (1) or goes (-1).
+
+    ``hidden``: the dialogues that are hidden with it: the answer and its variants.
+    """
+    deltas = Tally({f"gold:status:{DialogueStatus.IN_REVIEW}": sign})
+    for status in hidden.values_list("status", flat=True):
+        deltas[f"gold:status:{status}"] -= sign
+    return dict(deltas)
 
 
 def _way_of(source: Dialogue, stage: Stage) -> tuple[Cycle, StageRun]:
@@ -147,8 +160,20 @@ def _way_of(source: Dialogue, stage: Stage) -> tuple[Cycle, StageRun]:
         raise Conflict(f"{source.external_id} is not verified, so its answer is not known; choose one that is.")
     if source.set_apart:
         raise Conflict(f"{source.external_id} is part of a gold item already; retire that one first.")
-    if Example.objects.filter(dialogue=source, withdrawn_at=None).exists():
+    akin = behind(source)
+    if Example.objects.filter(dialogue__in=akin, withdrawn_at=None).exists():
         raise Conflict(f"{source.external_id} is shown as an example beside people's work; withdraw the example first.")
+    for variant in Dialogue.objects.filter(pk__in=akin, published=True, archived_at=None).exclude(pk=source.pk):
+        if variant.set_apart:
+            raise Conflict(
+                f"{variant.external_id}, its variant in another language, is part of a gold item already; retire that "
+                "one first."
+            )
+        if variant.status in _UNDER_WAY:
+            raise Conflict(
+                f"{variant.external_id}, its variant in another language, is still being worked on, so people see what "
+                "the answer is like; wait until it has come to its end, or choose another dialogue."
+            )
     cycle = Cycle.objects.filter(dialogue=source).select_related("exit_revision").order_by("-number").first()
     if cycle is None or cycle.state != CycleState.VERIFIED:
         raise Conflict(f"The last cycle of {source.external_id} did not end in verification; choose another dialogue.")

@@ -4,6 +4,7 @@ import math
 import secrets
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden, Invalid
@@ -14,6 +15,7 @@ from annotator.services.events import append_event
 from reviews.models import GoldItem, GoldRate, Slot, SlotState
 from reviews.services.counters import write_deltas
 from reviews.services.gold_making import gold_stage, shown_as
+from reviews.services.gold_turns import behind
 
 #: More would be a burden: half of somebody's work that nobody can use.
 MOST = 0.5
@@ -53,7 +55,7 @@ def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: s
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
-        item = GoldItem.objects.filter(project=project, public_id=public_id).first()
+        item = GoldItem.objects.select_related("source").filter(project=project, public_id=public_id).first()
         if item is None:
             raise Hidden("There is no such gold item.")
         if not _retire(actor=actor, item=item, reason=reason):
@@ -64,10 +66,27 @@ def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: s
 def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> int:
     """Retire what has its answer in these dialogues, because it is known or in doubt now; returns how many.
 
-    In the caller's transaction.
+    A variant of the answer in another language is the answer as well. In the caller's transaction.
     """
-    items = GoldItem.objects.filter(source_id__in=dialogue_ids, retired_at=None).order_by("pk")
-    return sum(_retire(actor=actor, item=item, reason=reason) for item in items)
+    answers = Dialogue.objects.filter(pk__in=dialogue_ids)
+    akin = Q(project__in=answers.values("project")) & Q(
+        source__variant_group__in=answers.exclude(variant_group="").values("variant_group")
+    )
+    items = GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None).order_by("pk")
+    return sum(_retire(actor=actor, item=item, reason=reason) for item in items.select_related("source"))
+
+
+def retire_where_variants_come(*, actor: User | None, project: Project, coming: QuerySet[Dialogue]) -> int:
+    """Retire items of whose answer another variant is about to be published: it will be worked on by everybody.
+
+    Before it is; in the caller's transaction.
+    """
+    groups = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__variant_group="")
+    known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
+    touched = set(known.values_list("variant_group", flat=True))
+    items = GoldItem.objects.filter(project=project, retired_at=None, source__variant_group__in=touched)
+    reason = "A variant of the known answer has come in."
+    return sum(_retire(actor=actor, item=item, reason=reason) for item in items.select_related("source").order_by("pk"))
 
 
 def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
@@ -82,8 +101,9 @@ def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     before = GoldItem.objects.values_list("pool", flat=True).get(pk=item.pk)
     GoldItem.objects.filter(pk=item.pk).update(pool=pool)
     Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)
-    Dialogue.objects.filter(pk=item.source_id, set_apart=SetApart.ANSWER).update(set_apart="")
-    deltas = shown_as(item, -1) | {f"gold:left:{item.stage}": pool - before}
+    hidden = Dialogue.objects.filter(pk__in=behind(item.source), set_apart=SetApart.ANSWER)
+    deltas = shown_as(hidden, -1) | {f"gold:left:{item.stage}": pool - before}
+    hidden.update(set_apart="")
     write_deltas(project_id=item.project_id, deltas=deltas)
     append_event(
         actor=actor,

@@ -12,15 +12,21 @@ from reviews.services.statements import Value, locked, rows, write
 #: Who sees known answers, and so never gets a gold item.
 OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 
-# Who has had the item, or had a hand in the dialogue behind it, is no test of anything. Takes the person four times.
+#: The dialogue behind an item, and its variants in other languages, which have the same answer.
+_BEHIND = (
+    "(SELECT g.source_id UNION ALL SELECT a.id FROM annotator_dialogue b JOIN annotator_dialogue a "
+    "ON a.project_id = b.project_id AND a.variant_group = b.variant_group AND a.variant_group <> '' "
+    "WHERE b.id = g.source_id)"
+)
+# Who has had the item, or had a hand in a dialogue behind it, is no test of anything. Takes the person four times.
 _FIT = (
-    "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "
+    "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "  # noqa: S608
     "FROM reviews_golditem g WHERE g.project_id = %s AND g.stage = %s AND g.retired_at IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM reviews_slot s JOIN reviews_claim c ON c.slot_id = s.id "
-    "WHERE s.dialogue_id IN (g.dialogue_id, g.source_id) AND c.person_id = %s) "
-    "AND NOT EXISTS (SELECT 1 FROM annotator_revision r WHERE r.dialogue_id = g.source_id AND r.author_id = %s) "
-    "AND NOT EXISTS (SELECT 1 FROM reviews_comment k WHERE k.dialogue_id = g.source_id AND k.author_id = %s) "
-    "AND NOT EXISTS (SELECT 1 FROM annotator_dialogue d WHERE d.id = g.source_id AND d.owner_id = %s)"
+    f"WHERE (s.dialogue_id = g.dialogue_id OR s.dialogue_id IN {_BEHIND}) AND c.person_id = %s) "
+    f"AND NOT EXISTS (SELECT 1 FROM annotator_revision r WHERE r.dialogue_id IN {_BEHIND} AND r.author_id = %s) "
+    f"AND NOT EXISTS (SELECT 1 FROM reviews_comment k WHERE k.dialogue_id IN {_BEHIND} AND k.author_id = %s) "
+    f"AND NOT EXISTS (SELECT 1 FROM annotator_dialogue d WHERE d.id IN {_BEHIND} AND d.owner_id = %s)"
 )
 
 
@@ -51,13 +57,25 @@ def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, in
     return [(int(key), int(given)) for key, given in rows(_FIT, values)]
 
 
-def involved(source_id: int, dialogue_id: int | None = None) -> set[int]:
-    """Keys of the people who had a hand in a dialogue, or have had the gold item made of it: the same as above."""
-    dialogues = [source_id] if dialogue_id is None else [source_id, dialogue_id]
+def behind(source: Dialogue) -> list[int]:
+    """Keys of a dialogue and of its variants in other languages, which have the same answer."""
+    if not source.variant_group:
+        return [source.pk]
+    akin = Dialogue.objects.filter(project_id=source.project_id, variant_group=source.variant_group)
+    return list(akin.order_by("pk").values_list("pk", flat=True))
+
+
+def involved(source: Dialogue, dialogue_id: int | None = None) -> set[int]:
+    """Keys of the people who had a hand in a dialogue or a variant of it, or have had the gold item made of it.
+
+    The same as above.
+    """
+    sources = behind(source)
+    dialogues = sources if dialogue_id is None else [*sources, dialogue_id]
     had = Claim.objects.filter(slot__dialogue__in=dialogues).values_list("person_id", flat=True)
-    wrote = Revision.objects.filter(dialogue=source_id).values_list("author_id", flat=True)
-    said = Comment.objects.filter(dialogue=source_id).values_list("author_id", flat=True)
-    owns = Dialogue.objects.filter(pk=source_id).values_list("owner_id", flat=True)
+    wrote = Revision.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
+    said = Comment.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
+    owns = Dialogue.objects.filter(pk__in=sources).values_list("owner_id", flat=True)
     return {key for keys in (had, wrote, said, owns) for key in keys if key is not None}
 
 
