@@ -110,6 +110,7 @@ statistics-samples                    in  404 404 200 200 200 200   in  404 404 
 theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
 token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
 token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404
+validator                             in  404 404 404 404 404 404   in  404 404 405 405 405 405
 work-next                             in  404 404 405 405 405 405   in  404 404 302 302 302 302
 workspace                             in  404 404 200 404 404 404   in  405 405 405 405 405 405
 workspace-comment                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
@@ -128,6 +129,7 @@ workspace-settle-keep                 in  405 405 405 405 405 405   in  404 404 
 workspace-skip                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
 workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
+workspace-validator                   in  404 404 404 404 404 404   in  404 404 404 404 404 404
 workspace-waive                       in  405 405 405 405 405 405   in  404 404 409 404 404 404
 account_change_password               in  302 302 302 302 302 302   in  302 302 302 302 302 302
 account_inactive                      200 200 200 200 200 200 200   405 405 405 405 405 405 405
@@ -179,6 +181,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "comment-resolve": {"public_id": "dialogue"},
     "api-statistics-person": {"public_id": "person"},
     "decision-tree": {"public_id": "dialogue"},
+    "validator": {"public_id": "dialogue", "constraint": "task"},
+    "workspace-validator": {"constraint": "task"},
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},
     "example-mark": {"public_id": "dialogue"},
