@@ -23,11 +23,12 @@ from annotator.parts.form_tags import register as form_tags
 from annotator.parts.icons import ICONS
 from annotator.parts.json_text import coloured_json, pretty_json
 from annotator.parts.labels import Label, label_of
+from annotator.parts.place_tags import register as place_tags
 from annotator.parts.places import place_id, shown_place
 from annotator.services.jobs import kind_title
 
 register = template.Library()
-register.tags |= form_tags.tags
+register.tags |= form_tags.tags | place_tags.tags
 register.filter(counted)
 
 #: A value with more lines than this scrolls in a region of its own, which then takes the focus.
