@@ -235,7 +235,9 @@ class StageStatusSerializer(serializers.Serializer[Any]):
     discrepancy_rate = serializers.FloatField(
         allow_null=True, help_text="discrepant / compared; null while there is none to compare."
     )
-    alarm = serializers.BooleanField(help_text="Whether the rate is higher than the protocol finds good.")
+    alarm = serializers.BooleanField(
+        help_text="Whether the rate is higher than the protocol finds good, once enough items are compared."
+    )
     sampled = serializers.IntegerField(help_text="Drawn items that were reviewed.")
     sampled_errors = serializers.IntegerField(help_text="Those of them that held an error.")
     sample_error_rate = serializers.FloatField(allow_null=True, help_text="sampled_errors / sampled, or null.")

@@ -31,7 +31,12 @@ OUTCOMES: Mapping[str, str] = {
     "return": "back to the stage that escalated it",
     "confirm": "somebody else confirms it",
 }
-CONTENT_RULES: Mapping[str, str] = {"any": "any", "same": "the same", "different": "different"}
+CONTENT_RULES: Mapping[str, str] = {
+    "any": "any",
+    "same": "the same",
+    "different": "different",
+    "majority": "the same fix for more than half",
+}
 #: Fields of a stage that have words of their own below.
 _KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "outcomes", "checklist", "lease_minutes"}
 
@@ -54,7 +59,8 @@ def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Differe
         for what, left, right in (
             ("Name", before.name, after.name),
             ("Disagreements above which it warns", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
-            *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm"}),
+            ("Compared items after which it warns", str(before.alarm_after), str(after.alarm_after)),
+            *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after"}),
         )
         if left != right
     ]
@@ -158,8 +164,8 @@ def _table(rules: Sequence[OutcomeRule]) -> str:
 
 def rule_words(rule: OutcomeRule) -> str:
     """When a row of an outcome table applies."""
-    content = "" if rule.content is ContentRule.ANY else f" ({CONTENT_RULES[rule.content]} content)"
-    return " + ".join(rule.verdicts) + content
+    words = CONTENT_RULES[rule.content] + ("" if rule.content is ContentRule.MAJORITY else " content")
+    return " + ".join(rule.verdicts) + ("" if rule.content is ContentRule.ANY else f" ({words})")
 
 
 def _checklist_lines(before: Checklist, after: Checklist) -> Iterator[tuple[str, str, str]]:

@@ -146,7 +146,11 @@ def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[
         rest = (ANY,) * (count - enough)
         rules = [
             OutcomeRule(verdicts=(_A,) * enough + rest, outcome=Outcome.PASS),
-            OutcomeRule(verdicts=(_F,) * count, content=ContentRule.SAME, outcome=Outcome.PASS_WITH_FIX),
+            OutcomeRule(
+                verdicts=(_F,) * enough + rest,
+                content=ContentRule.MAJORITY if majority else ContentRule.SAME,
+                outcome=Outcome.PASS_WITH_FIX,
+            ),
             OutcomeRule(verdicts=(_R,) * enough + rest, outcome=Outcome.REJECTED),
             OutcomeRule(verdicts=(ANY,) * count, outcome=otherwise),
         ]

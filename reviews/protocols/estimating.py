@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
-from math import ceil, factorial, floor, fsum, log, sqrt
+from math import ceil, comb, factorial, floor, fsum, log, sqrt
 from typing import NamedTuple
 
 from reviews.protocols.outcomes import decide, offered_verdicts
@@ -165,21 +165,29 @@ def outcome_chances(stage: Stage, assumption: Assumption) -> dict[Outcome, float
             likely *= chance[verdict] ** count / factorial(count)
         if not likely:
             continue
-        for equal, share in _equality(verdicts, assumption.same_fix):
+        for equal, same, share in _equality(verdicts, assumption.same_fix):
             if share:
-                out[decide(stage, verdicts, equal)] += likely * share  # type: ignore[assignment]
+                out[decide(stage, verdicts, equal, same)] += likely * share  # type: ignore[assignment]
     return dict(out)
 
 
-def _equality(verdicts: Sequence[Verdict], same_fix: float) -> list[tuple[bool, float]]:
-    """Whether those who approve, with changes or without, hand in the same content: (so or not, chance)."""
+def _equality(verdicts: Sequence[Verdict], same_fix: float) -> list[tuple[bool, int, float]]:
+    """(whether those who approve, with changes or without, hand in the same, how many make one fix, chance).
+
+    Ours: each fix after the first is the same as that one with the chance ``same_fix``.
+    """
     fixes = verdicts.count(Verdict.FIX)
-    if fixes and Verdict.APPROVE in verdicts:
-        return [(False, 1.0)]
     if fixes < 2:
-        return [(True, 1.0)]
-    same = max(0.0, min(1.0, same_fix)) ** (fixes - 1)
-    return [(True, same), (False, 1.0 - same)]
+        return [(not fixes or Verdict.APPROVE not in verdicts, fixes, 1.0)]
+    same = max(0.0, min(1.0, same_fix))
+    return [
+        (
+            more == fixes - 1 and Verdict.APPROVE not in verdicts,
+            more + 1,
+            comb(fixes - 1, more) * same**more * (1.0 - same) ** (fixes - 1 - more),
+        )
+        for more in range(fixes)
+    ]
 
 
 def _after_looks(one: Assumption, looks: int) -> Assumption:

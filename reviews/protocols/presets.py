@@ -66,13 +66,11 @@ PAIR = (
     OutcomeRule(verdicts=(_F, _F), content=ContentRule.SAME, outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(ANY, ANY), outcome=Outcome.ESCALATE),
 )
-#: Three reviewers, of whom two decide. Two who mend the same way are only seen to agree where the third does not
-#: approve: see ``Combination``.
+#: Three reviewers, of whom two decide: also two who mend in the same way, whatever the third makes of it.
 MAJORITY_OF_THREE = (
     OutcomeRule(verdicts=(_A, _A, ANY), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_R, _R, ANY), outcome=Outcome.REJECTED),
-    OutcomeRule(verdicts=(_F, _F, _A), outcome=Outcome.ESCALATE),
-    OutcomeRule(verdicts=(_F, _F, ANY), content=ContentRule.SAME, outcome=Outcome.PASS_WITH_FIX),
+    OutcomeRule(verdicts=(_F, _F, ANY), content=ContentRule.MAJORITY, outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(ANY, ANY, ANY), outcome=Outcome.ESCALATE),
 )
 #: The expert settles what reviewers could not; whether it is right now is for the reviewers to say.

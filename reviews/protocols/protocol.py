@@ -68,6 +68,8 @@ class ContentRule(StrEnum):
     #: The reviewers who approve, with or without changes, hand in the same content.
     SAME = "same"
     DIFFERENT = "different"
+    #: More than half of the reviewers make the same fix, whatever the others say.
+    MAJORITY = "majority"
     ANY = "any"
 
 
@@ -192,6 +194,8 @@ class Protocol(_Part):
     taxonomy: tuple[FindingKind, ...] = ()
     #: Share of compared items with a discrepancy above which the administrator is warned.
     discrepancy_alarm: float = Field(default=0.05, ge=0.0, le=1.0)
+    #: How many items of a stage must have been compared before it is warned of: one of two says nothing yet.
+    alarm_after: int = Field(default=20, ge=1, le=100_000)
 
     def stage(self, key: str) -> Stage:
         """The stage with this key. Raises KeyError."""

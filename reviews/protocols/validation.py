@@ -167,5 +167,5 @@ def _outcome_problems(
         if outcome is Outcome.PASS_WITH_FIX:
             if not combination.fixes:
                 yield Problem(pointer, f"After {combination} there is no fix that could pass.")
-            elif combination.fixes > 1 and not combination.contents_equal:
+            elif combination.fixes > 1 and not combination.contents_equal and not combination.majority:
                 yield Problem(pointer, f"After {combination} it is open which of the fixes passes.")

@@ -13,6 +13,7 @@ from reviews.services.protocols import current_protocol
 def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
     """Compare the project's stages with its protocol's rate; returns the alarms that are raised now.
 
+    A stage is silent until so many items have been compared there as the protocol says.
     Events ``protocol.discrepancy_alarm`` and ``protocol.discrepancy_cleared``, one for each crossing of the rate.
     """
     protocol = current_protocol(project)
@@ -23,7 +24,8 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
     above = {
         stage.key
         for stage in protocol.stages
-        if counts.get(f"discrepant:{stage.key}", 0)
+        if counts.get(f"compared:{stage.key}", 0) >= protocol.alarm_after
+        and counts.get(f"discrepant:{stage.key}", 0)
         > protocol.discrepancy_alarm * counts.get(f"compared:{stage.key}", 0)
     }
     standing = set(DiscrepancyAlarm.objects.filter(project=project, cleared_at=None).values_list("stage", flat=True))

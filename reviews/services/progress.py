@@ -37,6 +37,8 @@ class StageProgress:
     compared: int
     discrepant: int
     alarm_above: float
+    #: How many items must have been compared before there is an alarm.
+    alarm_after: int
     #: Drawn items that were reviewed, and those of them that held an error.
     sampled: int
     sampled_errors: int
@@ -65,8 +67,9 @@ class StageProgress:
 
     @property
     def alarm(self) -> bool:
-        """Whether reviewers disagree more often than the protocol finds good."""
-        return self.discrepancy_rate is not None and self.discrepancy_rate > self.alarm_above
+        """Whether reviewers disagree more often than the protocol finds good, once enough items are compared."""
+        rate = self.discrepancy_rate
+        return rate is not None and self.compared >= self.alarm_after and rate > self.alarm_above
 
     @property
     def sample_error_rate(self) -> float | None:
@@ -151,7 +154,7 @@ def read_progress(*, project: Project, roles: frozenset[Role] | None = None) -> 
         protocol = parse(version)
         for stage in protocol.stages:
             if stage.key not in stages:
-                stages[stage.key] = _stage_progress(stage, counts, protocol.discrepancy_alarm)
+                stages[stage.key] = _stage_progress(stage, counts, protocol)
     current = parse(versions[0]) if versions else None
     # A stage of an earlier version only matters while something is or was in it.
     keys = {stage.key for stage in current.stages} if current else set()
@@ -200,7 +203,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     )
 
 
-def _stage_progress(stage: Stage, counts: dict[str, int], alarm_above: float) -> StageProgress:
+def _stage_progress(stage: Stage, counts: dict[str, int], protocol: Protocol) -> StageProgress:
     key = stage.key
     outcomes = {
         outcome: counts[f"outcome:{key}:{outcome}"]
@@ -217,7 +220,8 @@ def _stage_progress(stage: Stage, counts: dict[str, int], alarm_above: float) ->
         outcomes=outcomes,
         compared=counts.get(f"compared:{key}", 0),
         discrepant=counts.get(f"discrepant:{key}", 0),
-        alarm_above=alarm_above,
+        alarm_above=protocol.discrepancy_alarm,
+        alarm_after=protocol.alarm_after,
         sampled=counts.get(f"sampled:{key}", 0),
         sampled_errors=counts.get(f"sampled_errors:{key}", 0),
     )

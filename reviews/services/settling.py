@@ -42,15 +42,16 @@ def settle_if_complete(passage: Passage, run: StageRun, stage: Stage, latest: Re
 
 def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:
     entry, journal, dialogue = run.entry_revision, passage.journal, passage.dialogue
-    equal = contents_equal(reviews)
-    outcome = decide(stage, [review.verdict for review in reviews], equal)
+    same = same_fixes(reviews)
+    equal = contents_equal(reviews, same)
+    outcome = decide(stage, [review.verdict for review in reviews], equal, len(same))
     if outcome is Outcome.PASS and stage.consecutive > 1 and reviews[0].slot.confirms + 1 < stage.consecutive:
         outcome = Outcome.CONFIRM
     if run.blind:
         unseal_stage(dialogue, [review.made_revision for review in reviews if review.made_revision])
         journal.unseal()
     revision = entry
-    fix = _fix_to_take(outcome, reviews, equal)
+    fix = _fix_to_take(outcome, reviews, equal, same)
     if fix is not None:
         if fix.toolset_revision_id == entry.toolset_revision_id:
             fix.toolset_revision = entry.toolset_revision
@@ -97,23 +98,36 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     return outcome
 
 
-def contents_equal(reviews: list[Review]) -> bool:
-    """Whether all who approve, with or without changes, hand in content that means the same."""
-    fixes = [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
+def contents_equal(reviews: list[Review], same: list[Revision]) -> bool:
+    """Whether all who approve, with or without changes, hand in content that means the same. ``same``: such fixes."""
+    fixes = _fixes(reviews)
     if fixes and any(review.verdict == Verdict.APPROVE for review in reviews):
         return False
-    return all(
-        one.content_hash == fixes[0].content_hash or same_content(fixes[0].document(), one.document())
-        for one in fixes[1:]
-    )
+    return len(same) == len(fixes)
 
 
-def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool) -> Revision | None:
+def same_fixes(reviews: list[Review]) -> list[Revision]:
+    """The largest group of fixes that mean the same; of two as large the one whose first fix came first."""
+    groups: list[list[Revision]] = []
+    for one in sorted(_fixes(reviews), key=lambda revision: revision.pk):
+        for group in groups:
+            if one.content_hash == group[0].content_hash or same_content(group[0].document(), one.document()):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    return max(groups, key=len, default=[])
+
+
+def _fixes(reviews: list[Review]) -> list[Revision]:
+    return [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
+
+
+def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool, same: list[Revision]) -> Revision | None:
     """The fix with which the item goes on: what passes, or what a restarted stage is to look at."""
-    fixes = [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
     again = outcome in (Outcome.RESTART, Outcome.RETURN)
-    takes = outcome is Outcome.PASS_WITH_FIX or (again and (equal or len(fixes) == 1))
-    return min(fixes, key=lambda revision: revision.pk) if takes and fixes else None
+    takes = outcome is Outcome.PASS_WITH_FIX or (again and (equal or len(_fixes(reviews)) == 1))
+    return same[0] if takes and same else None
 
 
 def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:

@@ -83,6 +83,13 @@ def form_of(draft: Draft, complaints: Complaints, *, known_kinds: frozenset[str]
             "Warn above, % of compared items",
             hint="When independent reviewers disagree more often than this, the project’s page warns.",
         ),
+        "alarm_after": maker.number(
+            "/alarm_after",
+            "Warn from so many compared items",
+            1,
+            100_000,
+            hint="Of a stage. Before that there is no warning: one disagreement in two items says little.",
+        ),
         "stages": [maker.stage(place) for place in range(len(draft["stages"]))],
         "stages_error": complaints.at("/stages", "stages"),
         "taxonomy": [maker.kind(place, known_kinds) for place in range(len(draft["taxonomy"]))],

@@ -4,8 +4,11 @@ import pytest
 
 from annotator.models import Event
 from reviews.models import DiscrepancyAlarm
+from reviews.protocols import load_preset
 from reviews.services.alarms import watch_all_discrepancies, watch_discrepancies
 from reviews.services.counters import fold_counters, write_deltas
+from reviews.services.progress import read_progress
+from reviews.services.protocols import adopt_protocol
 from tests.factories import Team, adopt_c3, make_team
 
 pytestmark = pytest.mark.django_db
@@ -50,10 +53,32 @@ def test_each_crossing_is_said_once(team: Team) -> None:
     assert DiscrepancyAlarm.objects.filter(cleared_at=None).count() == 1
 
 
+def test_a_stage_is_silent_until_enough_items_are_compared(team: Team) -> None:
+    assert compare(team, 2, 1) == 0
+    assert compare(team, 17, 17) == 0
+    [stage] = [one for one in read_progress(project=team.project).stages if one.key == "cross_check"]
+    assert (stage.compared, stage.alarm_after, stage.alarm) == (19, 20, False)
+    assert compare(team, 1, 0) == 1
+    [stage] = read_progress(project=team.project).alarms
+    assert stage.key == "cross_check"
+
+
+def test_how_many_that_are_is_for_the_protocol_to_say(team: Team) -> None:
+    assert compare(team, 19, 3) == 0
+    protocol = load_preset("c3").model_copy(update={"alarm_after": 5})
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
+    assert watch_all_discrepancies() == 1
+    # With more to be compared first the alarm is over again.
+    protocol = load_preset("c3").model_copy(update={"alarm_after": 100})
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
+    assert watch_all_discrepancies() == 0
+    assert kinds(team) == ["alarm", "cleared"]
+
+
 def test_the_task_that_folds_watches(team: Team) -> None:
     from reviews.tasks import fold_counters as task
 
-    write_deltas(project_id=team.project.pk, deltas={"compared:cross_check": 2, "discrepant:cross_check": 2})
+    write_deltas(project_id=team.project.pk, deltas={"compared:cross_check": 20, "discrepant:cross_check": 2})
     task()
     assert kinds(team) == ["alarm"]
 

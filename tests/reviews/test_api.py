@@ -394,7 +394,8 @@ def test_status_counts_what_stands_where(team: Team, dialogue: Dialogue) -> None
     assert (cross_check["open"], cross_check["done"], cross_check["settled"]) == (0, 2, 1)
     assert cross_check["outcomes"] == {"escalate": 1}
     assert cross_check["discrepancy_rate"] == 1.0
-    assert cross_check["alarm"] is True
+    # One of one: too few to say so.
+    assert cross_check["alarm"] is False
     assert after["dialogues"]["escalated"] == 1
     hidden, missing = ApiClient(team.outsider).get(path), ApiClient(team.outsider).get("/api/projects/none/status/")
     assert refusal(hidden) == (404, "not_found")

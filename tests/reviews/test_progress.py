@@ -7,7 +7,7 @@ from reviews.protocols import load_preset
 from reviews.services import progress
 from reviews.services.claims import claim_next
 from reviews.services.progress import read_my_work, read_progress
-from reviews.services.protocols import shortfalls, stage_titles
+from reviews.services.protocols import adopt_protocol, shortfalls, stage_titles
 from tests.factories import (
     Team,
     adopt_c3,
@@ -61,6 +61,8 @@ def test_how_many_items_stand_in_each_stage(team: Team) -> None:
 
 
 def test_reviewers_who_disagree_too_often_raise_the_alarm(team: Team) -> None:
+    protocol = load_preset("c3").model_copy(update={"alarm_after": 2})
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
     for one, two in (("approve", "approve"), ("approve", "fix")):
         item = make_item(team, "cross_check")
         hand_in(team.annotators[1], item, one)

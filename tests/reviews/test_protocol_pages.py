@@ -98,17 +98,18 @@ def test_too_few_people_are_told_at_the_number_of_reviewers(client: Client, team
 
 def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) -> None:
     begin(team.project, make_dialogues(team.project, 3))
-    changed = {"/stages/2/title": "Peer check", "%/discrepancy_alarm": "7"}
+    changed = {"/stages/2/title": "Peer check", "%/discrepancy_alarm": "7", "/alarm_after": "50"}
     page = send(client, team, "check", changed)
     assert page.status_code == 200
     assert "<del>5 %</del>" in text(page)
     assert "<ins>7 %</ins>" in text(page)
+    assert "Compared items after which it warns" in text(page)
     assert "3 items are under way" in text(page)
     done = send(client, team, "adopt", changed)
     assert done.status_code == 302
     found = current_protocol(team.project)
     assert found is not None
-    assert (found.stages[2].title, found.discrepancy_alarm) == ("Peer check", 0.07)
+    assert (found.stages[2].title, found.discrepancy_alarm, found.alarm_after) == ("Peer check", 0.07, 50)
     assert [item.after["number"] for item in team.project.events.filter(kind="protocol.adopted").order_by("pk")] == [
         1,
         2,

@@ -234,7 +234,7 @@ def test_audits_at_one_moment_send_back_once() -> None:
 def test_an_alarm_is_raised_once() -> None:
     team = make_team()
     adopt_c3(team)
-    write_deltas(project_id=team.project.pk, deltas={"compared:cross_check": 3, "discrepant:cross_check": 1})
+    write_deltas(project_id=team.project.pk, deltas={"compared:cross_check": 30, "discrepant:cross_check": 10})
     results = race(*[partial(watch_discrepancies, team.project)] * 4)
     assert lost(results) == []
     assert DiscrepancyAlarm.objects.count() == 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from annotator.schema import SchemaProblem, canonical, load_text
 from reviews.protocols import (
+    MAJORITY_OF_THREE,
     PRESETS,
     Outcome,
     Protocol,
@@ -21,6 +22,7 @@ from reviews.protocols import (
     read_protocol,
     validate,
 )
+from reviews.protocols.drafting import suggest_table
 
 A, F, R, E = "approve", "fix", "reject", "escalate"
 
@@ -129,6 +131,38 @@ def test_a_majority_can_be_said() -> None:
     stage = edited(reviewers=3, outcomes=rows).stage("cross_check")
     outcomes = {verdicts: decide(stage, verdicts, False) for verdicts in product((A, F, R), repeat=3)}
     assert {k for k, v in outcomes.items() if v == "pass"} == {k for k in outcomes if k.count(A) >= 2}
+
+
+MAJORITY = [rule.model_dump(mode="json") for rule in MAJORITY_OF_THREE]
+
+
+def test_two_who_make_the_same_fix_are_a_majority_of_three() -> None:
+    protocol = edited(reviewers=3, outcomes=MAJORITY)
+    assert validate(protocol) == []
+    stage = protocol.stage("cross_check")
+    assert [decide(stage, [A, F, F], False, same) for same in (1, 2)] == ["escalate", "pass_with_fix"]
+    assert [decide(stage, [F, F, F], False, same) for same in (1, 2)] == ["escalate", "pass_with_fix"]
+    assert [decide(stage, [F, R, F], equal, 1) for equal in (False, True)] == ["escalate", "pass_with_fix"]
+    assert decide(stage, [F, F, F], True) == "pass_with_fix"
+    words = {str(one) for one in combinations(stage) if one.fixes == 2 and A in one.verdicts}
+    assert words == {f"approve + fix + fix ({how})" for how in ("the same for a majority", "different content")}
+
+
+def test_a_fix_that_passes_must_be_one_of_a_majority_or_all() -> None:
+    rows = [{**row, "content": "any"} if row["content"] == "majority" else row for row in MAJORITY]
+    problems = [problem.message for problem in validate(edited(reviewers=3, outcomes=rows))]
+    assert "After approve + fix + fix (different content) it is open which of the fixes passes." in problems
+    assert not any("the same for a majority" in words for words in problems)
+
+
+@given(reviewers=st.integers(2, 9))
+def test_a_suggested_majority_table_can_be_worked_with(reviewers: int) -> None:
+    rows = suggest_table("cross_check", reviewers, majority=True)
+    assert validate(edited(reviewers=reviewers, outcomes=rows)) == []
+    enough, stage = reviewers // 2 + 1, edited(reviewers=reviewers, outcomes=rows).stage("cross_check")
+    others = [A] * (reviewers - enough)
+    assert decide(stage, [F] * enough + others, not others, enough) == "pass_with_fix"
+    assert decide(stage, [F] * (enough - 1) + [A] + [R] * len(others), False, enough - 1) == "escalate"
 
 
 def test_an_undecided_combination_is_an_error_not_a_guess() -> None:
