@@ -11,8 +11,13 @@ import pytest
 
 from annotator.checks import Finding, all_checks, run_checks
 from annotator.checks.similarity import dialogue_text, find_near_duplicates
+from annotator.constraints.case import SCENARIOS
+from annotator.constraints.solving import UnsolvedSet, text_of
+from annotator.constraints.taxonomy import categories
+from annotator.sandbox import Call, Expected, Limits, shared_sandbox
 from annotator.schema import SchemaProblem, canonical
 from annotator.schema.toolsets import CompiledToolset
+from annotator.validators.trial import judged, subjects_of
 from benchmark.formats import READERS, WRITERS, ReadDialogue
 
 DEMO = Path(__file__).resolve().parents[2] / "benchmark" / "demo"
@@ -290,3 +295,78 @@ def test_the_guideline_covers_what_annotators_ask() -> None:
     for label in ("single_tool", "multi_tool", "clarify", "chat", "partial_information", "coreferential_reference",
                   "long_range_dependency"):  # fmt: skip
         assert f"`{label}`" in text
+
+
+# --- constrained cases ------------------------------------------------------------------------------------------------
+
+CASES = {record["id"]: READERS["cctu"].read(record)[0] for record in lines("cases.jsonl")}
+#: What a check sees without running anything, in the cases with one fault each.
+FAULTY = {
+    "quay-01": "constraint.contradiction",
+    "pilot-02": "constraint.unknown_tool",
+    "wind-02": "constraint.anchor",
+}
+SOUND_CASES = ("berth-01", "wind-01", "arrival-01", "fee-01", "tide-03")
+#: Cases with a validator that a trial finds wrong, and what it says.
+WRONG_CODE = {
+    "log-02": "the validator is too strict",
+    "berth-02": "the validator looks at more than it was asked to",
+    "radio-01": "It accepts every response that breaks its constraint",
+    "watch-01": "It judges no response at all. The code did not end in time",
+}
+
+
+def test_cases_cover_every_scenario_and_category_and_come_back_as_they_were() -> None:
+    documents = [case.document for case in CASES.values()]
+    assert {document["scenario"] for document in documents} == set(SCENARIOS)
+    rules = [rule for document in documents for rule in document["constraints"]]
+    assert {rule["category"] for rule in rules} >= {category.id for category in categories()}
+    validators = [rule["validator"] for rule in rules if rule["validator"]]
+    assert len({validator["form"] for validator in validators if validator["form"]}) >= 5
+    assert sum(validator["code"] is not None for validator in validators) >= 5
+    for case in CASES.values():
+        [again] = READERS["cctu"].read(WRITERS["cctu"].write([case]))
+        assert (again.text, again.tools) == (case.text, case.tools)
+
+
+@pytest.mark.parametrize("name", [*SOUND_CASES, *FAULTY, *WRONG_CODE])
+def test_cases_have_exactly_their_fault(name: str) -> None:
+    case = CASES[name]
+    found = run_checks(case.document, CompiledToolset.of(canonical({"tools": case.tools})), stage="submit")
+    faults = [finding.check for finding in found if finding.severity != "info"]
+    assert faults == ([FAULTY[name]] if name in FAULTY else [])
+
+
+def test_tools_really_return_what_the_trajectories_hold_and_yield_what_is_unsolved() -> None:
+    sandbox = shared_sandbox()
+    for name in (*SOUND_CASES, *FAULTY, *WRONG_CODE):
+        document = CASES[name].document
+        calls = [call for one in document["reference_trajectory"] for call in one["calls"]]
+        unsolved = UnsolvedSet(document["unsolved_set"])
+        for tool in sorted({call["name"] for call in calls}):
+            asked = [call for call in calls if call["name"] == tool]
+            results = sandbox.run(
+                document["tool_codes"][tool],
+                tool,
+                [Call(kwargs=call["arguments"]) for call in asked],
+                expected=Expected.VALUE,
+            )
+            for call, result in zip(asked, results, strict=True):
+                assert result.value == call["observation"], (name, call["id"])
+                unsolved.tick(tool, text_of(result.value), round_=0, call=0)
+        assert unsolved.solved, name
+
+
+@pytest.mark.parametrize("name", [*SOUND_CASES, *WRONG_CODE])
+def test_trials_say_what_is_planted(name: str) -> None:
+    said: list[str] = []
+    for subject in subjects_of(CASES[name].document):
+        hangs = name == "watch-01"
+        rows, limits = subject.rows()[: 1 if hangs else None], Limits(wall=0.5) if hangs else Limits()
+        calls = [Call((row.text,)) for row in rows]
+        outcome = judged(rows, shared_sandbox().run(subject.source, subject.function, calls, limits=limits))
+        said += [*outcome.errors, *outcome.warnings]
+    if name in WRONG_CODE:
+        assert WRONG_CODE[name] in "\n".join(said)
+    else:
+        assert said == []
