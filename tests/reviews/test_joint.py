@@ -9,10 +9,24 @@ from django.urls import reverse
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event
 from annotator.services.events import broken_links
-from reviews.models import Claim, JointDecision, JointSession, Review
+from reviews.models import Claim, JointDecision, JointSession, Review, Slot
 from reviews.services import joint
 from reviews.services.claims import claim_slot
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
+from reviews.services.protocols import adopt_preset
+from reviews.services.rounds import read_rounds
+from reviews.services.sampling import draw_where_upstream_is_done
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    current,
+    hand_in,
+    make_dialogue,
+    make_item,
+    make_team,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -178,3 +192,64 @@ def test_the_page_asks_as_often_for_four_disputes_as_for_one(
         make_item(team, "expert")
     with django_assert_max_num_queries(len(one)):
         client.get(url)
+
+
+# --- wild -------------------------------------------------------------------------------------------------------------
+
+
+def disputed_round(team: Team) -> list[Dialogue]:
+    """A round of pairs in which every drawn item is a conflict: one mends it, the other approves."""
+    adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=0.5)
+    for n in range(6):
+        item = make_dialogue(team.project)
+        begin(team.project, [item])
+        hand_in(team.annotators[n % len(team.annotators)], item, "approve")
+    assert draw_where_upstream_is_done() == 1
+    drawn = list(Dialogue.objects.filter(stage="rounds", slots__state="open").distinct().order_by("pk"))
+    for item in drawn:
+        for slot, verdict in zip(
+            Slot.objects.filter(dialogue=item, state="open").order_by("index"), ("approve", "fix"), strict=True
+        ):
+            assert slot.reserved_for is not None
+            hand_in(slot.reserved_for, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
+    return drawn
+
+
+def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
+    team = make_team(annotators=5, seniors=2)
+    items = disputed_round(team)
+    assert len(items) == 3
+    client.force_login(team.senior)
+    slug = team.project.slug
+    url = reverse("joint", args=[slug, "rounds-1"])
+    assert url in client.get(reverse("joint-list", args=[slug])).content.decode()
+    # Where the rounds are shown, too, for those who may open it.
+    samples = reverse("statistics-samples", args=[slug])
+    assert url in client.get(samples).content.decode()
+    other = Client()
+    other.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    assert url not in other.get(samples).content.decode()
+    assert client.get(reverse("joint", args=[slug, "1"])).status_code == 200
+    assert "3 in dispute" in client.get(url).content.decode()
+    client.post(url, {"present": [team.senior.public_id, *(one.public_id for one in team.annotators[:2])]})
+    taken = client.post(url, {"dialogue": items[0].public_id})["Location"]
+    for n, _ in enumerate(items):
+        page = client.get(taken).content.decode()
+        assert f"{n} of 3 decided" in page
+        form = {
+            f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong", "joint-session": JointSession.objects.get().pk,
+            "present": [team.annotators[0].public_id], "joint-note": f"Decision {n}.",
+        }  # fmt: skip
+        response = client.post(taken, form)
+        assert response.status_code == 302, response.content.decode()
+        taken = response["Location"]
+    assert taken == url
+    assert "Nothing is in dispute any more" in client.get(url).content.decode()
+    assert JointDecision.objects.count() == 3
+    # They go back into the pool as not seen, and the round has found three errors.
+    assert draw_where_upstream_is_done() == 1
+    first, second = read_rounds(team.project)
+    assert (first.seen, first.conflicts, first.errors, first.ended_at is None) == (3, 3, 3, False)
+    assert (second.number, second.unseen) == (2, 6)
+    for item in items:
+        assert broken_links(item) == []
