@@ -116,7 +116,7 @@ def read_parameter_form(
     """
     held: dict[str, Any] = copied(dict(parameters or {}))
     problem = ""
-    for name, spec in _specs(category, held):
+    for name, spec in list(_specs(category, held)):
         before = held.get(name, ABSENT)
         try:
             value = _read(_fitting(spec, before), before, posted, prefix + name)

@@ -1,0 +1,232 @@
+"""Forms of parameters: made from a category's model, lossless, with what is wrong said at its field."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field as ModelField
+
+from annotator.constraints import Category, Dimension, categories, find_category, register
+from annotator.constraints.model import Count, Parameters, ToolName
+from annotator.constraints.rounds import Judgement, Past, Round
+from annotator.constraints.taxonomy import forget
+from annotator.editing.parameters import Field, Kind, parameter_fields, read_parameter_form
+from annotator.schema.canonical import value_hash
+
+TOOLS = ["find_ferry", "read_timetable"]
+
+
+def posted(fields: list[Field]) -> dict[str, str]:
+    """What a browser sends of an untouched form."""
+    inputs = [one for field in fields for one in [field.input, *(i for row in field.rows for i in row.inputs)] if one]
+    return {one.key: one.value for one in inputs}
+
+
+def edited(category: str, parameters: dict[str, Any] | None, **texts: str) -> tuple[Any, str]:
+    """The parameters after some inputs of their form were filled in otherwise; ``__`` stands for a colon."""
+    known = find_category(category)
+    assert known
+    form = posted(parameter_fields(known, parameters, TOOLS))
+    changed = {f"p:{name.replace('__', ':')}": text for name, text in texts.items()}
+    return read_parameter_form(known, form | changed, parameters)
+
+
+def fields_of(category: str, parameters: dict[str, Any] | None) -> dict[str, Field]:
+    known = find_category(category)
+    assert known
+    return {field.name: field for field in parameter_fields(known, parameters, TOOLS)}
+
+
+def test_bounds_are_numbers_or_none() -> None:
+    held = {"min_round": 0, "max_round": 6}
+    assert edited("interaction rounds", held, max_round="8") == ({"min_round": 0, "max_round": 8}, "")
+    assert edited("interaction rounds", held, max_round="") == ({"min_round": 0, "max_round": "inf"}, "")
+    assert edited("interaction rounds", held, min_round=" ") == ({"min_round": 0, "max_round": 6}, "")
+    assert edited("interaction rounds", held, min_round="２")[0]["min_round"] == 2
+    assert fields_of("interaction rounds", {"max_round": "inf"})["max_round"].input.value == ""  # type: ignore[union-attr]
+    labels = [field.label for field in fields_of("interaction rounds", held).values()]
+    assert labels == ["At least", "At most"]
+
+
+def test_what_is_no_number_stays_as_it_was_typed_with_a_sentence_at_its_field() -> None:
+    value, problem = edited("interaction rounds", {"max_round": 6}, max_round="six", min_round="-1")
+    assert (value, problem) == ({"max_round": "six", "min_round": -1}, "")
+    fields = fields_of("interaction rounds", value)
+    assert fields["max_round"].input.error == "A whole number is expected."  # type: ignore[union-attr]
+    assert fields["min_round"].input.error == "The least here is 0."  # type: ignore[union-attr]
+
+
+def test_a_unit_is_chosen() -> None:
+    unit = fields_of("length", {"max_responseLength": 30, "unit": "words"})["unit"].input
+    assert unit
+    assert [value for value, _ in unit.options] == ["words", "characters"]
+    assert edited("length", {"unit": "words"}, unit="characters") == ({"unit": "characters"}, "")
+    strange = fields_of("length", {"unit": "pages"})["unit"].input
+    assert strange
+    assert strange.error == "Choose one of the values offered."
+    words = fields_of("parallel calls count", {"unit": "num"})["unit"].input
+    assert words
+    assert ("num", "calls") in words.options
+
+
+def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
+    held = {"max_calls_per_tool": {"find_ferry": 2}}
+    rows = fields_of("specific tool call count", held)["max_calls_per_tool"].rows
+    assert [[one.value for one in row.inputs] for row in rows] == [["find_ferry", "2"], ["", ""]]
+    assert [value for value, _ in rows[1].inputs[0].options] == ["", "read_timetable"]
+    more, _ = edited("specific tool call count", held, max_calls_per_tool__1__key="read_timetable")
+    assert more == {"max_calls_per_tool": {"find_ferry": 2, "read_timetable": 1}}
+    assert edited("specific tool call count", held, max_calls_per_tool__0__key="") == ({"max_calls_per_tool": {}}, "")
+    _, problem = edited("specific tool call count", held, max_calls_per_tool__1__key="find_ferry")
+    assert problem == "Calls at most: find_ferry is named twice; keep one of the two."
+    value, _ = edited("specific tool call count", held, max_calls_per_tool__0__value="often")
+    (row, _) = fields_of("specific tool call count", value)["max_calls_per_tool"].rows
+    assert row.inputs[1].error == "A whole number is expected."
+
+
+def test_chains_are_rows_of_tools_in_order() -> None:
+    held = {"order_constraints": [["find_ferry", "read_timetable"]]}
+    rows = fields_of("sequential dependencies", held)["order_constraints"].rows
+    assert [[one.value for one in row.inputs] for row in rows] == [["find_ferry", "read_timetable", ""], ["", ""]]
+    assert [row.label for row in rows] == ["Chain 1", "Chain 2"]
+    value, _ = edited("sequential dependencies", held, order_constraints__1__0="read_timetable")
+    assert value == {"order_constraints": [["find_ferry", "read_timetable"], ["read_timetable"]]}
+    assert fields_of("sequential dependencies", value)["order_constraints"].rows[1].error == "Name at least 2."
+    value, _ = edited(
+        "sequential dependencies", held, order_constraints__0__0="read_timetable", order_constraints__0__1="find_ferry"
+    )
+    assert value == {"order_constraints": [["read_timetable", "find_ferry"]]}
+    value, _ = edited("sequential dependencies", held, order_constraints__0__0="", order_constraints__0__1="")
+    assert value == {"order_constraints": []}
+    assert edited("parallel dependencies", None, parallel_groups__0__0="find_ferry") == (
+        {"parallel_groups": [["find_ferry"]]},
+        "",
+    )
+
+
+def test_a_tool_that_the_case_lacks_is_offered_and_named_as_such() -> None:
+    rows = fields_of("parallel dependencies", {"parallel_groups": [["swim"]]})["parallel_groups"].rows
+    assert ("swim", "swim (not in the toolset)") in rows[0].inputs[0].options
+
+
+def test_what_a_category_does_not_know_is_kept_and_shown_as_json() -> None:
+    held = {"max_round": 6, "note": [1], "min_round": None}
+    fields = fields_of("interaction rounds", held)
+    assert (fields["note"].kind, fields["note"].input.value) == (Kind.JSON, "[\n  1\n]")  # type: ignore[union-attr]
+    assert fields["min_round"].kind is Kind.JSON
+    assert edited("interaction rounds", held, note="") == ({"max_round": 6, "min_round": None}, "")
+    _, problem = edited("interaction rounds", held, note="[")
+    assert problem.startswith("note: This is not JSON")
+
+
+def test_no_parameters_stay_none_until_something_is_filled_in() -> None:
+    assert edited("length", None) == (None, "")
+    assert edited("length", {}) == ({}, "")
+    assert edited("length", None, max_responseLength="9") == ({"max_responseLength": 9}, "")
+
+
+class Colours(Parameters):
+    hue: Literal["red", "blue"] = "red"
+    loud: bool = False
+    share: float = ModelField(0.5, title="Share of the answer", description="From 0 to 1.", le=1)
+    painter: ToolName
+    words: list[str] = ModelField(default_factory=list)
+    weights: dict[ToolName, float] = ModelField(default_factory=dict)
+    shades: list[list[Count]] = ModelField(default_factory=list, json_schema_extra={"row": "Shade"})
+    deep: dict[str, dict[str, int]] = ModelField(default_factory=dict)
+
+
+class Colour(Category[Colours]):
+    """A category that nobody has heard of."""
+
+    id: ClassVar[str] = "colour"
+    dimension = Dimension.RESPONSE
+    model = Colours
+
+    def sentence(self, parameters: Colours) -> str:
+        return f"Answer in {parameters.hue}."
+
+    def judge(self, parameters: Colours, past: Past, round_: Round) -> Judgement:
+        return Judgement()
+
+
+@pytest.fixture
+def colour() -> Iterator[Category[Any]]:
+    register(Colour)
+    yield find_category("colour")  # type: ignore[misc]
+    forget(Colour)
+
+
+def test_a_new_category_has_its_form_from_its_model(colour: Category[Any]) -> None:
+    fields = {field.name: field for field in parameter_fields(colour, {}, TOOLS)}
+    kinds = {name: str(field.kind) for name, field in fields.items()}
+    assert kinds == {
+        "hue": "choice", "loud": "choice", "share": "number", "painter": "tool", "words": "list",
+        "weights": "map", "shades": "lists", "deep": "json",
+    }  # fmt: skip
+    assert (fields["share"].label, fields["share"].hint) == ("Share of the answer", "From 0 to 1.")
+    assert fields["painter"].error == "The parameter is missing."
+    texts = {
+        "p:hue": "blue", "p:loud": "true", "p:share": "0.25", "p:painter": "find_ferry", "p:words:0": "sea",
+        "p:weights:0:key": "find_ferry", "p:weights:0:value": "1.5", "p:shades:0:0": "3", "p:deep": '{"a": {"b": 1}}',
+    }  # fmt: skip
+    value, problem = read_parameter_form(colour, texts, {})
+    assert problem == ""
+    assert value == {
+        "hue": "blue", "loud": True, "share": 0.25, "painter": "find_ferry", "words": ["sea"],
+        "weights": {"find_ferry": 1.5}, "shades": [[3]], "deep": {"a": {"b": 1}},
+    }  # fmt: skip
+    assert not [one for field in parameter_fields(colour, value, TOOLS) for one in [field.input] if one and one.error]
+    assert colour.usual(TOOLS) == {}
+
+
+@pytest.mark.parametrize("category", categories(), ids=lambda one: one.id)
+def test_what_a_new_constraint_begins_with_can_be_read(category: Category[Any]) -> None:
+    for tools in ([], TOOLS[:1], TOOLS):
+        usual = category.usual(tools)
+        assert (usual is None) == bool(category.needs)
+        if usual is not None:
+            assert category.sentence(category.model.model_validate(usual)).endswith(".")
+
+
+scalars = (
+    st.none() | st.booleans() | st.integers(-3, 30) | st.sampled_from(["", "inf", "find_ferry", " x ", "a\nb", "words"])
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["find_ferry", "", " b", "c"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(
+    category=st.sampled_from(categories()),
+    parameters=st.none()
+    | st.dictionaries(
+        st.sampled_from(
+            [
+                "min_round",
+                "max_round",
+                "max_callTimes",
+                "max_calls_per_tool",
+                "order_constraints",
+                "parallel_groups",
+                "unit",
+                "x",
+            ]
+        ),
+        values,
+        max_size=4,
+    ),
+)
+def test_an_untouched_form_gives_back_what_was_there(
+    category: Category[Any], parameters: dict[str, Any] | None
+) -> None:
+    form = posted(parameter_fields(category, parameters, TOOLS))
+    value, problem = read_parameter_form(category, form, parameters)
+    assert problem == ""
+    assert value_hash(value) == value_hash(parameters)
