@@ -46,6 +46,7 @@ class DeterministicZip:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.files: list[WrittenFile] = []
+        self._paths: set[str] = set()
         self._part = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
         self._archive: zipfile.ZipFile | None = None
 
@@ -74,7 +75,7 @@ class DeterministicZip:
             raise ValueError("The archive is not open; use it in a with statement.")
         if not is_safe_path(path):
             raise ValueError(f"{path!r} is not a plain relative path.")
-        if any(file.path == path for file in self.files):
+        if path in self._paths:
             raise ValueError(f"{path} is in the archive already.")
         info = zipfile.ZipInfo(path, _EPOCH)
         info.compress_type = zipfile.ZIP_DEFLATED
@@ -85,6 +86,7 @@ class DeterministicZip:
             writer = MemberWriter(out)
             yield writer
         lines = writer.lines if path.endswith(".jsonl") else None
+        self._paths.add(path)
         self.files.append(WrittenFile(path, writer.digest.hexdigest(), writer.bytes, lines))
 
     def add(self, path: str, content: bytes) -> WrittenFile:

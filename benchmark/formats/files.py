@@ -156,7 +156,7 @@ class _File:
         if not head.startswith(ZIP):
             other = refuse_content(head, ".zip")
             raise SourceFault(other or "The file is no zip archive although its name ends in .zip.")
-        with open_zip(stream, self.limits) as archive:
+        with open_zip(stream, self.limits, is_beside=is_check_file) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
             names = [info.filename for info in infos]
             other = refuse_zip(names)
@@ -375,7 +375,7 @@ def _release_files(
         if info.filename.rpartition("/")[2] == "manifest.json" and refusal(info) is None:
             try:
                 with open_member(archive, info, Budget(limits)) as member:
-                    manifest = orjson.loads(_read_up_to(member, limits.line))
+                    manifest = orjson.loads(_read_up_to(member, limits.whole))
             except (SourceFault, orjson.JSONDecodeError):
                 continue
             files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None

@@ -19,8 +19,10 @@ class Limits:
     #: Bytes out for each byte in; looked at once ``ratio_after`` bytes have come out.
     ratio: int = 200
     ratio_after: int = 10 * MIB
-    #: Files in an archive.
+    #: Files in an archive, but for those below.
     members: int = 10_000
+    #: Files in an archive that stand beside records (``check_files``): ten and more for each of 10,000 records.
+    beside: int = 120_000
 
 
 class SourceFault(Exception):

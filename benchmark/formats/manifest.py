@@ -4,6 +4,7 @@
 verified revision and the stages it passed.
 """
 
+from collections import Counter
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -91,8 +92,8 @@ def build_manifest(**fields: Any) -> bytes:
     Raises SchemaProblem, with pointers into the manifest, when they do not make a manifest.
     """
     manifest = _validated(Manifest, fields)
-    paths = [file.path for file in manifest.files]
-    doubled = sorted({path for path in paths if paths.count(path) > 1})
+    paths = Counter(file.path for file in manifest.files)
+    doubled = sorted(path for path, count in paths.items() if count > 1)
     if doubled or MANIFEST in paths:
         raise SchemaProblem([Problem("/files", f"The files must be distinct and leave out {MANIFEST}: {doubled}.")])
     return dump(manifest.model_dump(mode="json"))

@@ -49,8 +49,9 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
     """
     report = VerifyReport()
     try:
-        with Path(path).open("rb") as stream, open_zip(stream, limits or Limits()) as archive:
-            _Verification(archive, limits or Limits(), report).run()
+        bounds = limits or Limits()
+        with Path(path).open("rb") as stream, open_zip(stream, bounds, is_beside=is_check_file) as archive:
+            _Verification(archive, bounds, report).run()
     except SourceFault as fault:
         report.problems.append(str(fault))
     except OSError as error:

@@ -8,7 +8,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO
 
@@ -23,6 +23,8 @@ _END64_SIGNATURE = b"PK\x06\x06"
 _MAX_COMMENT = 65_535
 #: A directory entry takes 46 bytes and its name; beyond this average there is something else in it.
 _ENTRY_BYTES = 4096
+#: The same for files beside records, whose names are short.
+_ENTRY_BYTES_BESIDE = 512
 
 #: What reading a damaged archive raises, on top of SourceFault.
 ZIP_ERRORS = (
@@ -39,8 +41,13 @@ ZIP_ERRORS = (
 
 
 @contextmanager
-def open_zip(stream: BinaryIO, limits: Limits) -> Iterator[zipfile.ZipFile]:
-    """The archive in ``stream`` (seekable). Raises SourceFault for what cannot or must not be opened."""
+def open_zip(
+    stream: BinaryIO, limits: Limits, *, is_beside: Callable[[str], bool] = lambda name: False
+) -> Iterator[zipfile.ZipFile]:
+    """The archive in ``stream`` (seekable). Raises SourceFault for what cannot or must not be opened.
+
+    ``is_beside``: by its name, whether a file stands beside records; such files are counted apart.
+    """
     _check_directory(stream, limits)
     stream.seek(0)
     try:
@@ -48,10 +55,13 @@ def open_zip(stream: BinaryIO, limits: Limits) -> Iterator[zipfile.ZipFile]:
     except ZIP_ERRORS as error:
         raise SourceFault(f"The zip archive cannot be read: {_said(error)}. It may be cut off; get it again.") from None
     with archive:
-        if len(archive.infolist()) > limits.members:
-            raise SourceFault(
-                f"The zip archive holds {len(archive.infolist())} files; at most {limits.members} are read."
-            )
+        beside = sum(is_beside(info.filename) for info in archive.infolist())
+        for count, most, what in (
+            (len(archive.infolist()) - beside, limits.members, "files"),
+            (beside, limits.beside, "files beside its records"),
+        ):
+            if count > most:
+                raise SourceFault(f"The zip archive holds {count:,} {what}; at most {most:,} are read.")
         yield archive
 
 
@@ -121,9 +131,11 @@ def _check_directory(stream: BinaryIO, limits: Limits) -> None:
     entries, length = _END.unpack_from(tail, at)[4:6]
     for more_entries, more_length in _ends64(stream, tail, at, size):
         entries, length = max(entries, more_entries), max(length, more_length)
-    if entries > limits.members:
-        raise SourceFault(f"The zip archive holds {entries} files; at most {limits.members} are read.")
-    if length > limits.members * _ENTRY_BYTES:
+    # Which of them stand beside records shows only in the directory itself.
+    most = limits.members + limits.beside
+    if entries > most:
+        raise SourceFault(f"The zip archive holds {entries:,} files; at most {most:,} are read.")
+    if length > limits.members * _ENTRY_BYTES + limits.beside * _ENTRY_BYTES_BESIDE:
         raise SourceFault("The zip archive's directory is too large to be an honest one.")
 
 

@@ -16,6 +16,7 @@ from annotator.errors import Invalid
 from benchmark.formats import WRITERS
 from benchmark.formats.archive import DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
+from benchmark.formats.limits import Limits
 from benchmark.formats.manifest import ITEMS, MANIFEST, VERSION, build_manifest
 from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import LeftOut, Release, ReleaseItem
@@ -30,8 +31,8 @@ SUMS = "SHA256SUMS"
 #: Version of the dialogue document's schema.
 DOCUMENT_VERSION = 1
 
-#: Members of an archive that readers take are counted (``benchmark.formats.limits``); the rest is our own files.
-MAX_FILES_BESIDE = 9_900
+#: As many as readers take.
+MAX_FILES_BESIDE = Limits().beside
 _SLICE = 200
 _LANGUAGES = {"en": "0", "zh": "1"}
 

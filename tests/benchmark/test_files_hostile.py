@@ -268,11 +268,22 @@ def test_too_many_members() -> None:
     assert "30 files; at most 20" in only(content, "a.zip", limits=Limits(members=20)).message
 
 
+def test_files_beside_records_are_counted_apart() -> None:
+    """Each record of the format cctu has several; nothing else may come in such numbers."""
+    beside = {f"check_code/{number}/check_constraint_0.json": b"{}" for number in range(30)}
+    content = zipped({"input_data.jsonl": lines(1), **beside})
+    fault = only(content, "a.zip", limits=Limits(members=20, beside=29))
+    assert (fault.fatal, "30 files beside its records; at most 29" in fault.message) == (True, True)
+    assert any(isinstance(item, RawRecord) for item in read(content, "a.zip", limits=Limits(members=1, beside=30)))
+    strange = zipped({f"check_code/{number}/other.json": b"{}" for number in range(30)})
+    assert "30 files; at most 20" in only(strange, "a.zip", limits=Limits(members=20)).message
+
+
 def test_a_directory_that_claims_too_much_is_not_read() -> None:
     content = bytearray(zipped({"a.jsonl": lines(1)}))
     end = content.rfind(b"PK\x05\x06")
     struct.pack_into("<2H", content, end + 8, 60_000, 60_000)
-    assert "60000 files" in only(bytes(content), "a.zip").message
+    assert "60,000 files" in only(bytes(content), "a.zip", limits=Limits(beside=40_000)).message
     struct.pack_into("<2HL", content, end + 8, 1, 1, 0x7FFFFFFF)
     assert "too large to be an honest one" in only(bytes(content), "a.zip").message
 
