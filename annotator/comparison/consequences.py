@@ -11,9 +11,6 @@ from annotator.comparison.discrepancies import Discrepancy
 from annotator.comparison.merging import Choice
 from annotator.comparison.wording import describe, step_words
 
-#: Orders that somebody rules on: the list, and what its things are called.
-_ORDERS = {"/tasks" + ORDER: ("tasks", "tasks"), "/reference_trajectory" + ORDER: ("reference_trajectory", "rounds")}
-
 
 def moot_places(
     left: Document, right: Document, places: Iterable[Discrepancy], choices: Mapping[str, Choice]
@@ -28,13 +25,12 @@ def moot_places(
     out = {}
     for place in places:
         parts = split(place.anchor)
-        if place.anchor in _ORDERS:
-            listed, words = _ORDERS[place.anchor]
-            lost = {parts[1] for parts in map(split, gone) if len(parts) == 2 and parts[0] == listed}
+        if place.anchor == "/tasks" + ORDER:
+            lost = {parts[1] for parts in map(split, gone) if len(parts) == 2}
             kept = [[key for key in ids if key not in lost] for ids in (place.left, place.right)]
             common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
             if lost and common[0] == common[1]:
-                out[place.anchor] = f"Without the {words} that are left out, both have the same order."
+                out[place.anchor] = "Without the tasks that are left out, both have the same order."
         elif len(parts) == 5 and parts[4] == "depends_on":
             lost = {step[3] for step in map(split, gone) if len(step) == 4 and step[1] == parts[1]}
             sides = [edges(value) for value in (place.left, place.right)]
