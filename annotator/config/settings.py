@@ -118,7 +118,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # Statements that ask for it are prepared, and planned once (reviews.services.statements); the ORM's never are.
+    # Statements that ask for it are prepared, and planned once (annotator.services.statements); the ORM's never are.
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         prepare_threshold=5, options="-c plan_cache_mode=force_generic_plan"
     )

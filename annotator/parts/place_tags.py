@@ -1,4 +1,4 @@
-"""The tags of ``{% load parts %}`` that stand at every step of a dialogue: dozens to a page, so they are no templates."""
+"""The tags of ``{% load parts %}`` that stand at every step of a dialogue: dozens to a page, so no templates."""
 
 from typing import Any
 from urllib.parse import quote

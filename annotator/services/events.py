@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
 from annotator.models import Dialogue, Event, Project, User
 from annotator.schema import canonical
 from annotator.services.notices import tell_of_events
+from annotator.services.statements import insert, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,8 @@ def append_events(
     """Write the events of one transition, in order, in the caller's transaction; see ``append_event``."""
     number, last_hash = 0, ""
     if dialogue is not None:
-        # Written out: every transition of every dialogue asks this.
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT number, hash FROM annotator_event WHERE dialogue_id = %s ORDER BY number DESC LIMIT 1",
-                [dialogue.pk],
-            )
-            number, last_hash = cursor.fetchone() or (0, "")
+        statement = "SELECT number, hash FROM annotator_event WHERE dialogue_id = %s ORDER BY number DESC LIMIT 1"
+        number, last_hash = next(iter(rows(statement, [dialogue.pk])), (0, ""))
     now, events = timezone.now(), []
     for line in lines:
         number += 1
@@ -77,7 +72,8 @@ def append_events(
             last_hash = event.hash
         events.append(event)
     tell_of_events(events)
-    return Event.objects.bulk_create(events)
+    insert(events)
+    return events
 
 
 def broken_links(dialogue: Dialogue) -> list[int]:

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Revision
 from annotator.models.content import DialogueStatus
+from annotator.services.statements import insert, rows
 from reviews.models import Cycle, CycleState, Priority, Slot, SlotState, StageRun, StageRunState
 from reviews.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
 from reviews.services.courses import await_course
 from reviews.services.journal import Journal
 from reviews.services.queues import new_position
-from reviews.services.statements import rows
 from reviews.services.telling import tell_experts, tell_of_return
 
 #: What becomes of a run in a pool whose item was not drawn.
@@ -102,7 +102,7 @@ def open_slots(
     own_work = stage.kind is StageKind.SELF_CHECK and (for_owner or run.round > 1)
     of_owner = stage.eligible.author is AuthorRule.OWNER or own_work
     reserved = dict(enumerate(people))
-    Slot.objects.bulk_create(
+    slots = [
         Slot(
             stage_run=run,
             index=index,
@@ -123,7 +123,8 @@ def open_slots(
             confirms=confirms,
         )
         for index in range(stage.reviewers)
-    )
+    ]
+    insert(slots)
     passage.journal.count(f"left:{stage.key}", stage.reviewers)
     if of_owner and run.round > 1:
         tell_of_return(actor=passage.journal.actor, dialogue=dialogue, stage=stage)
@@ -237,7 +238,7 @@ def _new_run(
             "WHERE cycle_id = %s AND stage = %s AND state = 'settled' AND outcome <> %s",
             [passage.cycle.pk, stage.key, NOT_DRAWN],
         )
-    return StageRun.objects.create(
+    run = StageRun(
         cycle=passage.cycle,
         project_id=passage.cycle.project_id,
         stage=stage.key,
@@ -250,3 +251,5 @@ def _new_run(
         entry_revision=revision,
         escalated_from=escalated_from,
     )
+    insert([run])
+    return run

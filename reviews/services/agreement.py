@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet, Sum
 
 from annotator.models import Project
 from annotator.models.content import SetApart
+from annotator.services.statements import write
 from reviews.agreement import (
     OVERLAPPING,
     Circumstances,
@@ -30,7 +31,6 @@ from reviews.agreement import (
 from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
 from reviews.protocols import StageKind
 from reviews.services.courses import describe
-from reviews.services.statements import write
 
 #: Runs that one transaction counts.
 FOLD_SIZE = 100

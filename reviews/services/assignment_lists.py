@@ -13,13 +13,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Membership, Project, Role, User
+from annotator.services.statements import Value, rows
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.absence import last_signs
 from reviews.services.counters import read_counters
 from reviews.services.pauses import live_pauses
 from reviews.services.protocols import stage_titles
 from reviews.services.queues import ASIDE
-from reviews.services.statements import Value, rows
 
 #: Rows of a page; and up to where something is counted, before it says “or more”.
 PAGE_SIZE, MANY = 50, 200

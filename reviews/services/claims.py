@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Project, Revision, Role, ToolsetRevision, User
+from annotator.services.statements import clock, insert, read_clock, rows
 from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Slot, SlotState, StageRun
 from reviews.protocols import Protocol, Stage
 from reviews.services.eligibility import lock_standing, refusal
@@ -28,7 +29,6 @@ from reviews.services.queues import (
     read_versions,
     take_first,
 )
-from reviews.services.statements import clock, read_clock, rows
 
 #: Overdue claims that one call to claim looks at.
 OVERDUE = 8
@@ -316,7 +316,7 @@ def _resume_or_take_over(
 
 def _new_claim(*, actor: User, slot: Slot, stage: Stage, now: datetime) -> Claim:
     lease = timedelta(minutes=stage.lease_minutes)
-    return Claim.objects.create(
+    claim = Claim(
         slot=slot,
         person=actor,
         project_id=slot.project_id,
@@ -326,6 +326,8 @@ def _new_claim(*, actor: User, slot: Slot, stage: Stage, now: datetime) -> Claim
         heartbeat_at=now,
         expires_at=now + lease,
     )
+    insert([claim])
+    return claim
 
 
 def _extend(claim: Claim, slot: Slot, now: datetime) -> Claim:

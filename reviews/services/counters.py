@@ -24,6 +24,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotator.models import Dialogue, Project
+from annotator.services.statements import write
 from reviews.models import (
     Claim,
     ClaimState,
@@ -38,7 +39,6 @@ from reviews.models import (
     Verdict,
 )
 from reviews.services.queues import ASIDE
-from reviews.services.statements import write
 
 #: Rows of the outbox that one transaction folds.
 FOLD_SIZE = 20_000

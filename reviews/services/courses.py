@@ -24,13 +24,13 @@ from django.db.models import QuerySet
 
 from annotator.models import Dialogue, Project, Revision
 from annotator.services.bulk import insert_rows
+from annotator.services.statements import write
 from reviews.agreement import Closeness
 from reviews.agreement.courses import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
 from reviews.protocols import EntryMode
 from reviews.services.chains import in_portions
 from reviews.services.protocols import parse
-from reviews.services.statements import write
 
 #: Rows of the outbox that one transaction counts.
 FOLD_SIZE = 100

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from annotator.errors import Hidden
 from annotator.models import Project, Role, User
+from annotator.services.statements import clock, locked, read_clock, rows
 from reviews.models import Slot
 from reviews.protocols import AuthorRule, Stage, StageKind
 from reviews.services.queues import ASIDE
-from reviews.services.statements import clock, locked, read_clock, rows
 
 
 def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], datetime]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from annotator.models import Dialogue, Revision, Role, User
+from annotator.services.statements import Value, locked, rows, write
 from reviews.gold import draw_number, is_due
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.counters import write_deltas
 from reviews.services.queues import ASIDE, Turns, in_turn
-from reviews.services.statements import Value, locked, rows, write
 
 #: Who sees known answers, and so never gets a gold item.
 OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})

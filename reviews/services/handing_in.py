@@ -14,6 +14,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
 from annotator.services.revisions import check_document
+from annotator.services.statements import rows
 from annotator.services.trials import start_trials
 from reviews.models import Slot, Verdict
 from reviews.protocols import Protocol, Stage, StageKind
@@ -22,7 +23,6 @@ from reviews.protocols import offered_verdicts as verdicts_of
 from reviews.services.adjudication import RulingLine, read_rulings, settle_document
 from reviews.services.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.claims import branch_of
-from reviews.services.statements import rows
 from reviews.services.waivers import live_waivers
 
 MAX_REASON = 4000

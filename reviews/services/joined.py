@@ -1,7 +1,7 @@
 """One statement over several tables, and model instances out of it: what ``select_related`` does, written out.
 
-For the same few paths as ``reviews.services.statements``: a join of eight tables takes the ORM longer to put together,
-and PostgreSQL longer to plan, than to carry out.
+For the same few paths as ``annotator.services.statements``: to put such a join together takes the ORM longer, and to
+plan it takes PostgreSQL longer, than to carry it out.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection, models
 
-from reviews.services.statements import Value, rows
+from annotator.services.statements import Value, rows
 
 _Convert = Callable[[Any], Any]
 

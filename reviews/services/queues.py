@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotator.models import Project, User
+from annotator.services.statements import Value, rows, write
 from reviews.models import Cursor, Priority, ProtocolVersion, Slot, SlotState
 from reviews.protocols import Stage
 from reviews.services.protocols import parse
-from reviews.services.statements import Value, rows, write
 
 #: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
 DEPTH = 16

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from annotator.models import Dialogue, Event, Revision, Waiver
 from annotator.services.revisions import unseal
+from annotator.services.statements import rows, write
 from reviews.models import Review
 from reviews.services.comments import tell_of_opened
-from reviews.services.statements import rows, write
 
 _SEALABLE = [model._meta.db_table for model in (Review, Event, Waiver)]
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 from annotator.comparison import discrepancies, same_content
 from annotator.models import Revision
 from annotator.services.revisions import move_head
+from annotator.services.statements import rows, write
 from reviews.agreement import Circumstances
 from reviews.models import Review, StageRun, StageRunState, Verdict
 from reviews.protocols import Outcome, Stage, StageKind, decide
@@ -19,7 +20,6 @@ from reviews.services.rounds import count_settled
 from reviews.services.sampling import tend_rounds
 from reviews.services.sealing import unseal_stage
 from reviews.services.sending_back import judge_owner
-from reviews.services.statements import rows, write
 
 
 def settle_if_complete(passage: Passage, run: StageRun, stage: Stage, latest: Review) -> Outcome | None:

@@ -15,6 +15,7 @@ from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRe
 from annotator.schema import SchemaProblem, canonical, read_document
 from annotator.services.drafts import open_draft, replace_draft
 from annotator.services.revisions import create_revision
+from annotator.services.statements import insert, locked, rows, write
 from reviews.models import (
     Claim,
     ClaimState,
@@ -39,7 +40,6 @@ from reviews.services.journal import Journal
 from reviews.services.protocols import parse
 from reviews.services.queues import ASIDE
 from reviews.services.settling import settle_if_complete
-from reviews.services.statements import locked, rows, write
 from reviews.services.workload import await_work_count
 
 __all__ = ["offered_verdicts", "submit_review"]
@@ -180,7 +180,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         dialogue.owner = actor
         changed_fields.append("owner")
     made = _make_revision(actor, dialogue, slot, seen, handed_in, stage.title)
-    review = Review.objects.create(
+    review = Review(
         slot=slot,
         stage_run=run,
         dialogue=dialogue,
@@ -200,6 +200,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         sealed=run.blind,
         created_at=now,
     )
+    insert([review])
     _write_details(review, handed_in)
     write("UPDATE reviews_slot SET state = 'done', holder_id = %s WHERE id = %s", [actor.pk, slot.pk])
 

@@ -21,10 +21,10 @@ from django.db.models import Q, QuerySet
 
 from annotator.models import Project
 from annotator.models.content import SetApart
+from annotator.services.statements import write
 from reviews.models import Review, WorkCount, WorkPending
 from reviews.services.chains import in_portions
 from reviews.services.queues import ASIDE
-from reviews.services.statements import write
 
 #: Rows of the outbox that one transaction counts.
 FOLD_SIZE = 500

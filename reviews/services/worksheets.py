@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from annotator.models import ToolsetRevision, User
+from annotator.services.statements import rows
 from reviews.models import ProtocolVersion
 from reviews.protocols import Stage
 from reviews.services.protocols import parse
-from reviews.services.statements import rows
 
 _SHEET = (
     "SELECT s.public_id, s.stage, s.protocol_id, v.content_hash, d.public_id, d.external_id, r.public_id, "
