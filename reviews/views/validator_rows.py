@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.text import Truncator
+
 from annotator.models import ValidatorTrial
 from annotator.sandbox.results import Status
 from annotator.validators import FORMS, Suggestion, fitting, suggest
@@ -46,7 +48,10 @@ def row_views(trial: ValidatorTrial) -> list[RowView]:
 def text_views(rows: Sequence[dict[str, Any]]) -> list[RowView]:
     """Verdicts on typed texts, of which nothing is demanded."""
     return [
-        _view({"key": str(n), "title": f"Typed text {n}" if len(rows) > 1 else "Your text", "kind": "typed", **row})
+        _view(
+            {"key": str(n), "title": Truncator(" ".join(row["text"].split())).chars(60) or "Nothing", "kind": "typed"}
+            | row
+        )
         for n, row in enumerate(rows, 1)
     ]
 

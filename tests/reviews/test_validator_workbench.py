@@ -11,6 +11,7 @@ from annotator.models import Dialogue, Draft, Job, ValidatorTrial
 from annotator.sandbox.results import SandboxUnavailable
 from annotator.services import jobs, trials
 from annotator.services.revisions import ensure_toolset_revision
+from annotator.tasks import run_job
 from annotator.validators import Outcome, Subject, subjects_of
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_preset
@@ -32,9 +33,9 @@ def team() -> Team:
     return team
 
 
-def coded(code: str, **fields: Any) -> dict[str, Any]:
+def coded(code: str, text: str = END, **fields: Any) -> dict[str, Any]:
     validator = {"code": code, "function": "validate_punctuation", "good": [], "bad": []} | fields
-    return with_constraint("c4", validator=validator, text="End with a full stop.")
+    return with_constraint("c4", validator=validator, text=text)
 
 
 def item_of(team: Team, document: dict[str, Any] | None = None) -> Dialogue:
@@ -154,6 +155,35 @@ def test_a_person_has_few_trials_under_way_and_none_twice(team: Team) -> None:
     assert trials.start_trials(actor=team.administrator, project=team.project, document=case()) is not None
 
 
+def test_one_that_hangs_costs_its_author_a_sentence_and_nobody_else_a_trial(team: Team) -> None:
+    bad = trials.start_trials(actor=team.annotator, project=team.project, document=coded(HANGING))
+    good = [trials.start_trials(actor=None, project=team.project, document=coded(f"{CODE}# {n}\n")) for n in range(50)]
+    assert bad is not None
+    for job in (bad, *good):
+        assert job is not None
+        # As Celery calls it.
+        run_job(job.pk)
+    states = Job.objects.filter(kind=trials.KIND).values_list("state", flat=True)
+    assert set(states) == {"done"}
+    assert len(states) == 51
+    (sentence,) = ValidatorTrial.objects.get(key=only(coded(HANGING)).key).errors
+    assert "It judges no response at all." in sentence
+    assert ValidatorTrial.objects.filter(error_count=0).count() == 50
+    bad.refresh_from_db()
+    assert bad.ended_at is not None
+    assert bad.started_at is not None
+    # Once its time limit, not once for each response.
+    assert (bad.ended_at - bad.started_at).total_seconds() < 10
+
+
+def test_what_hangs_later_is_left_when_the_job_has_had_its_time(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "BUDGET", -1.0)
+    job = trials.start_trials(actor=team.annotator, project=team.project, document=case())
+    assert job is not None
+    assert jobs.run(job.pk).result["left"] == 1
+    assert not ValidatorTrial.objects.exists()
+
+
 # --- checks and submission --------------------------------------------------------------------------------------------
 
 
@@ -187,7 +217,7 @@ def test_what_fails_its_matrix_cannot_be_approved(team: Team) -> None:
 
 
 def test_a_faulty_validator_is_tried_mended_and_passes(client: Client, team: Team) -> None:
-    url = working(client, team, coded(LENIENT))
+    url = working(client, team, coded(LENIENT, "End with a full stop."))
     page = text_of(client.get(url))
     assert "Not tried as it stands" in page
     started = client.post(url, {"do": "try"})
@@ -229,7 +259,7 @@ def test_a_typed_text_is_judged_and_kept_as_an_example(client: Client, team: Tea
     started = client.post(url, {"do": "text", "text": "No stop\r\nat all"})
     run_jobs()
     page = text_of(client.get(started.url))
-    assert "Your text" in page
+    assert "No stop at all" in page
     assert "Rejects it" in page.partition('id="typed"')[2]
     assert client.post(url, {"do": "keep", "as": "bad", "text": "No stop\r\nat all"}).status_code == 302
     validator = Draft.objects.get().document()["constraints"][4]["validator"]
