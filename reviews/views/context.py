@@ -75,7 +75,8 @@ def workbench_context(
     request.project = work.slot.project
     selected, anchor = bench.view.select(at)
     links = {name: reverse(f"workspace-{name}", args=[work.slot.public_id]) for name in _LINKS}
-    undoable, redoable = undo_and_redo(bench.draft)
+    # Every step makes a version: of a draft just begun there is nothing to ask.
+    undoable, redoable = undo_and_redo(bench.draft) if bench.draft.version else (False, False)
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
         "work_url": reverse("workspace", args=[work.slot.public_id]),
         "panels": [(key, label) for key, label in PANELS.items() if key != "graph" or bench.view.tasks],
@@ -125,7 +126,9 @@ def workbench_context(
         "versions": bench.dialogue.revisions.visible_to(request.user)
         .defer("content")
         .select_related("author")
-        .order_by("-pk")[:30],
+        .order_by("-pk")[:30]
+        if panel == "versions"
+        else [],
     }
     if isinstance(selected, StepView):
         task = next(task for task in bench.view.tasks if selected in task.steps)
@@ -150,10 +153,11 @@ def workbench_context(
 
 def offered(bench: Workbench) -> list[dict[str, Any]]:
     """The verdicts that make sense for the draft as it is, as buttons."""
+    sensible = submissions.offered_verdicts(bench.stage, changed=bench.changed)
     return [
         {"value": verdict.value, "label": label, "key": key, "primary": primary}
         for verdict, (label, key, primary) in _VERDICTS.items()
-        if verdict in submissions.offered_verdicts(bench.stage, changed=bench.changed)
+        if verdict in sensible
     ]
 
 
