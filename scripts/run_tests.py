@@ -73,6 +73,7 @@ def main(arguments: Sequence[str]) -> int:
         with contextlib.ExitStack() as stack:
             services = stack.enter_context(found_services())
             results = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-results-")))
+            stack.callback(drop_template, python)
             parts = run_parts(python, parts_for(services), services, results, options.pytest)
     except Stop as stop:
         print(stop, file=sys.stderr, flush=True)
@@ -83,6 +84,12 @@ def main(arguments: Sequence[str]) -> int:
     for line in closing_lines(parts, services.lacking, time.monotonic() - begin):
         tell(line)
     return exit_code(parts, services.lacking if options.require_all else {})
+
+
+def drop_template(python: Path) -> None:
+    """Leave no database behind on a PostgreSQL server that stays (see tests/databases.py)."""
+    if os.environ.get("TEST_DATABASE_URL"):
+        subprocess.run([str(python), "-m", "tests.databases"], cwd=ROOT, check=False)
 
 
 def exit_code(parts: Mapping[str, Outcome], unwelcome: Mapping[str, str]) -> int:
@@ -275,6 +282,10 @@ def run_pytest(
         variables["TEST_DATABASE_URL"] = services.postgresql
     if part.redis and services.redis is not None:
         variables["TEST_REDIS_URL"] = services.redis
+    # The parts share what the first of them has migrated (see tests/databases.py).
+    templates = file.parent / "databases"
+    templates.mkdir(exist_ok=True)
+    variables["ASSAY_TEST_TEMPLATES"] = str(templates)
     # Each part remembers its own failures: two that end together would overwrite each other's.
     remembered = f"cache_dir=.pytest_cache/{part.name.replace(', ', '-').replace(' ', '-')}"
     command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", remembered]

@@ -16,7 +16,7 @@ from hypothesis import settings as hypothesis_settings
 
 from scripts.private_services import find_chromium
 
-pytest_plugins = ["tests.browser"]
+pytest_plugins = ["tests.browser", "tests.databases"]
 
 # No test is timed: how long an example takes says more about the machine than about the code.
 hypothesis_settings.register_profile("untimed", deadline=None)
