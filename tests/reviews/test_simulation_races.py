@@ -1,12 +1,16 @@
-"""Sixteen people work through a simulated project at one moment, and their connections break in the middle.
+"""Sixteen people work through a simulated project at one moment, and are cut off in the middle of what they do.
 
-Who loses the connection is as good as killed: what the transaction had done is rolled back, and somebody comes back
-later and goes on. PostgreSQL only: on SQLite writers take turns.
+Their processes are killed, or the server ends their connections; what a transaction had done is rolled back, and
+somebody comes back and goes on. PostgreSQL only: on SQLite writers take turns.
 """
 
+import pickle
+import subprocess
+import sys
 import threading
 from collections import Counter as Tally
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +25,14 @@ from reviews.services.courses import fold_courses, recount_courses
 from reviews.services.simulating import Play, draw, take_turn
 from reviews.services.simulation_setup import set_up
 from reviews.simulation import Person, make_world
+from tests.conftest import ROOT
 from tests.consistency import assert_consistent, claimed_twice
+from tests.crowd import Outcome
 from tests.racing import lost, race
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres, pytest.mark.slow]
 
-#: After so many reviews of them all, somebody's connection is broken.
+#: After so many reviews of them all, somebody's connection is broken, or their process killed.
 BREAK_EVERY = 6
 
 
@@ -99,14 +105,42 @@ def broken_off(error: Exception) -> bool:
     return code == "57P01" or isinstance(error, InterfaceError) or "closed" in str(error)
 
 
-@pytest.mark.parametrize("preset", ["c3", "wild", "cctu"])
-def test_sixteen_people_whose_connections_break(preset: str) -> None:
-    world = make_world(seed=11, dialogues=24, annotators=13, experts=3)
-    play = set_up(world=world, preset=preset, slug=f"sim-{preset}")
+@pytest.mark.parametrize("preset", ["c3", "wild"])
+def test_sixteen_people_whose_processes_are_killed(
+    preset: str, process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    play = sixteen(preset)
+    handed_over, came_back = tmp_path / "play", tmp_path / "outcome"
+    handed_over.write_bytes(pickle.dumps(play))
+    command = [sys.executable, "-m", "tests.crowd", str(handed_over), str(came_back), str(BREAK_EVERY)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=process_environment, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    outcome: Outcome = pickle.loads(came_back.read_bytes())  # noqa: S301 - of our own making
+    assert len(outcome.killed) > 3
+    assert outcome.at_work > 0
+    play.said += outcome.said
+    end_well(play, len(outcome.killed))
+
+
+def test_sixteen_people_whose_connections_break() -> None:
+    play = sixteen("cctu")
     floor = Floor(play)
-    assert lost(race(*(partial(floor.work, person) for person in world.people))) == []
+    assert lost(race(*(partial(floor.work, person) for person in play.world.people))) == []
     assert floor.broken > 3
-    # Whoever was interrupted last comes back.
+    end_well(play, floor.broken)
+
+
+def sixteen(preset: str) -> Play:
+    """A project that waits for them."""
+    return set_up(
+        world=make_world(seed=11, dialogues=24, annotators=13, experts=3), preset=preset, slug=f"sim-{preset}"
+    )
+
+
+def end_well(play: Play, cut_off: int) -> None:
+    """Let whoever was cut off last come back, and look whether everything is as it must be."""
     simulating._take_turns(play, lambda reviews: None)
     project = play.project
     assert set(Dialogue.objects.filter(project=project).values_list("status", flat=True)) <= {
@@ -114,7 +148,7 @@ def test_sixteen_people_whose_connections_break(preset: str) -> None:
     }  # fmt: skip
     assert list(claimed_twice(project)) == []
     assert_consistent(project)
-    _nothing_lost_or_doubled(floor)
+    nothing_lost_or_doubled(play, cut_off)
     while fold_counters() or fold_agreement() or fold_courses():
         pass
     assert stored_counters(project) == recount(project)
@@ -122,16 +156,17 @@ def test_sixteen_people_whose_connections_break(preset: str) -> None:
     assert recount_courses(project) == []
 
 
-def _nothing_lost_or_doubled(floor: Floor) -> None:
-    reviews: Any = Review.objects.filter(project=floor.play.project)
+def nothing_lost_or_doubled(play: Play, cut_off: int) -> None:
+    """What people know they handed in is there once; beyond it at most what they could not tell of any more."""
+    reviews: Any = Review.objects.filter(project=play.project)
     there = Tally(
         reviews.values_list("dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person")
     )
-    said = Tally((one.item, one.stage, one.round, one.cycle, one.person) for one in floor.play.said)
+    said = Tally((one.item, one.stage, one.round, one.cycle, one.person) for one in play.said)
     assert set(there.values()) == {1}
     assert said <= there
-    assert (there - said).total() <= floor.broken
-    verdicts = {(one.item, one.stage, one.round, one.cycle, one.person): one.verdict for one in floor.play.said}
+    assert (there - said).total() <= cut_off
+    verdicts = {(one.item, one.stage, one.round, one.cycle, one.person): one.verdict for one in play.said}
     for item, stage, round, cycle, person, verdict in reviews.values_list(
         "dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person", "verdict"
     ):

@@ -1,0 +1,178 @@
+"""Simulated people who work at one moment, each in a process of its own, of whom one after the other is killed.
+
+A program: ``python -m tests.crowd PLAY OUTCOME KILL_EVERY`` reads a pickled ``Play`` from a file and writes a pickled
+``Outcome`` to another. The people's processes are forked from it, because to start one afresh takes longer than a
+review. It never opens a database connection itself: one that is open when a process forks would belong to both.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reviews.services.simulating import Play, Said
+
+#: Seconds without a word from anybody after which they are taken to wait for one another.
+PATIENCE = 120
+
+
+@dataclass
+class Outcome:
+    """What came of it: all that was said to have been handed in, and whom it hit."""
+
+    said: "list[Said]" = field(default_factory=list)
+    #: Names of the people who were killed, each time.
+    killed: list[str] = field(default_factory=list)
+    #: How many of them were in the middle of something.
+    at_work: int = 0
+
+
+@dataclass
+class Worker:
+    """One person's process, and what it was last told to do: ``turn``, ``draw`` or nothing."""
+
+    name: str
+    process: BaseProcess
+    pipe: Connection
+    doing: str = ""
+    #: How many reviews there were when it was told so.
+    since: int = 0
+
+
+class Crowd:
+    """All of them, and who kills whom."""
+
+    def __init__(self, play: "Play", kill_every: int) -> None:
+        self.play, self.kill_every = play, kill_every
+        self.outcome = Outcome()
+        self.changes = 0
+        self.workers = {person.name: self.start(person.name) for person in play.world.people}
+
+    def start(self, name: str) -> Worker:
+        """A process for this person; whoever goes on after a killed one begins from nothing."""
+        forking = multiprocessing.get_context("fork")
+        ours, theirs = forking.Pipe()
+        process = forking.Process(target=work, args=(self.play, name, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        return Worker(name, process, ours)
+
+    def run(self) -> Outcome:
+        """Let them take turns until nobody finds anything any more."""
+        for worker in self.workers.values():
+            self.tell(worker, "turn")
+        while busy := {worker.pipe: worker for worker in self.workers.values() if worker.doing}:
+            ready = wait(list(busy), PATIENCE)
+            if not ready:
+                raise AssertionError(f"They wait for one another: {', '.join(one.name for one in busy.values())}.")
+            for pipe in ready:
+                worker = busy[pipe]  # type: ignore[index]
+                if self.workers[worker.name] is worker:
+                    self.hear(worker)
+        for worker in self.workers.values():
+            self.tell(worker, "")
+            worker.process.join(PATIENCE)
+        return self.outcome
+
+    def hear(self, worker: Worker) -> None:
+        """What a person has done; an exception of theirs ends it all."""
+        found: Any = worker.pipe.recv()
+        did, worker.doing = worker.doing, ""
+        if isinstance(found, Exception):
+            raise found
+        if did == "turn" and found is not None:
+            self.outcome.said.append(found)
+        if found:
+            self.changes += 1
+            if did == "turn" and len(self.outcome.said) % self.kill_every == 0:
+                self.kill_another(worker)
+            for one in self.workers.values():
+                if not one.doing:
+                    self.tell(one, "turn")
+        elif did == "turn" and worker.since != self.changes:
+            # There may be work that was not there when they looked.
+            self.tell(worker, "turn")
+        elif did == "turn" and not any(one.doing for one in self.workers.values()):
+            self.tell(worker, "draw")
+
+    def tell(self, worker: Worker, what: str) -> None:
+        """Tell a person what to do; nothing: to go home."""
+        worker.doing, worker.since = what, self.changes
+        worker.pipe.send(what)
+
+    def kill_another(self, worker: Worker) -> None:
+        """Kill somebody else, wherever they are, and let a fresh process go on for them."""
+        others = [one for _, one in sorted(self.workers.items()) if one is not worker]
+        others = [one for one in others if one.doing] or others
+        victim = others[self.changes % len(others)]
+        assert victim.process.pid is not None
+        os.kill(victim.process.pid, signal.SIGKILL)
+        victim.process.join()
+        self.outcome.killed.append(victim.name)
+        # It may have told of its work before it died.
+        with contextlib.suppress(EOFError, OSError):
+            while victim.pipe.poll():
+                found = victim.pipe.recv()
+                if found and victim.doing == "turn":
+                    self.outcome.said.append(found)
+                victim.doing = ""
+        self.outcome.at_work += bool(victim.doing)
+        victim.pipe.close()
+        self.changes += 1
+        self.workers[victim.name] = self.start(victim.name)
+        self.tell(self.workers[victim.name], "turn")
+
+    def end(self) -> None:
+        """Leave nobody behind."""
+        for worker in self.workers.values():
+            worker.process.kill()
+            worker.process.join()
+
+
+def work(play: "Play", name: str, pipe: Connection) -> None:
+    """One person's process: do as one is told and say what came of it."""
+    from reviews.services.simulating import draw, take_turn
+
+    [person] = [one for one in play.world.people if one.name == name]
+    while what := pipe.recv():
+        try:
+            pipe.send(take_turn(play, person) if what == "turn" else draw(play))
+        except Exception as error:
+            pipe.send(AssertionError(f"{name}: {error!r}"))
+
+
+@contextlib.contextmanager
+def gathered(play: "Play", kill_every: int) -> Iterator[Crowd]:
+    """A crowd of which nothing is left afterwards."""
+    made = Crowd(play, kill_every)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def main(play_file: str, outcome_file: str, kill_every: int) -> None:
+    """Read, run, write."""
+    import django
+
+    django.setup()
+    play = pickle.loads(Path(play_file).read_bytes())  # noqa: S301 - written by the test that starts this
+    with gathered(play, kill_every) as people:
+        outcome = people.run()
+    Path(outcome_file).write_bytes(pickle.dumps(outcome))
+
+
+if __name__ == "__main__":
+    # What is pickled must be found under the module's own name.
+    from tests import crowd as itself
+
+    itself.main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
