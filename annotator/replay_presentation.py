@@ -32,6 +32,13 @@ _CONSEQUENCES = {
     "failed": "Failed: it does not run",
     "ended": "The task has ended",
 }
+_STANDINGS = {
+    "satisfied": "kept",
+    "owed": "still owed",
+    "soft_satisfied": "broken, then repaired",
+    "unsatisfied": "broken",
+    "unjudged": "not judged",
+}
 _ENDINGS = {
     "answered": "A final response was accepted.",
     "ended": "The rounds were used up; the task ended without an answer.",
@@ -59,13 +66,20 @@ class CallView:
 
 @dataclass(frozen=True)
 class StandingView:
-    """A constraint after a round. ``fresh``: this round broke or repaired it."""
+    """A constraint after a round, or at the end (then with why it could not be judged).
+
+    ``fresh``: this round broke or repaired it.
+    """
 
     number: int
     title: str
     status: str
-    owed: str
-    fresh: bool
+    why: str
+    fresh: bool = False
+
+    @property
+    def words(self) -> str:
+        return f"{self.number}. {self.title}: {_STANDINGS[self.status]}"
 
 
 @dataclass(frozen=True)
@@ -121,8 +135,10 @@ def present_run(record: Mapping[str, Any]) -> RunView:
                 data=each,
                 calls=[_call(call, record["unsolved"]) for call in each["calls"]],
                 standings=[
-                    StandingView(n + 1, titles[n], status, owed, n in each["fresh"])
-                    for n, (status, owed) in sorted(standings.items())
+                    StandingView(n + 1, titles[n], _standing(status, owed), owed, n in each["fresh"])
+                    for n, (status, owed) in sorted(
+                        standings.items(), key=lambda one: (one[0] not in each["fresh"], one[0])
+                    )
                 ],
                 allowed=[] if each["over"] else _allowed(each["limits"]),
                 unsolved=_unsolved(record, number),
@@ -131,7 +147,7 @@ def present_run(record: Mapping[str, Any]) -> RunView:
     return RunView(
         data=record,
         constraints=[
-            StandingView(n + 1, titles[n], one["status"], one["why_unjudged"], False)
+            StandingView(n + 1, titles[n], one["status"], one["why_unjudged"])
             for n, one in enumerate(record["constraints"])
         ],
         rounds=rounds,
@@ -140,6 +156,11 @@ def present_run(record: Mapping[str, Any]) -> RunView:
         ending=_ENDINGS[record["ending"]],
         answer=_ANSWERS.get(record["answer_held"], ""),
     )
+
+
+def _standing(status: str, owed: str) -> str:
+    """What has not been broken, and is not there yet, is no rule kept."""
+    return "owed" if owed and status == "satisfied" else status
 
 
 def _title(one: Mapping[str, Any]) -> str:

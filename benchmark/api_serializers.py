@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from annotator.api.serializers import JobStateSerializer
 from benchmark.formats import READERS
 from benchmark.models import ImportBatch, Release
 from benchmark.services.releases import FORMATS
@@ -16,15 +17,6 @@ class ImportRequestSerializer(serializers.Serializer[Any]):
     format = serializers.ChoiceField(choices=list(READERS), help_text="What the records are.")
     dry_run = serializers.BooleanField(default=False, help_text="Read, check and report; write nothing.")
     revise = serializers.BooleanField(default=False, help_text="Known ids with other content become new revisions.")
-
-
-class JobStateSerializer(serializers.Serializer[Any]):
-    """How far background work has got."""
-
-    state = serializers.ChoiceField(choices=["queued", "running", "done", "failed", "cancelled"])
-    done = serializers.IntegerField(source="progress_done")
-    total = serializers.IntegerField(source="progress_total", allow_null=True)
-    error = serializers.CharField(help_text="Why it failed or was cancelled, as a sentence.")
 
 
 class ImportSerializer(serializers.ModelSerializer[ImportBatch]):

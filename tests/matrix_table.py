@@ -29,6 +29,8 @@ api-release                           401 404 404 200 200 200 200   401 405 405 
 api-release-archive                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release-left-out                  401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
+api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-replay-list                       401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-review-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision-diff                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -172,6 +174,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-release": {"public_id": "release"},
     "api-release-archive": {"public_id": "release"},
     "api-release-left-out": {"public_id": "release"},
+    "api-replay": {"public_id": "dialogue"},
+    "api-replay-list": {"public_id": "dialogue"},
     "api-review-list": {"public_id": "dialogue"},
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},

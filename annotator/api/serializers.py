@@ -16,6 +16,15 @@ class ErrorSerializer(serializers.Serializer[Any]):
     details = serializers.JSONField()
 
 
+class JobStateSerializer(serializers.Serializer[Any]):
+    """How far background work has got."""
+
+    state = serializers.ChoiceField(choices=["queued", "running", "done", "failed", "cancelled"])
+    done = serializers.IntegerField(source="progress_done")
+    total = serializers.IntegerField(source="progress_total", allow_null=True)
+    error = serializers.CharField(help_text="Why it failed or was cancelled, as a sentence.")
+
+
 class ProjectSerializer(serializers.ModelSerializer[Project]):
     class Meta:
         model = Project

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotator.api import views
+from annotator.api import replays, views
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
 
@@ -12,6 +12,8 @@ urlpatterns = [
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
     path("projects/<slug:slug>/dialogues/", views.DialogueList.as_view(), name="api-dialogue-list"),
     path(_DIALOGUE, views.DialogueDetail.as_view(), name="api-dialogue"),
+    path(_DIALOGUE + "replays/", replays.ReplayStart.as_view(), name="api-replay-list"),
+    path(_DIALOGUE + "replays/<str:replay>/", replays.ReplayDetail.as_view(), name="api-replay"),
     path(_DIALOGUE + "revisions/", views.RevisionList.as_view(), name="api-revision-list"),
     path(_DIALOGUE + "revisions/<str:revision_id>/", views.RevisionDetail.as_view(), name="api-revision"),
     path(

@@ -46,6 +46,7 @@ LABELS: dict[str, dict[str, Label]] = {
         "soft_satisfied": Label("Broken, then repaired", "warn", "redo"),
         "unsatisfied": Label("Broken", "bad", "cross"),
         "unjudged": Label("Not judged here", "neutral", "question"),
+        "owed": Label("Still owed", "neutral", "clock"),
     },
     "came": {
         "ran": Label("Ran", "good", "check"),

@@ -19,6 +19,7 @@ from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_preset
 from reviews.services.workbench import open_workbench
 from tests.annotator.case_documents import TOOLS, case, with_constraint
+from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -244,7 +245,7 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
     start = reverse("dialogue-replay", args=[team.project.slug, dialogue.public_id])
     assert start in text_of(client.get(page))
     assert "None yet." in text_of(client.get(start))
-    begun = client.post(start)
+    begun: Any = client.post(start)
     assert begun.status_code == 302
     # Watched: the part that htmx asks for every second, then the whole page.
     waiting = text_of(client.get(begun.url))
@@ -260,6 +261,7 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
         "2 of 2 expected texts were found.",
         "The accepted response holds the reference answer.",
         "3 calls left.",
+        "4. Length: still owed",
         "(by the tools)",
         "Accepted",
     ):
@@ -279,7 +281,7 @@ def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client,
     assert "/0/calls/0/name" in page
     assert "&quot;arguments&quot;" in page
     refused = [{"calls": [{"name": "read_timetable", "arguments": {"ferry": "<b>Gull</b>"}}]}, {"final": "No stop"}]
-    begun = client.post(start, {"paste": "1", "trajectory": json.dumps(refused)})
+    begun: Any = client.post(start, {"paste": "1", "trajectory": json.dumps(refused)})
     jobs.run(Replay.objects.get().job_id)
     page = text_of(client.get(begun.url))
     for words in ("Not solved", "Rejected: it does not run", "Handed back", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
@@ -296,7 +298,7 @@ def test_the_work_page_replays_the_draft_for_oneself(client: Client, team: Team)
     start = reverse("workspace-replay", args=[slot.public_id])
     assert start in text_of(client.get(reverse("workspace", args=[slot.public_id])))
     assert "your draft" in text_of(client.get(start))
-    begun = client.post(start)
+    begun: Any = client.post(start)
     replay = Replay.objects.get()
     assert replay.draft == open_workbench(actor=team.annotator, slot_id=slot.public_id).draft
     jobs.run(replay.job_id)
@@ -314,3 +316,22 @@ def test_a_dialogue_without_code_has_no_replay(client: Client, team: Team) -> No
     start = reverse("dialogue-replay", args=[team.project.slug, other.public_id])
     assert client.get(start).status_code == 404
     assert start not in text_of(client.get(reverse("dialogue", args=[team.project.slug, other.public_id])))
+
+
+def test_a_program_starts_a_replay_and_reads_its_result(team: Team) -> None:
+    dialogue = item_of(team)
+    client = ApiClient(team.annotator)
+    path = f"/api/projects/{team.project.slug}/dialogues/{dialogue.public_id}/replays/"
+    begun = client.send(path)
+    assert (begun.status_code, begun.json()["record"], begun.json()["job"]["state"]) == (202, None, "queued")
+    jobs.run(Replay.objects.get().job_id)
+    read = client.get(f"{path}{begun.json()['public_id']}/").json()
+    assert (read["job"]["state"], read["record"]["solved"], read["is_pasted"]) == ("done", "perfectly", False)
+    refused = client.send(path, {"trajectory": [{"final": 3}]})
+    assert refusal(refused) == (422, "invalid")
+    assert refused.json()["details"]["problems"][0]["pointer"] == "/0/final"
+    pasted = client.send(path, {"trajectory": {"messages": [{"role": "assistant", "content": "At 21:40."}]}})
+    assert pasted.json()["is_pasted"]
+    other = ApiClient(team.annotators[1])
+    assert other.get(f"{path}{begun.json()['public_id']}/").status_code == 200
+    assert other.get(f"{path}{pasted.json()['public_id']}/").status_code == 404

@@ -1,0 +1,87 @@
+"""Replays of constrained cases for machines. The same services as the pages, so the same rules."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.serializers import ErrorSerializer, JobStateSerializer
+from annotator.api.views import NOT_FOUND, actor
+from annotator.errors import Hidden
+from annotator.models import Replay
+from annotator.services.access import load_dialogue, load_project
+from annotator.services.replays import load_replay, start_replay
+from annotator.services.revisions import load_revision
+
+_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many replays under way; wait until one has ended.")
+_INVALID = OpenApiResponse(ErrorSerializer, "It cannot be run; details say where in the trajectory, and why.")
+_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+
+
+class ReplayRequestSerializer(serializers.Serializer[Any]):
+    """What to run."""
+
+    revision = serializers.CharField(required=False, max_length=20, help_text="The version; without it the newest.")
+    trajectory = serializers.JSONField(
+        required=False,
+        default=None,
+        help_text="Rounds, or messages in the OpenAI format; without it the reference trajectory.",
+    )
+
+
+class ReplaySerializer(serializers.ModelSerializer[Replay]):
+    """A replay: how far it is, and what came of it."""
+
+    revision = serializers.CharField(source="revision.public_id", default=None, allow_null=True)
+    is_pasted = serializers.SerializerMethodField(help_text="Whether the trajectory came with the request.")
+    job = JobStateSerializer()
+    record = serializers.SerializerMethodField(help_text="Verdict, constraints and rounds; null until it is done.")
+
+    class Meta:
+        model = Replay
+        fields = ["public_id", "revision", "is_pasted", "created_at", "job", "record"]
+
+    def get_is_pasted(self, replay: Replay) -> bool:
+        return replay.pasted is not None
+
+    @extend_schema_field({"type": "object", "nullable": True})
+    def get_record(self, replay: Replay) -> dict[str, Any] | None:
+        record: dict[str, Any] | None = replay.record
+        return record
+
+
+class ReplayStart(APIView):
+    """Replays of a constrained case."""
+
+    @extend_schema(
+        request=ReplayRequestSerializer,
+        responses={202: ReplaySerializer, 400: _MALFORMED, 404: NOT_FOUND, 409: _CONFLICT, 422: _INVALID},
+        operation_id="replays_start",
+    )
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        """Run a trajectory through the code of the tools. It runs in the background: look until its job has ended."""
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        sent = ReplayRequestSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        wanted = sent.validated_data.get("revision")
+        revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
+        if revision is None:
+            raise Hidden("This dialogue has no content yet.")
+        begun = start_replay(
+            actor=actor(request), dialogue=dialogue, revision=revision, pasted=sent.validated_data["trajectory"]
+        )
+        return Response(ReplaySerializer(begun).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ReplayDetail(APIView):
+    """One replay."""
+
+    @extend_schema(responses={200: ReplaySerializer, 404: NOT_FOUND}, operation_id="replays_read")
+    def get(self, request: Request, slug: str, public_id: str, replay: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        return Response(ReplaySerializer(load_replay(actor=actor(request), dialogue=dialogue, public_id=replay)).data)
