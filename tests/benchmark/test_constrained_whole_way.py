@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from annotator.models import Dialogue, Finding
+from annotator.models import Dialogue, Finding, Role
 from annotator.models.content import DialogueStatus
 from annotator.schema import load_text
 from annotator.services import jobs
 from annotator.services.revisions import move_head
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release
+from benchmark.services import demo_harbour
+from benchmark.services.demo import FOLDER
 from benchmark.services.imports import follow_up
 from benchmark.services.releases import archive_path
 from reviews.services.cycles import begin_cycles
@@ -21,7 +23,7 @@ from reviews.services.protocols import adopt_preset
 from tests.annotator.case_documents import CODE
 from tests.benchmark.cctu_records import files, members, record, whole
 from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of, run_release
-from tests.factories import Team, current, hand_in, make_dialogue, make_team
+from tests.factories import Team, current, give_role, hand_in, make_dialogue, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -84,11 +86,50 @@ def test_import_review_release_and_the_same_again(team: Team) -> None:
     assert row["responses"] > 5
     assert json.loads(content["items.jsonl"].splitlines()[0])["validators"] == [row]
 
+    nothing_new(team, release, 2)
+
+
+def nothing_new(team: Team, release: Release, count: int) -> None:
+    """The release is whole, and imported again, in either of its formats, it changes nothing."""
+    report = verify_archive(archive_path(release))
+    assert (report.problems, report.items) == ([], count)
     again = imported(team, archive_path(release).read_bytes(), f"release-{release.version}.zip")
-    assert counters(again) == (2, 0, 0, 2, 0, 0)
+    assert counters(again) == (count, 0, 0, count, 0, 0)
     assert not [note for note in report_of(again) if "check_code" in json.dumps(note)]
     neutral = imported(team, archive_path(release).read_bytes(), "release.zip", native_format="neutral")
-    assert counters(neutral) == (2, 0, 0, 2, 0, 0)
+    assert counters(neutral) == (count, 0, 0, count, 0, 0)
+
+
+def test_the_demos_cases_go_the_same_way(team: Team) -> None:
+    """Good ones and faulty ones, as the demo's people mend them in both stages."""
+    batch = imported(team, (FOLDER / "cases.jsonl").read_bytes(), "cases.jsonl")
+    assert counters(batch)[:2] == (15, 15)
+    people = dict(zip(("lucia", "boris", "dilara"), team.annotators, strict=False))
+    give_role(team.project, people["lucia"], Role.ADMINISTRATOR)
+    said: list[str] = []
+    demo_harbour.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
+    assert said == ["The harbour’s first cases are verified and released."]
+    states = {case.external_id: (case.status, case.stage) for case in Dialogue.objects.filter(project=team.project)}
+    assert states["pilot-02"] == (DialogueStatus.ESCALATED, "settlement")
+    assert states["tide-03"] == states["fee-01"] == (DialogueStatus.IN_REVIEW, "validators")
+    assert states["wind-01"] == (DialogueStatus.IN_REVIEW, "data")
+    release = Release.objects.get(project=team.project)
+    assert (release.state, release.item_count) == ("frozen", 5)
+    nothing_new(team, release, 5)
+
+    content = names(release)
+    # Who mended what: one case in its data, one in its code in one round, one in two.
+    rounds = json.loads(content["manifest.json"])["figures"]["revision_rounds"]
+    assert [(one["stage"], one["items"], one["revised"]) for one in rounds] == [
+        ("data", 5, {"1": 1}),
+        ("validators", 5, {"1": 1, "2": 1}),
+    ]
+    assert "| Code verification | 5 | 1 | 1 | 2 | 40.0 % (11.8 to 76.9) |" in content["README.md"].decode()
+    code = content["check_code/berth-02/check_constraint_3.py"].decode()
+    assert "words" not in code
+    assert "json.loads" in code
+    records = {one["id"]: one for one in map(json.loads, content["input_data.jsonl"].splitlines())}
+    assert "contains a JSON object" in records["quay-01"]["messages"][0]["content"]
 
 
 def test_a_changed_file_in_a_release_is_found(team: Team, tmp_path: Path) -> None:
