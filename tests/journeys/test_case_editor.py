@@ -1,0 +1,65 @@
+"""The constraints of a case: one edited by its form, one added, moved, deleted and brought back."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotator.models import Dialogue, Draft
+from annotator.services.revisions import ensure_toolset_revision
+from reviews.services.claims import claim_slot
+from tests.annotator.case_documents import TOOLS, case
+from tests.factories import begin, make_dialogue, open_slot
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, team, check_accessibility):
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    begin(team.project, [make_dialogue(team.project, case(), toolset=toolset)])
+    slot = open_slot(Dialogue.objects.get())
+    claim_slot(actor=team.annotator, slot=slot)
+    desk = desk_of(team.annotator)
+    page, inspector = desk.page, desk.inspector
+    page.goto(f"{reverse('workspace', args=[slot.public_id])}?at=/constraints/c0")
+
+    most = inspector.get_by_label("At most")
+    with desk.saving():
+        most.fill("many")
+    expect(inspector.get_by_text("A whole number is expected.", exact=True)).to_be_visible()
+    expect(most).to_be_focused()
+    with desk.saving():
+        most.fill("3")
+    expect(inspector.get_by_text("Text and parameters differ.")).to_be_visible()
+    expect(most).to_be_focused()
+    with desk.saving():
+        inspector.get_by_role("button", name="Take this sentence").click()
+    expect(inspector.get_by_label("Text")).to_have_value("Make at most 3 tool calls in all.")
+    with desk.saving():
+        inspector.get_by_role("button", name="Write the text into the system prompt").click()
+    expect(desk.chat.locator(".turn-text").first).to_contain_text("- Make at most 3 tool calls in all.")
+
+    inspector.locator("#f-add-constraint select").select_option("sequential dependencies")
+    with desk.saving():
+        inspector.get_by_role("button", name="Add after this").click()
+    expect(page.locator("#i-head")).to_have_text("Constraint 2")
+    expect(page.locator("#i-head")).to_be_focused()
+    with desk.saving():
+        inspector.get_by_label("Chain 1, number 3").select_option("find_ferry")
+    expect(inspector.get_by_label("Chain 1, number 4")).to_be_visible()
+    check_accessibility(page)
+    with desk.saving():
+        inspector.get_by_role("button", name="Move this constraint down").click()
+    expect(page.locator("#i-head")).to_have_text("Constraint 3")
+    with desk.saving():
+        inspector.get_by_role("button", name="Delete this constraint").click()
+    expect(desk.chat.locator("ol.constraints > li")).to_have_count(5)
+    with desk.saving():
+        page.locator("#toolbar").get_by_role("button", name="Undo").click()
+    expect(desk.chat.locator("ol.constraints > li")).to_have_count(6)
+
+    constraints = Draft.objects.get().document()["constraints"]
+    assert [one["category"] for one in constraints[:3]] == [
+        "tool call count", "sequential dependencies", "sequential dependencies",
+    ]  # fmt: skip
+    assert constraints[0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 3}
+    assert constraints[2]["parameters"] == {"order_constraints": [["find_ferry", "read_timetable", "find_ferry"]]}
