@@ -3,7 +3,8 @@
 python docs/simulations.py [--seeds 100] [--protocols c3,wild,cctu,async] [--dialogues 40] [--people 8] [--keep FILE]
 
 It works in a database of its own, which it deletes. ``--keep``: a file of one JSON summary a line; what is in it is not
-played again, so that a run can be interrupted.
+played again, so that a run can be interrupted. ``--report``: print what the file holds and play nothing. Summaries hold
+the pattern counts, so intervals of agreement are always those of the code as it is, however old the file.
 """
 
 import argparse
@@ -31,10 +32,11 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=40)
     parser.add_argument("--people", type=int, default=8)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
     wanted = [(name, seed) for name in options.protocols.split(",") for seed in range(1, options.seeds + 1)]
     known = read_kept(options.keep)
-    missing = [one for one in wanted if one not in known]
+    missing = [] if options.report else [one for one in wanted if one not in known]
     if missing:
         for summary in play(missing, options.dialogues, options.people):
             known[summary["protocol"], summary["seed"]] = summary
@@ -95,17 +97,17 @@ def report(summaries: list[Summary]) -> None:
         if not good
     ]
     print(f"Stored counts that a recount does not find: {', '.join(wrong) or 'none'}.\n")
-    print("| protocol, point | true | measured | holds measured rate | holds true rate | holds these items' truth |")
-    print("|---|---|---|---|---|---|")
+    print("| protocol, point | seeds | true | measured | holds measured rate | holds true rate | holds these items |")
+    print("|---|---|---|---|---|---|---|")
     for name, ones in by_protocol.items():
         for line in accuracy_lines(name, ones):
             print(line)
-    print("\n| protocol, audit | true | measured | mean width | holds the error rate | holds the residual |")
-    print("|---|---|---|---|---|---|")
+    print("\n| protocol, audit | seeds | true | measured | mean width | holds the error rate | holds the residual |")
+    print("|---|---|---|---|---|---|---|")
     for name, ones in by_protocol.items():
         for line in audit_lines(name, ones):
             print(line)
-    print("\n| protocol, statistic | of all seeds together | held |\n|---|---|---|")
+    print("\n| protocol, statistic | seeds | of all seeds together | mean width | held |\n|---|---|---|---|---|")
     for name, ones in by_protocol.items():
         for line in agreement_lines(name, ones):
             print(line)
@@ -120,7 +122,7 @@ def accuracy_lines(name: str, ones: list[Summary]) -> Iterator[str]:
     for point, found in points.items():
         true, measured = (fmean(one[which] for one in found) for which in ("planted", "measured"))
         yield (
-            f"| {name}, {point} | {percent(true)} | {percent(measured)} | {held(found, measured)} "
+            f"| {name}, {point} | {len(found)} | {percent(true)} | {percent(measured)} | {held(found, measured)} "
             f"| {held(found, found[0].get('rate', true))} | {covered(one['covers'] for one in found)} |"
         )
 
@@ -134,7 +136,7 @@ def audit_lines(name: str, ones: list[Summary]) -> Iterator[str]:
         rates = [one["error_rate"] for one in found if one["error_rate"]["measured"] is not None]
         if rates:
             yield (
-                f"| {name}, {stage} | {percent(fmean(one['planted'] for one in rates))} "
+                f"| {name}, {stage} | {len(found)} | {percent(fmean(one['planted'] for one in rates))} "
                 f"| {percent(fmean(one['measured'] for one in rates))} "
                 f"| {percent(fmean(one['high'] - one['low'] for one in rates))} "
                 f"| {covered(one['covers'] for one in rates)} "
@@ -147,20 +149,24 @@ def agreement_lines(name: str, ones: list[Summary]) -> Iterator[str]:
     from reviews.agreement import PatternCounts, summarise
 
     patterns: dict[tuple[str, str], list[PatternCounts]] = defaultdict(list)
-    figures: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for one in ones:
         for label in one["agreement"]:
             patterns[label["stage"], label["label"]].append(PatternCounts.from_json(label["patterns"]))
-            for figure in label["figures"]:
-                figures[label["stage"], label["label"], figure["figure"]].append(figure)
-    for (stage, label), counts in patterns.items():
+    for (_, label), counts in patterns.items():
         together = PatternCounts()
         for one in counts:
             together = together + one
-        for whole in summarise(label, together, pair=False):
-            found = figures[stage, label, whole.name]
-            if whole.value is not None:
-                yield f"| {name}, {label}: {whole.name} | {whole.value:.3f} | {held(found, whole.value)} |"
+        each = [summarise(label, one, pair=False) for one in counts]
+        for place, whole in enumerate(summarise(label, together, pair=False)):
+            if whole.value is None:
+                continue
+            found = [{"low": figures[place].low, "high": figures[place].high} for figures in each]
+            widths = [one["high"] - one["low"] for one in found if one["low"] is not None]  # type: ignore[operator]
+            wide = f"{fmean(widths):.3f}" if widths else "–"
+            yield (
+                f"| {name}, {label}: {whole.name} | {len(found)} | {whole.value:.3f} | {wide} "
+                f"| {held(found, whole.value)} |"
+            )
 
 
 def held(figures: list[Any], value: float) -> str:
