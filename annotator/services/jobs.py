@@ -191,7 +191,9 @@ def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
     except Lost:
         pass
     except Cancelled:
-        _end(running, JobState.CANCELLED, error="Cancelled; nothing of it was kept.")
+        # What cannot be taken back was done item by item, and each of them is as it should be.
+        kept = "nothing of it was kept" if kind.discard else "what it had done until then stays"
+        _end(running, JobState.CANCELLED, error=f"Cancelled; {kept}.")
     except DomainError as error:
         _end(running, JobState.FAILED, error=error.sentence)
     except Exception:

@@ -15,6 +15,7 @@ from annotator.models import Dialogue, Finding, Guideline, Project, Revision, To
 from annotator.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
+from annotator.services.events import append_event
 from annotator.services.trials import known_outcomes_of
 
 
@@ -55,6 +56,12 @@ def ensure_toolset_revision(
         while Toolset.objects.filter(project=project, name=title).exists():
             n += 1
             title = f"{name[:110]} ({n})"
+        append_event(
+            actor=actor,
+            project=project,
+            kind="toolset.added",
+            after={"toolset": title, "tools": len(tools), "sha256": digest},
+        )
         return ToolsetRevision.objects.create(
             project=project,
             toolset=Toolset.objects.create(project=project, name=title),

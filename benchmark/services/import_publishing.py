@@ -3,10 +3,11 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from annotator.errors import Conflict
-from annotator.models import Dialogue, Job, Revision
+from annotator.models import Dialogue, Job, Revision, ToolsetRevision
 from annotator.models.keys import new_public_ids
 from annotator.services import bulk
 from annotator.services.events import append_event
@@ -15,6 +16,9 @@ from benchmark.models import ImportBatch
 from benchmark.services.import_report import Note
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.protocols import current_version
+
+#: Toolsets that the event of an import names; it counts all.
+NAMED_TOOLSETS = 20
 
 
 def hold_revisions(
@@ -69,12 +73,29 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
             )
             Revision.objects.filter(pk=pk).delete()
     bulk.ease_indexing()
+    _tell_of_toolsets(batch, job)
     publish_batch(job=job)
     return late
 
 
+def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
+    """One event for all toolsets that came with the import and that something of it has."""
+    mine = Revision.objects.filter(Q(dialogue__batch=job) | Q(batch=job), toolset_revision=OuterRef("pk"))
+    new = ToolsetRevision.objects.filter(
+        Exists(mine), project=batch.project, author=None, number=1, created_at__gte=job.created_at
+    )
+    names = list(new.order_by("pk").values_list("toolset__name", flat=True)[:NAMED_TOOLSETS])
+    if names:
+        after = {"job": job.public_id, "count": new.count(), "toolsets": names}
+        append_event(actor=batch.requester, project=batch.project, kind="toolset.imported", after=after)
+
+
 def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, reviewed: bool) -> None:
-    before = dialogue.content_hash
+    before = {"content_hash": dialogue.content_hash}
+    after = {"content_hash": revision.content_hash, "job": job.public_id}
+    old = dialogue.head.toolset_revision if dialogue.head is not None else None
+    if old is not None and old.pk != revision.toolset_revision_id:
+        before["toolset_hash"], after["toolset_hash"] = old.content_hash, revision.toolset_revision.content_hash
     revision.dialogue = dialogue
     unseal([revision])
     move_head(dialogue=dialogue, revision=revision, stage="import")
@@ -83,8 +104,8 @@ def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision
         project=batch.project,
         dialogue=dialogue,
         kind="dialogue.revised_by_import",
-        before={"content_hash": before},
-        after={"content_hash": revision.content_hash, "job": job.public_id},
+        before=before,
+        after=after,
     )
     if reviewed:
         supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=f"Revised by an import ({batch.filename}).")

@@ -38,6 +38,9 @@ class WorkPending(models.Model):
     )
     #: The faults it names, which wait until its stage has settled; otherwise that there is a review, and its time.
     faults = models.BooleanField(default=False, db_default=False)
+    #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits. The database's default is
+    #: for the statement with which somebody hands in.
+    problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     def __str__(self) -> str:
         return f"review {self.review_id}"

@@ -129,6 +129,8 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "invitation.revoked": lambda after, titles: "Invitation closed",
     "token.created": lambda after, titles: "API token made",
     "token.revoked": lambda after, titles: "API token revoked",
+    "toolset.added": lambda after, titles: f"Toolset added: {after.get('toolset', '')}",
+    "toolset.imported": lambda after, titles: f"New toolsets came with an import: {after.get('count', 0)}",
     "import.published": lambda after, titles: f"Import published: {after.get('created', 0)} new dialogues",
     "release.frozen": lambda after, titles: f"Release {after.get('version', '')} frozen",
     "job.started": _job("started"),

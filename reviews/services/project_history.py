@@ -28,6 +28,7 @@ SETTINGS = {
     "invitation": "Invitations",
     "token": "API tokens",
     "import": "Imports",
+    "toolset": "Toolsets",
     "release": "Releases",
     "job": "Jobs",
 }
@@ -42,7 +43,12 @@ ITEMS = {
 }
 #: Keys whose values are public ids of people.
 _PEOPLE = frozenset({"user", "person", "owner"})
-_NAMES = {"sha256": "SHA-256", "hash": "SHA-256", "content_hash": "SHA-256 of the content"}
+_NAMES = {
+    "sha256": "SHA-256",
+    "hash": "SHA-256",
+    "content_hash": "SHA-256 of the content",
+    "toolset_hash": "SHA-256 of the toolset",
+}
 _ABSENT = object()
 
 

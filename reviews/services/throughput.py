@@ -196,7 +196,7 @@ def read_outlook(*, project: Project, now: datetime) -> Outlook:
 
 def count_waiting_work(project: Project) -> int:
     """Reviews that are handed in and not counted yet; those whose faults wait for a blind stage are not meant."""
-    return WorkPending.objects.filter(project=project, faults=False).count()
+    return WorkPending.objects.filter(project=project, faults=False, problem="").count()
 
 
 def expected_to_follow(protocol: Protocol, left: dict[str, int], counters: dict[str, int]) -> float:

@@ -16,14 +16,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from django.db import connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Q, QuerySet
 
-from annotator.models import Project
+from annotator.models import Project, User
 from annotator.models.content import SetApart
 from annotator.services.statements import write
 from reviews.models import Review, WorkCount, WorkPending
 from reviews.services.chains import in_portions
+from reviews.services.courses import describe
 from reviews.services.queues import ASIDE
 
 #: Rows of the outbox that one transaction counts.
@@ -31,6 +32,8 @@ FOLD_SIZE = 500
 
 #: what, stage, person, key
 Key = tuple[str, str, str, str]
+#: The key of a review, and whether its faults are meant instead of its time: a row of the outbox.
+Part = tuple[int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +60,41 @@ def fold_work() -> int:
     return sum(_fold(project) for project in projects.order_by("pk"))
 
 
+def read_work_set_aside(project: Project, *, person: User | None = None) -> list[str]:
+    """Why reviews cannot be counted, one sentence for each that was set aside; the others went on."""
+    rows = WorkPending.objects.filter(project=project).exclude(problem="")
+    if person is not None:
+        rows = rows.filter(review__person=person)
+    return sorted(rows.values_list("problem", flat=True))
+
+
 def recount_work(project: Project, *, repair: bool = False) -> list[Difference]:
     """Compare the counts with what all reviews say, and with ``repair`` put right what differs.
 
-    What waits in the outbox is not missed. Reads every review once, under the lock that other folders wait for; whoever
-    hands in does not.
+    What waits in the outbox is not missed. What was set aside is not missed either, unless it can be counted after all.
+    Reads every review once, under the lock that other folders wait for; whoever hands in does not.
     """
     with transaction.atomic():
         _lock(project.pk)
-        pending = WorkPending.objects.filter(project=project)
-        waiting = {(faults, review) for review, faults in pending.values_list("review", "faults")}
+        outbox = WorkPending.objects.filter(project=project)
+        waiting = {(review, faults) for review, faults in outbox.filter(problem="").values_list("review", "faults")}
+        bad: set[Part] = set()
         stored = _stored(project)
         right: Tally[Key] = Tally()
         keys = Review.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
         for portion in in_portions(list(keys), FOLD_SIZE):
-            right.update(_of_reviews(project, [key for key in portion if (False, key) not in waiting]))
-            right.update(_of_faults([key for key in portion if (True, key) not in waiting]))
+            parts = [(key, faults) for key in portion for faults in (False, True) if (key, faults) not in waiting]
+            tally, problems = _countable(project, parts)
+            right.update(tally)
+            bad.update(problems)
         wrong = sorted(key for key in right.keys() | stored.keys() if right[key] != stored[key])
         if repair:
             _add(project.pk, [(key, right[key] - stored[key]) for key in wrong])
             WorkCount.objects.filter(project=project, count=0).delete()
+            aside = outbox.exclude(problem="").values_list("pk", "review", "faults")
+            well = [key for key, review, faults in aside if (review, faults) not in bad]
+            for portion in in_portions(well, FOLD_SIZE):
+                outbox.filter(pk__in=portion).delete()
     return [Difference(key, stored[key], right[key]) for key in wrong]
 
 
@@ -88,7 +106,7 @@ def seconds_key(seconds: int) -> str:
 
 def _ready() -> QuerySet[WorkPending]:
     """Faults of a blind stage wait until it has settled."""
-    return WorkPending.objects.filter(Q(faults=False) | Q(review__sealed=False))
+    return WorkPending.objects.filter(Q(faults=False) | Q(review__sealed=False), problem="")
 
 
 def _fold(project: Project) -> int:
@@ -97,11 +115,34 @@ def _fold(project: Project) -> int:
         rows = list(
             _ready().filter(project=project).order_by("pk").values_list("pk", "review_id", "faults")[:FOLD_SIZE]
         )
-        total = _of_reviews(project, [review for _, review, faults in rows if not faults])
-        total.update(_of_faults([review for _, review, faults in rows if faults]))
+        total, problems = _countable(project, [(review, faults) for _, review, faults in rows])
         _add(project.pk, sorted(total.items()))
-        WorkPending.objects.filter(pk__in=[key for key, _, _ in rows]).delete()
+        for key, review, faults in rows:
+            if (review, faults) in problems:
+                WorkPending.objects.filter(pk=key).update(problem=problems[review, faults])
+        done = [key for key, review, faults in rows if (review, faults) not in problems]
+        WorkPending.objects.filter(pk__in=done).delete()
     return len(rows)
+
+
+def _countable(project: Project, parts: Sequence[Part]) -> tuple[Tally[Key], dict[Part, str]]:
+    """What those say that can be counted, and why the others cannot."""
+    try:
+        total = _of_reviews(project, [review for review, faults in parts if not faults])
+        total.update(_of_faults([review for review, faults in parts if faults]))
+        return total, {}
+    except (DatabaseError, InterfaceError, MemoryError):
+        # Not the reviews' fault: try again later.
+        raise
+    except Exception as problem:
+        if len(parts) == 1:
+            return Tally(), {parts[0]: describe(problem)}
+    total, problems = Tally[Key](), {}
+    for part in parts:
+        tally, found = _countable(project, [part])
+        total.update(tally)
+        problems.update(found)
+    return total, problems
 
 
 def _lock(project_id: int) -> None:

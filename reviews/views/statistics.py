@@ -32,6 +32,7 @@ from reviews.services.throughput import (
     read_throughput,
     read_times,
 )
+from reviews.services.workload import read_work_set_aside
 from reviews.views import statistics_tables as made
 from reviews.views.revision_tables import rounds_chart, rounds_table
 from reviews.views.tables import Table, as_csv
@@ -72,6 +73,7 @@ def progress(request: PageRequest) -> HttpResponse:
             else "",
             "outlook": read_outlook(project=project, now=now),
             "waiting": count_waiting_work(project),
+            "set_aside": read_work_set_aside(project),
             "people": [(one, names[one.pseudonym]) for one in people if one.pseudonym in names],
         },
     )
@@ -198,6 +200,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
         context
         | {
             "whose": whose,
+            "set_aside": read_work_set_aside(project, person=whose),
             "whose_heading": f"Work of {whose}",
             "is_me": whose.pk == request.user.pk,
             "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),

@@ -312,6 +312,18 @@ def test_a_running_job_ends_at_its_next_chunk_and_takes_back_what_it_wrote(start
     assert not type(job.requester).objects.filter(username="after").exists()
 
 
+def test_a_cancelled_job_says_what_became_of_what_it_did(start, team):
+    def run(running):
+        jobs.cancel_job(actor=team.administrator, job=running.job)
+        with running.chunk():
+            raise AssertionError("a cancelled job went on")
+
+    assert jobs.run(start(run).pk).error == "Cancelled; nothing of it was kept."
+    jobs.job_kind("test", "Testing")(run)
+    job = jobs.start_job(actor=team.administrator, project=team.project, kind="test", parameters={}, wake_worker=False)
+    assert jobs.run(job.pk).error == "Cancelled; what it had done until then stays."
+
+
 def test_cleaning_up_goes_on_after_a_cancellation(start, team):
     job = start()
     running = jobs.take_up(job.pk)

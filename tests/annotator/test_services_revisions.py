@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Finding, Guideline, Revision, Toolset, ToolsetRevision
+from annotator.models import Dialogue, Event, Finding, Guideline, Revision, Toolset, ToolsetRevision
 from annotator.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.services import revisions
 from annotator.services.drafts import open_draft
@@ -224,6 +224,17 @@ def test_other_tools_under_one_name_get_a_name_of_their_own(team):
     assert names == ["weather", "weather (2)", "weather (3)"]
     long = [ensure(team, [tool(f"u{n}")], name="x" * 200).toolset.name for n in range(2)]
     assert long == ["x" * 110, "x" * 110 + " (2)"]
+
+
+def test_a_new_toolset_stands_in_the_history_once(team):
+    revision = ensure(team, WEATHER_TOOLS)
+    ensure(team, WEATHER_TOOLS)
+    [event] = Event.objects.filter(kind="toolset.added")
+    assert (event.actor, event.after["toolset"], event.after["sha256"]) == (
+        team.administrator,
+        "weather",
+        revision.content_hash,
+    )
 
 
 def test_another_projects_toolset_is_another(team):

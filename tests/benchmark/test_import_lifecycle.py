@@ -126,6 +126,8 @@ def test_a_kill_after_publishing_changes_nothing_any_more(team: Team, monkeypatc
         with pytest.raises(Killed):
             run(batch.job_id)
     events = Event.objects.filter(kind="import.published").count()
+    [toolsets] = Event.objects.filter(kind="toolset.imported")
+    assert (toolsets.after["count"], len(toolsets.after["toolsets"])) == (1, 1)
     grow_stale(batch)
     assert run(batch.job_id).result["created"] == 4
     assert Event.objects.filter(kind="import.published").count() == events == 1
@@ -165,6 +167,7 @@ def test_a_cancelled_import_takes_everything_back(
     job = run(batch.job_id)
 
     assert (job.state, job.error) == ("cancelled", "Cancelled; nothing of it was kept.")
+    assert Event.objects.filter(kind="toolset.imported").count() == 1
     assert rows_of(batch) == before
     assert (fresh(batch).created, fresh(batch).revised) == (0, 0)
     assert stored_counters(team.project) == recount(team.project)

@@ -1,6 +1,7 @@
 """Pages of statistics: what they say, who sees whose, what a file holds, and that they never count items."""
 
 import csv
+from collections.abc import Sequence
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -11,8 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotator.models import User
-from reviews.models import Review, WorkCount
+from annotator.models import Project, User
+from reviews.models import Review, WorkCount, WorkPending
+from reviews.services import workload
 from reviews.services.agreement import fold_agreement
 from reviews.services.courses import fold_courses
 from reviews.services.protocols import parse
@@ -204,6 +206,36 @@ def test_counts_are_found_wrong_and_repaired(team: Team) -> None:
     WorkCount.objects.filter(what="day").delete()
     WorkCount.objects.filter(what="named").update(count=7)
     assert recount_work(team.project, repair=True)
+    assert recount_work(team.project) == []
+
+
+def test_a_review_that_cannot_be_counted_is_set_aside_and_the_others_go_on(
+    team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejected(team, ("answer_wrong", "missing_call"))
+    bad = Review.objects.order_by("pk")[0]
+    whole = workload._of_reviews
+
+    def of_reviews(project: Project, keys: Sequence[int]) -> Any:
+        if bad.pk in keys:
+            raise ValueError("of no use")
+        return whole(project, keys)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workload, "_of_reviews", of_reviews)
+        fold_all()
+        assert fold_work() == 0
+        assert workload.read_work_set_aside(team.project) == ["ValueError: of no use"]
+        assert WorkCount.objects.filter(what="day").exists()
+        assert WorkPending.objects.count() == 1
+        assert recount_work(team.project, repair=True) == []
+        client.force_login(team.administrator)
+        page = client.get(f"/p/{team.project.slug}/statistics/").content.decode()
+        assert "1 review could not be counted" in page
+        assert "of no use" in page
+    # It can be counted after all.
+    assert recount_work(team.project, repair=True)
+    assert not WorkPending.objects.exists()
     assert recount_work(team.project) == []
 
 
