@@ -29,7 +29,7 @@ _CONSEQUENCES = {
     "ignored": "Ignored: it does not run",
     "rejected": "Rejected: it does not run",
     "disabled": "The tool is disabled: it does not run",
-    "failed": "Failed: it does not run",
+    "failed": "The call fails: it does not run",
     "ended": "The task has ended",
 }
 _STANDINGS = {
@@ -107,13 +107,13 @@ class RoundView:
 
 @dataclass(frozen=True)
 class RunView:
-    """The whole run. ``notes`` are what a person should look at: where code and trajectory disagree."""
+    """The whole run. ``notes`` are what a person should look at, each with its round: failures, and disagreements."""
 
     data: Mapping[str, Any]
     constraints: list[StandingView]
     rounds: list[RoundView]
     unsolved: list[ExpectedView]
-    notes: list[str]
+    notes: list[tuple[int, str]]
     ending: str
     answer: str
 
@@ -211,17 +211,17 @@ def _allowed(limits: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def _notes(record: Mapping[str, Any]) -> list[str]:
-    notes = []
+def _notes(record: Mapping[str, Any]) -> list[tuple[int, str]]:
+    notes: list[tuple[int, str]] = []
     for number, each in enumerate(record["rounds"], 1):
         for call in each["calls"]:
-            where = f"Round {number}, {call['name']}"
+            name = call["name"]
             if call["came"] == "failed":
-                notes.append(f"{where}: the call failed, {FAILURES.get(call['status'], call['status'])}.")
+                notes.append((number, f"the call of {name} failed, {FAILURES.get(call['status'], call['status'])}."))
             elif call["differs"] and call["came"] == "refused":
-                notes.append(f"{where}: an observation is recorded, but the call is refused.")
+                notes.append((number, f"an observation of {name} is recorded, but the call is refused."))
             elif call["differs"]:
-                notes.append(f"{where}: the code returns something else than the trajectory records.")
+                notes.append((number, f"the code of {name} returns something else than the trajectory records."))
         if each["over"]:
-            notes.append(f"Round {number} does not take place: the task had ended.")
+            notes.append((number, "it does not take place, because the task had ended."))
     return notes

@@ -116,7 +116,7 @@ def _shown(found: Replay) -> dict[str, Any]:
         "replay": found,
         "job": found.job,
         "run": present_run(found.record) if found.record is not None else None,
-        "source": "a trajectory you pasted" if found.pasted is not None else "the reference trajectory",
+        "source": "the reference trajectory of" if found.pasted is None else "a trajectory you pasted, in the case of",
     }
 
 

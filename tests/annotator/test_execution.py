@@ -231,17 +231,17 @@ def test_a_record_is_bounded_and_shows_the_same() -> None:
     assert [one.round for one in view.rounds[0].unsolved] == [1, 0]
     assert [one.round for one in view.unsolved] == [1, 2]
     assert view.rounds[0].allowed == ["5 rounds left.", "3 calls left."]
-    assert view.notes == ["Round 1, find_ferry: the code returns something else than the trajectory records."]
+    assert view.notes == [(1, "the code of find_ferry returns something else than the trajectory records.")]
     assert len(view.rounds[1].standings) == 8
 
 
 def test_the_page_names_what_a_person_should_look_at() -> None:
     times = call("s2", "read_timetable", {"last": "21:40"}, ferry="Gull")
     view = present_run(stored(run(case(), calls(times), find_ferry=Returned("memory", message="Too much."))[0]))
-    assert view.notes == ["Round 1, read_timetable: an observation is recorded, but the call is refused."]
+    assert view.notes == [(1, "an observation of read_timetable is recorded, but the call is refused.")]
     assert view.rounds[0].calls[0].why == "Rejected: it does not run"
     view = present_run(stored(run(case(), calls(FERRY), find_ferry=Returned("memory", message="Too much."))[0]))
-    assert view.notes == ["Round 1, find_ferry: the call failed, took too much memory."]
+    assert view.notes == [(1, "the call of find_ferry failed, took too much memory.")]
 
 
 # --- pasted trajectories ----------------------------------------------------------------------------------------------
