@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from annotator.models import Job, Revision
+from annotator.models.work import JOB_ENDED
 from annotator.services.jobs import Running, job_kind, start_job
 from annotator.services.revisions import refresh_findings
 from annotator.services.trials import BUDGET, ensure_tried
@@ -62,6 +63,12 @@ def start_import_trials(*, batch: ImportBatch, wake_worker: bool) -> Job | None:
     return start_job(
         actor=batch.requester, project=batch.project, kind=KIND, parameters=parameters, wake_worker=wake_worker
     )
+
+
+def trials_of(batch: ImportBatch) -> Job | None:
+    """The trial of an import's validators that has not ended yet."""
+    mine = Job.objects.filter(project=batch.project, kind=KIND, parameters__import=batch.public_id)
+    return mine.exclude(state__in=JOB_ENDED).first()
 
 
 def _revisions(batch: ImportBatch, *, after: int) -> Iterator[Revision]:

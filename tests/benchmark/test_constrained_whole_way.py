@@ -14,8 +14,9 @@ from annotator.services import jobs
 from annotator.services.revisions import move_head
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release
-from benchmark.services import demo_harbour
+from benchmark.services import demo_harbour, import_trials
 from benchmark.services.demo import FOLDER
+from benchmark.services.import_trials import trials_of
 from benchmark.services.imports import follow_up
 from benchmark.services.releases import archive_path
 from reviews.services.cycles import begin_cycles
@@ -130,6 +131,22 @@ def test_the_demos_cases_go_the_same_way(team: Team) -> None:
     assert "json.loads" in code
     records = {one["id"]: one for one in map(json.loads, content["input_data.jsonl"].splitlines())}
     assert "contains a JSON object" in records["quay-01"]["messages"][0]["content"]
+
+
+def test_imported_validators_are_tried_by_themselves(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    lenient = whole("8")
+    lenient["check_code"]["check_constraint_4.py"] = "def validate_punctuation(response):\n    return True, ''\n"
+    batch = imported(team, as_zip(members(whole("7"), lenient)))
+    # Each job tries for a bounded time, and leaves the rest to one at the end of the queue.
+    monkeypatch.setattr(import_trials, "BUDGET", -1.0)
+    jobs_run = 0
+    while (job := trials_of(batch)) is not None:
+        assert jobs.run(job.pk).state == "done"
+        jobs_run += 1
+    assert jobs_run == Dialogue.objects.count() + 1
+    seven, eight = Dialogue.objects.order_by("external_id")
+    assert (seven.error_count, seven.findings.filter(check_id__startswith="validator.").count()) == (0, 0)
+    assert eight.error_count == eight.findings.filter(check_id="validator.matrix").count() == 1
 
 
 def test_a_changed_file_in_a_release_is_found(team: Team, tmp_path: Path) -> None:

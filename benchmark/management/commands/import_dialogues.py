@@ -13,6 +13,7 @@ from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineComma
 from benchmark.models import ImportBatch
 from benchmark.services.import_report import read_report
 from benchmark.services.import_runner import COUNTERS
+from benchmark.services.import_trials import trials_of
 from benchmark.services.imports import follow_up, start_import, unfinished_import
 from benchmark.services.stored_files import sha256_of, written_whole
 from reviews.services.protocols import adopt_preset
@@ -48,6 +49,7 @@ class Command(PipelineCommand):
         following = follow_up(batch)
         if following is not None:
             self.run_here(following, progress=_progress)
+        self._try_validators(batch)
         if report is not None:
             with written_whole(report.absolute()) as out:
                 for piece in read_report(batch):
@@ -56,6 +58,14 @@ class Command(PipelineCommand):
         code = self._explain(batch, job)
         if code != DONE:
             raise SystemExit(code)
+
+    def _try_validators(self, batch: ImportBatch) -> None:
+        """A long trial goes on in another job; without a sandbox the import stands all the same."""
+        while (trial := trials_of(batch)) is not None:
+            done = self.run_here(trial, progress=_progress)
+            if done.state != JobState.DONE:
+                self.say(f"The validators were not tried. {done.error}")
+                return
 
     def _project(self, slug: str, *, create: bool, native: str) -> Project:
         project = Project.objects.filter(slug=slug).first()
