@@ -9,12 +9,13 @@ its kind stays as it was typed, with a sentence at its field.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
 
 from annotator.comparison.placing import ABSENT, copied
-from annotator.constraints.model import TOOL
+from annotator.constraints.model import TOOL, Parameters
 from annotator.constraints.taxonomy import Category
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.shapes import Kind as ShapeKind
@@ -153,13 +154,18 @@ def _tool_spec() -> _Spec:
 
 
 def _specs(category: Category[Any], held: Mapping[str, Any]) -> Iterator[tuple[str, _Spec]]:
-    schema = category.model.model_json_schema()
-    known = schema.get("properties", {})
-    for name, part in known.items():
-        yield name, _spec(part, _label(name, part))
+    known = _known(category.model)
+    yield from known.items()
     for name in held:
         if name not in known:
             yield name, _json_spec(name, "This category does not know it. Empty: take it away.")
+
+
+@cache
+def _known(model: type[Parameters]) -> dict[str, _Spec]:
+    """The parameters of a model in its order."""
+    parts: dict[str, Any] = model.model_json_schema().get("properties", {})
+    return {name: _spec(part, _label(name, part)) for name, part in parts.items()}
 
 
 def _label(name: str, part: Mapping[str, Any]) -> str:
