@@ -108,6 +108,7 @@ class Event(models.Model):
             models.Index(fields=["project", "-id"], name="event_by_project"),
             # What was set, who came and went, jobs: few among the many of dialogues.
             models.Index(fields=["project", "kind", "-id"], condition=Q(dialogue=None), name="event_of_project"),
+            models.Index(fields=["project", "-id"], condition=Q(dialogue=None), name="event_of_no_dialogue"),
         ]
 
     def __str__(self) -> str:
