@@ -19,6 +19,7 @@ from annotator.comparison import (
     moot_places,
     resolve_choices,
 )
+from annotator.comparison.anchors import covers
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
@@ -185,7 +186,12 @@ def settle_document(
         raise Invalid(str(problem), anchors=getattr(problem, "anchors", [])) from None
     if text == slot.revision.content:
         return canonical(settled), lines
-    result = merge(slot.revision.document(), draft, settled)
+    before = slot.revision.document()
+    result = merge(before, draft, settled)
+    # Where nobody has to rule, because both reviewers changed the same, what the expert wrote instead counts.
+    own = {one.anchor: "mine" for one in result.conflicts if not _is_disputed(dispute, one.anchor)}
+    if own:
+        result = merge(before, draft, settled, choices=own)
     if result.conflicts:
         places = "; ".join(dispute.words(conflict.anchor) for conflict in result.conflicts[:3])
         raise Invalid(
@@ -193,6 +199,10 @@ def settle_document(
             anchors=[conflict.anchor for conflict in result.conflicts],
         )
     return canonical(result.document), lines
+
+
+def _is_disputed(dispute: Dispute, anchor: str) -> bool:
+    return any(covers(place.anchor, anchor) or covers(anchor, place.anchor) for place in dispute.places)
 
 
 def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:

@@ -35,12 +35,19 @@ from reviews.services.waivers import live_waivers
 
 @dataclass
 class Agreed:
-    """What both sides have alike at one place. ``changed``: both changed it, in the same way, against the author."""
+    """What both sides have alike at one place. ``changed``: both changed it, in the same way, against the author.
 
+    ``own``: what the expert has written there instead, which then counts; blank where they have not.
+    """
+
+    anchor: str
     place: str
     text: str
     changed: bool
     mono: bool
+    own: str = ""
+    #: Whether it can be edited besides: what both have added is not in the version the expert edits.
+    editable: bool = True
 
 
 @dataclass
@@ -52,6 +59,10 @@ class Group:
     rows: list[PlaceRow] = field(default_factory=list)
     agreed: list[Agreed] = field(default_factory=list)
     graphs: GraphPair | None = None
+
+    @property
+    def changed_alike(self) -> int:
+        return sum(one.changed for one in self.agreed)
 
 
 @dataclass
@@ -142,7 +153,7 @@ def read_sheet(
     outcome = Outcome(ready=all(row.settled for row in rows))
     if outcome.ready:
         _read_outcome(outcome, actor=actor, slot=slot, dispute=dispute, draft=draft, lines=lines, kinds=kinds)
-    return Sheet(rows, _groups(dispute, rows, whole=whole), outcome)
+    return Sheet(rows, _groups(dispute, rows, draft, whole=whole), outcome)
 
 
 def _good_lines(
@@ -199,26 +210,38 @@ def _read_outcome(
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _groups(dispute: Dispute, rows: list[PlaceRow], *, whole: bool) -> list[Group]:
+def _groups(dispute: Dispute, rows: list[PlaceRow], draft: Draft, *, whole: bool) -> list[Group]:
     groups: dict[str, Group] = {}
     for row in rows:
         parts = split(row.anchor)
         key = parts[1] if len(parts) > 1 and parts[0] == "tasks" else ""
         if key not in groups:
-            title = dispute.words(f"/tasks/{key}") if key else "the dialogue itself"
-            groups[key] = Group(title=f"{title[0].upper()}{title[1:]}", key=key)
+            groups[key] = Group(title=_title(dispute, key), key=key)
         groups[key].rows.append(row)
     if whole:
         changed = {change.anchor: change for change in diff(dispute.base, dispute.left.document)}
-        titles = (dispute.left.title, dispute.right.title)
+        titles, content = (dispute.left.title, dispute.right.title), draft.document()
         for key, group in groups.items():
-            group.agreed = _agreed(dispute, key, rows, changed)
+            group.agreed = _agreed(dispute, key, rows, changed, content)
             if key:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
+        # Nothing is disputed there, and yet it is not as it was.
+        for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
+            if key not in groups:
+                alike = [one for one in _agreed(dispute, key, rows, changed, content) if one.changed]
+                if alike:
+                    groups[key] = Group(title=_title(dispute, key), key=key, agreed=alike)
     return list(groups.values())
 
 
-def _agreed(dispute: Dispute, task_id: str, rows: list[PlaceRow], changed: Mapping[str, Change]) -> list[Agreed]:
+def _title(dispute: Dispute, key: str) -> str:
+    title = dispute.words(f"/tasks/{key}") if key else "the dialogue itself"
+    return f"{title[0].upper()}{title[1:]}"
+
+
+def _agreed(
+    dispute: Dispute, task_id: str, rows: list[PlaceRow], changed: Mapping[str, Change], draft: dict[str, Any]
+) -> list[Agreed]:
     """What both sides have alike in a task, field by field; of the dialogue's own fields for the blank task."""
     document = dispute.left.document
     if task_id:
@@ -237,5 +260,10 @@ def _agreed(dispute: Dispute, task_id: str, rows: list[PlaceRow], changed: Mappi
             continue
         touched = any(covers(anchor, one) or one == owner(anchor) for one in changed)
         name = anchor.rpartition("/")[2]
-        out.append(Agreed(describe(document, anchor), shown(value, name), touched, not isinstance(value, str)))
+        one = Agreed(anchor, describe(document, anchor), shown(value, name), touched, not isinstance(value, str))
+        mine, before = lookup(draft, anchor, None), lookup(dispute.base, anchor, None)
+        one.editable = before is not None
+        if mine != before:
+            one.own = shown(mine, name) if mine is not None else "Nothing"
+        out.append(one)
     return out

@@ -4,12 +4,15 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Notice
+from annotator.models import Dialogue, Draft, Notice
+from annotator.services.drafts import edit_draft
 from annotator.services.notices import mark_read
 from reviews.models import Feedback, Review, Ruling
 from reviews.services.adjudication import Dispute, disputed_anchors, load_dispute
+from reviews.services.claims import claim_slot
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -214,6 +217,27 @@ def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team) -> Non
     own = edited(current(item), text="Mine.")
     with pytest.raises(Invalid, match="You ruled on a place and edited it as well"):
         hand_in(team.senior, item, document=own, rulings={TEXT: ruling("right")})
+
+
+def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client: Client) -> None:
+    mended = "Tell me the weather in Ghent x."
+    item = disputed(team, {"text": "Clear.", "message": mended}, {"text": "Sunny.", "message": mended})
+    slot = open_slot(item)
+    claim_slot(actor=team.senior, slot=slot)
+    client.force_login(team.senior)
+    page = client.get(f"/work/{slot.public_id}/settle/").content.decode()
+    assert "1 of them changed alike by both" in page
+    assert f'href="/work/{slot.public_id}/?at=%2Ftasks%2Ft1%2Fuser_message"' in page
+    draft = Draft.objects.get(dialogue=item, author=team.senior)
+    edit = {"op": "set", "anchor": MESSAGE, "value": "Is it sunny in Ghent x?"}
+    edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version)
+    page = client.get(f"/work/{slot.public_id}/settle/").content.decode()
+    assert "You wrote instead, and this counts" in page
+    assert "Is it sunny in Ghent x?" in page
+    draft.refresh_from_db()
+    hand_in(team.senior, item, document=draft.document(), rulings={TEXT: ruling("right")})
+    task = current(item)["tasks"][0]
+    assert (task["user_message"], task["steps"][1]["text"]) == ("Is it sunny in Ghent x?", "Sunny.")
 
 
 def test_what_the_rulings_make_is_checked_like_anything_else(team: Team) -> None:
