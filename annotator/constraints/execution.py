@@ -22,6 +22,9 @@ from annotator.constraints.toolset import toolset_constraints
 from annotator.schema.canonical import canonical
 from annotator.schema.toolsets import CompiledToolset
 
+#: Characters kept of one text: arguments, result, response.
+LONGEST = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Returned:
@@ -34,6 +37,11 @@ class Returned:
     @property
     def ok(self) -> bool:
         return self.status == "ok"
+
+
+def clipped(text: str, longest: int = LONGEST) -> str:
+    """A text, or its beginning and how long it was."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in all)"
 
 
 class Runner(Protocol):
@@ -62,7 +70,7 @@ class Came(StrEnum):
 
 @dataclass(slots=True)
 class CallRun:
-    """One call. ``received`` is what the model gets; ``status`` how the code ended, blank where none ran.
+    """One call. ``received`` is what the model gets, clipped; ``status`` how the code ended, blank where none ran.
 
     ``consequence`` is what the environment does about a breach. ``recorded`` is the observation of the trajectory, as
     text; ``differs`` tells that the model would get something else. ``ticked`` is a position in the unsolved set.
@@ -257,6 +265,8 @@ def _call(
         run.consequence = broken[0].breach.consequence.value
         run.received = " ".join(_told(broken))
     run.differs = run.came in (Came.RAN, Came.FAILED, Came.REFUSED) and _differs(observation, run.received)
+    # Hundreds of calls may return a megabyte each.
+    run.received = clipped(run.received)
     return run
 
 

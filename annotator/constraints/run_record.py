@@ -4,12 +4,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from annotator.constraints.execution import CallRun, RoundRun, Run
+from annotator.constraints.execution import LONGEST, CallRun, RoundRun, Run, clipped
 from annotator.constraints.replay import Standing
 from annotator.constraints.rounds import Limits
 
-#: Characters kept of one text (arguments, result, response), and of one expected text.
-LONGEST = 2_000
+#: Characters kept of one expected text.
 _LONGEST_EXPECTED = 500
 
 
@@ -38,11 +37,6 @@ def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
         "found": run.found,
         "answer_held": run.answer_held,
     }
-
-
-def clipped(text: str, longest: int = LONGEST) -> str:
-    """A text, or its beginning and how long it was."""
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in all)"
 
 
 def _rounds(rounds: list[RoundRun]) -> list[dict[str, Any]]:
@@ -76,7 +70,6 @@ def _call(call: CallRun) -> dict[str, Any]:
         arguments = clipped(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
     return asdict(call) | {
         "arguments": arguments,
-        "received": clipped(call.received),
         "recorded": None if call.recorded is None else clipped(call.recorded),
     }
 

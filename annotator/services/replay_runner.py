@@ -103,14 +103,14 @@ class SandboxRunner:
         """See ``Runner``."""
         validator = self.document["constraints"][position]["validator"]
         function = validator["function"] or "validate"
-        if validator["form"] is not None:
+        if validator["code"] is not None:
+            source = validator["code"]
+        elif validator["form"] is not None:
             try:
                 form, parameters = read_form(validator["form"], validator["parameters"] or {})
             except SchemaProblem as problem:
                 return [Returned("no_code", message=problem.problems[0].message) for _ in responses]
             source = form.source(parameters, function)
-        elif validator["code"] is not None:
-            source = validator["code"]
         else:
             return [Returned("no_code", message="It has neither code nor a ready form.") for _ in responses]
         if self._late():

@@ -3,12 +3,13 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.constraints.pasted import MAX_CALLS, MAX_ROUNDS
@@ -16,6 +17,7 @@ from annotator.errors import DomainError, Hidden
 from annotator.models import Dialogue, Draft, Replay, Revision
 from annotator.replay_presentation import present_run
 from annotator.services.access import load_dialogue
+from annotator.services.jobs import cancel_job
 from annotator.services.replays import document_of, last_replay, load_replay, own_replays, start_replay
 from annotator.services.revisions import load_revision
 from annotator.views.pages import PageRequest, project_page
@@ -50,16 +52,22 @@ def workspace_replay(request: PageRequest, slot: str) -> HttpResponse:
 
 @project_page
 @never_cache
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def replay(request: PageRequest, public_id: str, replay: str) -> HttpResponse:
-    """One replay: how far it is, and what came of it."""
+    """One replay: how far it is, and what came of it; POST stops it."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     found = load_replay(actor=request.user, dialogue=dialogue, public_id=replay)
+    if request.method == "POST":
+        cancel_job(actor=request.user, job=found.job)
+        messages.info(request, "The replay stops at its next call.")
+        return redirect(request.path)
     if request.htmx and (request.htmx.target or "").rpartition("#")[2] == "replay-state":
         # The last answer to whoever watched is the whole page.
         if found.job.ended:
             return HttpResponseClientRefresh()
-        return render(request, "reviews/replay.html#state", {"job": found.job, "own_url": request.path})
+        return render(
+            request, "reviews/replay.html#state", {"job": found.job, "own_url": request.path, "replay": found}
+        )
     context = _shown(found) | {
         "dialogue": dialogue,
         "own_url": request.path,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from annotator.constraints.execution import Came, Returned, Run, Solved, run_trajectory
+from annotator.constraints.execution import LONGEST, Came, Returned, Run, Solved, run_trajectory
 from annotator.constraints.pasted import MAX_CALLS, read_trajectory
 from annotator.constraints.replay import Ending, Status
-from annotator.constraints.run_record import LONGEST, record_of
+from annotator.constraints.run_record import record_of
 from annotator.constraints.solving import UnsolvedSet, text_of, yields
 from annotator.replay_presentation import present_run
 from annotator.schema import SchemaProblem

@@ -250,6 +250,7 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
     # Watched: the part that htmx asks for every second, then the whole page.
     waiting = text_of(client.get(begun.url))
     assert 'hx-trigger="every 1s"' in waiting
+    assert "Stop it" in waiting
     part = text_of(client.get(begun.url, headers={"HX-Request": "true", "HX-Target": "replay-state"}))
     assert part.lstrip().startswith('<section id="replay-state"')
     jobs.run(Replay.objects.get().job_id)
@@ -269,6 +270,19 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
     # The same content again: what came of it is shown at once, to colleagues as well.
     client.force_login(team.annotators[1])
     assert "This very content ran last" in text_of(client.get(start))
+
+
+def test_a_replay_that_waits_can_be_stopped_by_whoever_asked_for_it(client: Client, team: Team) -> None:
+    dialogue = item_of(team)
+    replay = start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head)
+    own = reverse("replay", args=[team.project.slug, dialogue.public_id, replay.public_id])
+    client.force_login(team.annotators[1])
+    assert "Stop it" not in text_of(client.get(own))
+    assert client.post(own).status_code == 404
+    client.force_login(team.annotator)
+    assert client.post(own).status_code == 302
+    assert "Cancelled before it began." in text_of(client.get(own))
+    assert client.post(own).status_code == 409
 
 
 def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client, team: Team) -> None:
