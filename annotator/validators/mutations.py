@@ -11,8 +11,8 @@ from annotator.validators.checking import table as check_table
 
 _FILLER = "This sentence only makes the response longer than it was meant to be. "
 _LONGER = 40
-#: Words of a text within JSON that is made longer.
-_LONG = 200
+#: Words of a text within JSON that is made longer, and characters that the JSON may then have.
+_LONG, _MOST = 200, 100_000
 _DATES = re.compile(
     r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4}"
     r"|(?:(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -87,16 +87,17 @@ def _break_table(text: str) -> str | None:
 
 
 def resized(text: str) -> Iterator[tuple[str, str]]:
-    """JSON with every text in it made longer, and shorter; nothing where the response is no JSON."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(data, dict | list):
-        for name, words in (("longer", " ".join(["word"] * _LONG)), ("shorter", "word")):
-            changed = _with_texts(data, words)
-            if changed != data:
-                yield name, json.dumps(changed, ensure_ascii=False)
+    """JSON with every text in it made longer, and shorter; nothing where the response is no JSON, or is beyond reason
+    (nested very deeply, or of thousands of texts).
+    """
+    for name, words in (("longer", " ".join(["word"] * _LONG)), ("shorter", "word")):
+        try:
+            data = json.loads(text)
+            changed = _with_texts(data, words) if isinstance(data, dict | list) else data
+            if changed != data and len(packed := json.dumps(changed, ensure_ascii=False)) <= _MOST:
+                yield name, packed
+        except (ValueError, RecursionError):
+            return
 
 
 def _with_texts(value: Any, text: str) -> Any:

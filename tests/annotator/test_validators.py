@@ -1,6 +1,7 @@
 """Ready validators, mutations, and the matrix of both."""
 
 import itertools
+import json
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from annotator.validators import (
     rows_for,
     suggest,
 )
+from annotator.validators.mutations import resized
 
 TABLE = "Here they are:\n\n| city | people |\n|---|---:|\n| Rome | 2.8 |\n| Oslo | 0.7 |\n\nThat is all."
 LIST = "Three cities:\n- **Rome**\n- Oslo\n- Bern\nRome is the largest."
@@ -284,3 +286,13 @@ def test_no_text_is_tried_twice():
     good = [one.text for one in mutate(reference)][:3]
     rows = rows_for(reference=reference, good=good, bad=[], mutations=mutate(reference), own=frozenset())
     assert all(a.text != b.text for a, b in itertools.combinations(rows, 2))
+
+
+def test_texts_within_json_are_resized_within_reason():
+    assert dict(resized('{"a": ["b", 1]}')) == {
+        "longer": json.dumps({"a": [" ".join(["word"] * 200), 1]}),
+        "shorter": '{"a": ["word", 1]}',
+    }
+    assert list(resized("no JSON")) == list(resized("12")) == list(resized('{"a": 1}')) == []
+    assert [name for name, _ in resized(json.dumps(["x"] * 5_000))] == ["shorter"]
+    assert list(resized("[" * 100_000 + '"x"' + "]" * 100_000)) == []
