@@ -40,8 +40,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, so that server threads and worker processes see it; nothing is lost when a power cut loses it.
     DATABASES["default"]["TEST"] = {"NAME": str(_data / "test.sqlite3")}
     DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
-else:
-    # A connection kept open would keep the test database from being dropped.
-    DATABASES["default"]["CONN_MAX_AGE"] = 0
+# A connection kept open would keep the test database from being dropped.
+DATABASES["default"]["CONN_MAX_AGE"] = 0
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

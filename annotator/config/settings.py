@@ -116,12 +116,13 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456;",
     }
 else:
-    DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Statements that ask for it are prepared, and planned once (annotator.services.statements); the ORM's never are.
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         prepare_threshold=5, options="-c plan_cache_mode=force_generic_plan"
     )
+# Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back.
+DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people -----------------------------------------------------------------------------------------------------
