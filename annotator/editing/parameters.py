@@ -154,7 +154,8 @@ def _tool_spec() -> _Spec:
 
 
 def _specs(category: Category[Any], held: Mapping[str, Any]) -> Iterator[tuple[str, _Spec]]:
-    known = _known(category.model)
+    model: type[Parameters] = category.model
+    known = _known(model)
     yield from known.items()
     for name in held:
         if name not in known:

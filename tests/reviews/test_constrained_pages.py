@@ -1,5 +1,6 @@
 """Pages of a constrained dialogue: to read, to work on, to submit."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.urls import reverse
 
 from annotator.case_presentation import CaseView
 from annotator.comparison import resolve_choices
-from annotator.models import Dialogue
+from annotator.models import Dialogue, Draft
 from annotator.models.content import DialogueStatus
 from annotator.presentation import present
 from annotator.services.revisions import ensure_toolset_revision
@@ -163,8 +164,6 @@ def test_every_part_has_its_editor(client: Client, team: Team, at: str, words: s
     ],
 )
 def test_an_edit_is_stored_in_the_draft(client: Client, team: Team, posted: Any, place: Any, value: Any) -> None:
-    from annotator.models import Draft
-
     slot = working(client, team)
     client.get(reverse("workspace", args=[slot]))
     response = client.post(reverse("workspace-edit", args=[slot]), posted)
@@ -173,6 +172,73 @@ def test_an_edit_is_stored_in_the_draft(client: Client, team: Team, posted: Any,
     for step in place:
         found = found[step]
     assert found == value
+
+
+def test_a_case_is_edited_part_by_part_without_scripts(client: Client, team: Team) -> None:
+    """Each form posts itself, and the page that comes back shows the part that was made or changed."""
+    slot = working(client, team, with_constraint("c0", text="Four calls."))
+    client.get(reverse("workspace", args=[slot]))
+
+    def post(op: str, anchor: str = "", **fields: str) -> str:
+        posted = {"op": op, "anchor": anchor, "reshape": "1"} | {
+            key.replace("__", ":"): text for key, text in fields.items()
+        }
+        return text_of(client.post(reverse("workspace-edit", args=[slot]), posted, follow=True))
+
+    def stored() -> Any:
+        return Draft.objects.get().document()
+
+    page = post("set_parameters", "/constraints/c0", p__max_callTimes="many")
+    assert "A whole number is expected." in page.partition('id="inspector"')[2]
+    page = post("set_parameters", "/constraints/c0", p__max_callTimes="7")
+    assert "By its parameters: “Make at most 7 tool calls in all.”" in page
+    assert stored()["constraints"][0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 7}
+    page = post("state_constraint", "/constraints/c0")
+    assert stored()["system_prompt"].endswith("- Four calls.\n")
+    page = post("add_variant", "/constraints/c0", name="read_timetable")
+    page = post("set_parameters", "/constraints/c0/variants/0", v0__max_callTimes="2", first0__0="find_ferry")
+    assert stored()["constraints"][0]["variants"] == [
+        {"first": ["find_ferry"], "parameters": {"min_callTimes": 0, "max_callTimes": 2}}
+    ]
+    page = post("add_constraint", category="parallel dependencies", after="c1")
+    assert "Constraint 3" in page.partition('id="inspector"')[2]
+    assert "Group 2, number 1" in page
+    page = post("move_constraint", "/constraints/c4", by="-1")
+    page = post("delete_constraint", "/constraints/c3")
+    assert [one["category"] for one in stored()["constraints"]][2:] == [
+        "parallel dependencies", "interaction rounds", "content",
+    ]  # fmt: skip
+
+    page = post("add_round", name="find_ferry", after="r1")
+    assert "Round 2" in page.partition('id="inspector"')[2]
+    added = stored()["reference_trajectory"][1]
+    anchor = f"/reference_trajectory/{added['id']}"
+    page = post("add_call", anchor, name="read_timetable")
+    call = stored()["reference_trajectory"][1]["calls"][1]
+    place = f"{anchor}/calls/{call['id']}"
+    page = post("set_argument_form", place, **{"arg__/ferry": "Tern"})
+    page = post("set_observation", place, text="At 22:00.")
+    assert stored()["reference_trajectory"][1]["calls"][1] | {"id": ""} == {
+        "id": "", "name": "read_timetable", "arguments": {"ferry": "Tern"}, "observation": "At 22:00.", "extra": {},
+    }  # fmt: skip
+    page = post("set_expected", "/unsolved_set/find_ferry", u__0="Gull", u__1="Tern")
+    assert stored()["unsolved_set"]["find_ferry"] == ["Gull", "Tern"]
+    page = post("delete_round", anchor)
+    assert len(stored()["reference_trajectory"]) == 3
+    response = client.post(reverse("workspace-undo", args=[slot]), {"at": "/"}, follow=True)
+    assert len(stored()["reference_trajectory"]) == 4
+    assert response.status_code == 200
+
+
+def test_a_form_that_cannot_be_kept_is_refused_with_a_sentence(client: Client, team: Team) -> None:
+    document = with_constraint("c0", category="specific tool call count", parameters={"max_calls_per_tool": {}})
+    slot = working(client, team, document)
+    posted = {"op": "set_parameters", "anchor": "/constraints/c0"}
+    for n in range(2):
+        posted |= {f"p:max_calls_per_tool:{n}:key": "find_ferry", f"p:max_calls_per_tool:{n}:value": "1"}
+    response = client.post(reverse("workspace-edit", args=[slot]), posted)
+    assert response.status_code == 422
+    assert "find_ferry is named twice" in response.content.decode()
 
 
 def test_a_refused_edit_comes_back_beside_what_is_stored(client: Client, team: Team) -> None:
@@ -210,6 +276,9 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     claim_slot(actor=team.senior, slot=slot)
     client.force_login(team.senior)
     page = text_of(client.get(reverse("workspace", args=[slot.public_id]), follow=True))
+    # What one side alone has is taken or left out as a whole, and reads as words.
+    assert re.search(r"Only .{3,40} has it. It is taken, or left out, as a whole", page)
+    assert "interaction rounds: Six rounds." in page
     for words in (
         "constraint 1 (tool call count), text",
         "Four calls",
