@@ -64,7 +64,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def uses_database(item: pytest.Item) -> bool:
-    """Tell whether a test touches a database or a server and so deserves a run on each."""
+    """Tell whether a test touches a database or a server and so deserves a run on each.
+
+    Marked ``any_database`` are tests of what pages and forms say: what every page asks of the database is asked on
+    each by the matrix of addresses and roles.
+    """
+    if item.get_closest_marker("any_database"):
+        return False
     names = set(getattr(item, "fixturenames", ()))
     marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres", "redis"))
     return marked or bool(names & DATABASE_FIXTURES)

@@ -123,6 +123,7 @@ def test_everybody_gets_what_the_table_says(world: World, name: str) -> None:
     assert not differing
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(("name", "method"), sorted(EXPECTED))
 def test_the_table_itself_lets_nobody_in_by_mistake(name: str, method: str) -> None:
     row = EXPECTED[name, method]
@@ -145,6 +146,7 @@ def answering(name: str, role: str) -> list[str]:
     return [method for method in METHODS if EXPECTED.get((name, method), {}).get(role) != "405"]
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("name", WITH_IDS)
 def test_a_hidden_thing_and_a_missing_one_answer_alike(world: World, name: str) -> None:
     for role in ("anonymous", "outsider", "neighbour"):
@@ -157,6 +159,7 @@ def test_a_hidden_thing_and_a_missing_one_answer_alike(world: World, name: str) 
                 assert_tells_nothing(world, hidden)
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("name", [name for name in WITH_IDS if VARIABLES[name] != ["slug"]])
 def test_ids_of_this_project_are_wrong_ids_in_another(world: World, name: str) -> None:
     """The neighbour administers a project, and so gets past every role; the ids are not of that project."""
@@ -169,6 +172,7 @@ def test_ids_of_this_project_are_wrong_ids_in_another(world: World, name: str) -
         assert told(hidden) == told(missing), method
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("name", [name for name in WITH_IDS if "slot" in VARIABLES[name] or "token" in name])
 def test_what_a_colleague_holds_is_hidden_from_colleagues(world: World, name: str) -> None:
     for role in ("colleague", "senior", "administrator"):
@@ -229,6 +233,7 @@ def test_a_session_of_somebody_deactivated_ends(world: World) -> None:
     assert client.get(f"/api/projects/{world.slug}/").status_code == 401
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("role", ["annotator", "senior", "administrator"])
 def test_the_bar_is_the_same_on_every_page_of_the_project(world: World, role: str) -> None:
     """Workspaces too, whose address names no project: everybody is given one here."""

@@ -11,7 +11,7 @@ from drf_spectacular.validation import validate_schema
 
 from tests.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

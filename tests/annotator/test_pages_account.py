@@ -15,7 +15,7 @@ from annotator.services import accounts, projects, tokens
 from annotator.services.access import roles_in
 from tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 PASSWORD = "a-long-enough-passphrase"
 LOGIN, SIGNUP = "/accounts/login/", "/accounts/signup/"

@@ -13,7 +13,7 @@ from annotator.services import projects
 from annotator.services.access import roles_in
 from tests.factories import give_role, make_project, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.views import context, projects, site
 from tests.factories import make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from reviews.models import ProtocolVersion
 from reviews.protocols import PRESETS
 from tests.factories import make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))

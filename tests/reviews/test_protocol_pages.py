@@ -11,7 +11,7 @@ from reviews.protocols import load_preset
 from reviews.services.protocols import adopt_protocol, current_protocol
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_dialogues, make_item, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture
