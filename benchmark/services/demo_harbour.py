@@ -108,12 +108,13 @@ class _Desk:
 
     def look(self, person: User, name: str, stage: str, change: Callable[[Document], None] | None = None) -> None:
         """Approve a case as it is, or with a change."""
-        claim = claims.claim_slot(actor=person, slot=self.slot(name, stage))
-        slot, document = claim.slot, claim.slot.revision.document()
+        slot = self.slot(name, stage)
+        document = slot.revision.document()
         if change:
             change(document)
-        # As a worker does once a draft is stored.
+        # As a worker does once a draft is stored; where it cannot, nobody is left with the case in hand.
         ensure_tried(subjects_of(document))
+        claim = claims.claim_slot(actor=person, slot=slot)
         self.pass_by(_LOOK)
         claims.heartbeat(actor=person, token=claim.token, active_seconds=_LOOK)
         reason = "The code is looked at in the next stage." if stage == DATA else "Seen: it keeps to its sentence."

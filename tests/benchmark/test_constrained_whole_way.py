@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from annotator.errors import Conflict
 from annotator.models import Dialogue, Finding, Role
 from annotator.models.content import DialogueStatus
 from annotator.schema import load_text
@@ -101,13 +102,23 @@ def nothing_new(team: Team, release: Release, count: int) -> None:
     assert counters(neutral) == (count, 0, 0, count, 0, 0)
 
 
-def test_the_demos_cases_go_the_same_way(team: Team) -> None:
+def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     """Good ones and faulty ones, as the demo's people mend them in both stages."""
     batch = imported(team, (FOLDER / "cases.jsonl").read_bytes(), "cases.jsonl")
     assert counters(batch)[:2] == (15, 15)
     people = dict(zip(("lucia", "boris", "dilara"), team.annotators, strict=False))
     give_role(team.project, people["lucia"], Role.ADMINISTRATOR)
     said: list[str] = []
+
+    def refuse(subjects: Any) -> int:
+        raise Conflict("No code is run here.")
+
+    with monkeypatch.context() as patched:
+        # On a machine without a sandbox nothing is approved, and nobody is left with a case in hand.
+        patched.setattr(demo_harbour, "ensure_tried", refuse)
+        demo_harbour.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
+    assert said.pop() == "The harbour’s cases wait in their first stage: No code is run here."
+    assert set(Dialogue.objects.filter(project=team.project).values_list("stage", flat=True)) == {"data"}
     demo_harbour.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
     assert said == ["The harbour’s first cases are verified and released."]
     states = {case.external_id: (case.status, case.stage) for case in Dialogue.objects.filter(project=team.project)}
