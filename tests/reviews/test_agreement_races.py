@@ -65,6 +65,8 @@ def test_two_who_repair_do_not_repair_twice(team: Team) -> None:
     assert sorted(map(bool, results)) == [False, False, True]
 
 
+# Going back and coming again is tried on each database with the search's own migrations.
+@pytest.mark.any_database
 def test_what_settled_before_the_migration_is_counted(team: Team) -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
