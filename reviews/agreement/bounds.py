@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, combinations_with_replacement
 
-from reviews.agreement.figures import LEVEL, ONE_UNIT, Figure, z_quantile
+from reviews.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, z_quantile
 from reviews.agreement.patterns import Value
 
 METHOD = "Score interval (Wilson 1927, Donner and Eliasziw 1992, Lang 2008)."
@@ -59,6 +59,8 @@ def score_interval(
     low, high = (carry(_farthest(counts, features, measure, bound, way)) for way in (-1, 1))
     # The value itself is never outside, not by a rounding error either.
     low, high = max(least, min(low, value)), min(1.0, max(high, value))
+    if high - low < 1e-12:
+        return Figure(name, value, n, interval=NO_SPREAD)
     return Figure(name, value, n, low, high, interval=METHOD)
 
 
@@ -88,12 +90,12 @@ def _farthest(counts: Sequence[int], features: Sequence[Features], measure: Meas
     shares = [count / total for count in counts]
     here = _mean(shares, features)
     value, slope = measure(here)
-    for _ in range(STEPS):
+    for step in range(STEPS):
         gains = [way * _product(slope, one) for one in features]
         target, best = _linear(counts, gains, bound)
         held = sum(shares[place] for place in unseen)
         gap = _product(gains, target) - _product(gains, shares)
-        if gap < NEAR:
+        if step and gap < NEAR:
             break
         if held > 0 and best is not None:
             # Keep to the mixture found so far; what is wrong with it is put right below.

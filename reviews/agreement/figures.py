@@ -1,4 +1,4 @@
-"""What a statistic gives back, and the intervals that follow from a standard error or a proportion."""
+"""What a statistic gives back, the interval of a proportion, and the quantiles that intervals take."""
 
 import math
 from dataclasses import dataclass
@@ -33,19 +33,6 @@ class Figure:
 def undefined(name: str, n: int, reason: str) -> Figure:
     """A figure without a value. ``reason``: a sentence."""
     return Figure(name, None, n, undefined=reason)
-
-
-def from_error(
-    name: str, value: float, n: int, error: float, spread: float, method: str, *, least: float = -1.0
-) -> Figure:
-    """A figure with the interval value ± spread · error, cut off at the ends of the scale.
-
-    ``error``: standard error. ``spread``: the quantile it is multiplied by. ``least``: lowest value there can be.
-    Without any error the interval would be a point, which no data justify: then there is none.
-    """
-    if not error > 1e-12:
-        return Figure(name, value, n, interval=NO_SPREAD)
-    return Figure(name, value, n, max(least, value - spread * error), min(1.0, value + spread * error), interval=method)
 
 
 def z_quantile(level: float = LEVEL) -> float:

@@ -5,10 +5,12 @@ dividing (micro-averaged), and neither reviewer is the truth. F1 = 2 · matched 
 of the two is called left; precision and recall change places with them.
 """
 
-import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reviews.agreement.figures import LEVEL, ONE_UNIT, Figure, from_error, t_quantile, undefined
+from reviews.agreement.bounds import score_interval
+from reviews.agreement.figures import LEVEL, Figure, undefined
 from reviews.agreement.patterns import Pattern, PatternCounts
 
 _EMPTY = "Neither reviewer has anything here in any task, so there is nothing that could match."
@@ -44,31 +46,46 @@ def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = L
     """Precision, recall and F1 of sets, micro-averaged over tasks.
 
     ``counts``: of ``Overlap.pattern``. n is the number of tasks with a member on either side (for precision on the
-    right, for recall on the left). Interval: ratio estimator over tasks, linearised variance (Cochran 1977, chapter 6),
-    Student's t. Raises ValueError for patterns that are no overlaps.
+    right, for recall on the left). Interval: ``reviews.agreement.bounds``, where tasks with one match less or more than
+    those that came up could have come up as well. Raises ValueError for patterns that are no overlaps.
     """
     tasks = [(_overlap(pattern), times) for pattern, times in counts.checked()]
     return OverlapScores(
-        _ratio(f"Precision on {of}", [(one.matched, one.right, times) for one, times in tasks], level),
-        _ratio(f"Recall on {of}", [(one.matched, one.left, times) for one, times in tasks], level),
-        _ratio(f"F1 on {of}", [(2 * one.matched, one.left + one.right, times) for one, times in tasks], level),
+        _ratio(f"Precision on {of}", tasks, lambda one: (one.matched, one.right), level),
+        _ratio(f"Recall on {of}", tasks, lambda one: (one.matched, one.left), level),
+        _ratio(f"F1 on {of}", tasks, lambda one: (2 * one.matched, one.left + one.right), level),
     )
 
 
-def _ratio(name: str, tasks: list[tuple[int, int, int]], level: float) -> Figure:
-    """Σ top / Σ bottom over tasks (top, bottom, how many such tasks)."""
-    n = sum(times for _, bottom, times in tasks if bottom)
-    bottom_sum = sum(bottom * times for _, bottom, times in tasks)
-    if not bottom_sum:
+def _ratio(
+    name: str, tasks: list[tuple[Overlap, int]], parts: Callable[[Overlap], tuple[int, int]], level: float
+) -> Figure:
+    """Σ top / Σ bottom over tasks. ``parts``: the two of a task."""
+    seen: Counter[tuple[int, int]] = Counter()
+    possible = set()
+    for one, times in tasks:
+        if parts(one)[1]:
+            seen[parts(one)] += times
+            possible |= {parts(other) for other in _one_more_or_less(one)}
+    n = seen.total()
+    if not n:
         return undefined(name, 0, _EMPTY)
-    value = sum(top * times for top, _, times in tasks) / bottom_sum
-    if n < 2:
-        return Figure(name, value, n, interval=ONE_UNIT)
-    # Summed exactly, so that the result does not depend on the order of the tasks.
-    spread = math.fsum(times * (top - value * bottom) ** 2 for top, bottom, times in tasks)
-    variance = spread * n / (n - 1) / bottom_sum**2
-    method = "Student's t, linearised ratio estimator over tasks (Cochran 1977)."
-    return from_error(name, value, n, math.sqrt(variance), t_quantile(n - 1, level), method, least=0.0)
+    value = sum(top * times for (top, _), times in seen.items()) / sum(b * times for (_, b), times in seen.items())
+    unseen = sorted(possible - set(seen))
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        ratio = mean[0] / mean[1]
+        return ratio, [1 / mean[1], -ratio / mean[1]]
+
+    return score_interval(name, value, n, sorted(seen.items()), unseen, measure, level=level, least=0.0)
+
+
+def _one_more_or_less(one: Overlap) -> Iterator[Overlap]:
+    """The same sets with one match less or more."""
+    if one.matched:
+        yield Overlap(one.matched - 1, one.left, one.right)
+    if one.matched < min(one.left, one.right):
+        yield Overlap(one.matched + 1, one.left, one.right)
 
 
 def _overlap(pattern: Pattern) -> Overlap:

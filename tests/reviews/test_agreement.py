@@ -171,10 +171,24 @@ def test_overlaps_are_summed_before_dividing() -> None:
     assert (scores.precision.value, scores.precision.n) == (0.75, 2)
     assert (scores.recall.value, scores.recall.n) == (0.75, 3)
     assert (scores.f1.value, scores.f1.n) == (0.75, 3)
-    # Residuals 4 - 0.75·5 = 0.25, 2 - 0.75·2 = 0.5, 0 - 0.75·1 = -0.75: Σ² = 0.875; times 3/2, over 8².
-    error = (0.875 * 3 / 2 / 64) ** 0.5
-    assert scores.f1.low == pytest.approx(max(0.0, 0.75 - 4.302653 * error), abs=1e-6)
-    assert scores.f1.high == pytest.approx(min(1.0, 0.75 + 4.302653 * error), abs=1e-6)
+    # Residuals 4 - 0.75·5 = 0.25, 2 - 0.75·2 = 0.5, 0 - 0.75·1 = -0.75: Σ² = 0.875, and with so many tasks that the
+    # interval is symmetrical it reaches 1.96 · √(Σ² / Σbottom²) with Σbottom = 8, over the root of how many times.
+    many = overlap_scores(PatternCounts({pattern: 10**8 * counts[pattern] for pattern in counts})).f1
+    assert many.high is not None
+    assert many.high - 0.75 == pytest.approx(1.959964 * (0.875 / 64 / 10**8) ** 0.5, rel=1e-3)
+
+
+def test_sets_that_all_match_have_an_interval_that_reaches_down() -> None:
+    one = overlap_scores(PatternCounts({(1, 1, 1): 20})).f1
+    # Sets of one call either match or do not, so this is a proportion: Wilson's bound of 20 of 20.
+    assert (one.value, one.high) == (1.0, 1.0)
+    assert one.low == pytest.approx(1 - 1.959964**2 / (20 + 1.959964**2), abs=1e-6)
+    # Of four calls one less is matched.
+    four = overlap_scores(PatternCounts({(4, 4, 4): 20})).f1
+    assert four.low == pytest.approx(1 - 1.959964**2 / (20 + 1.959964**2) / 4, abs=1e-6)
+    nothing = overlap_scores(PatternCounts({(0, 1, 0): 5})).f1
+    assert (nothing.value, nothing.low) == (0.0, None)
+    assert nothing.interval.startswith("No interval:")
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), max_size=8))

@@ -83,7 +83,7 @@ def test_cohens_kappa_is_that_of_scikit_learn_and_its_interval_that_of_statsmode
     assert figure.value == pytest.approx(theirs.kappa, abs=1e-12)
     # Theirs is the normal interval, which ours comes to with so many units.
     many = cohen_kappa(many_times(PatternCounts.of(units)))
-    assert reach(many) == pytest.approx(theirs.std_kappa * stats.norm.ppf(0.975) / MANY**0.5, rel=2e-3, abs=1e-9)
+    assert reach(many) == pytest.approx(theirs.std_kappa * stats.norm.ppf(0.975) / MANY**0.5, rel=2e-3, abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(30))
