@@ -26,6 +26,8 @@ __all__ = ["Limits", "RawLine", "RawRecord", "RecordFault", "parse_line", "read_
 
 EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
+#: Folders beside no record that are named one by one.
+_FOLDERS = 100
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -188,9 +190,13 @@ class _File:
                 except SourceFault as fault:
                     yield RecordFault(0, name, str(fault), True)
                     return
-            for folder in self.beside.left if self.beside else ():
+            left = self.beside.left if self.beside else []
+            for folder in left[:_FOLDERS]:
                 if self._is_due():
                     yield RecordFault(0, f"check_code/{folder}", "Ignored. No record has this id.", False)
+            if len(left) > _FOLDERS and self._is_due():
+                more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it. No record has their ids."
+                yield RecordFault(0, "check_code", more, False)
             if not readable:
                 raise SourceFault("The archive holds no .jsonl, .jsonl.gz or .json file.")
 

@@ -275,6 +275,11 @@ def test_files_beside_records_are_counted_apart() -> None:
     fault = only(content, "a.zip", limits=Limits(members=20, beside=29))
     assert (fault.fatal, "30 files beside its records; at most 29" in fault.message) == (True, True)
     assert any(isinstance(item, RawRecord) for item in read(content, "a.zip", limits=Limits(members=1, beside=30)))
+    items = read(zipped({**beside, "a.jsonl": lines(1)}), "a.zip", format_name="cctu")
+    assert len(faults(items)) == 29
+    many = {f"check_code/{number}/check_constraint_0.json": b"{}" for number in range(1_200)}
+    told = faults(read(zipped({**many, "a.jsonl": lines(1)}), "a.zip", format_name="cctu"))
+    assert (len(told), told[-1].message[:28]) == (101, "Ignored, like 1,099 more fol")
     strange = zipped({f"check_code/{number}/other.json": b"{}" for number in range(30)})
     assert "30 files; at most 20" in only(strange, "a.zip", limits=Limits(members=20)).message
 
