@@ -23,10 +23,10 @@ FIELDS = {
     "system_prompt": "System prompt",
     "user_query": "Query",
     "scenario": "Scenario",
-    "constraints": "Constraints",
+    "constraints": "Constraints of the case",
     "answer": "Reference answer",
     "unsolved_set": "Unsolved set",
-    "reference_trajectory": "Reference trajectory",
+    "reference_trajectory": "Rounds of the trajectory",
     "tool_codes": "Code of the tools",
 }
 

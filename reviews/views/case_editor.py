@@ -10,7 +10,8 @@ from annotator.comparison.anchors import below
 from annotator.constraints.anchoring import nearest, sentences
 from annotator.constraints.taxonomy import find_category
 from annotator.editing.forms import fields
-from annotator.editing.parameters import parameter_fields, read_parameter_form, read_tool_row, tool_row
+from annotator.editing.parameter_reading import read_parameter_form, read_tool_row
+from annotator.editing.parameters import parameter_fields, tool_row
 from annotator.editing.typed import shown
 from annotator.errors import Invalid
 from annotator.schema.toolsets import CompiledToolset

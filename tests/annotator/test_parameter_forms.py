@@ -12,7 +12,9 @@ from annotator.constraints import Category, Dimension, categories, find_category
 from annotator.constraints.model import Count, Parameters, ToolName
 from annotator.constraints.rounds import Judgement, Past, Round
 from annotator.constraints.taxonomy import forget
-from annotator.editing.parameters import Field, Kind, parameter_fields, read_parameter_form
+from annotator.editing.parameter_reading import read_parameter_form
+from annotator.editing.parameter_specs import Kind
+from annotator.editing.parameters import Field, parameter_fields
 from annotator.schema.canonical import value_hash
 
 TOOLS = ["find_ferry", "read_timetable"]
