@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -146,8 +147,8 @@ def work(play: "Play", name: str, pipe: Connection) -> None:
     while what := pipe.recv():
         try:
             pipe.send(take_turn(play, person) if what == "turn" else draw(play))
-        except Exception as error:
-            pipe.send(AssertionError(f"{name}: {error!r}"))
+        except Exception:
+            pipe.send(AssertionError(f"{name}: {traceback.format_exc()}"))
 
 
 @contextlib.contextmanager
