@@ -186,7 +186,7 @@ def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
         try:
             first = sandbox.run(source, subject.function, calls[:1])
             if first and first[0].status in _HOPELESS:
-                message = f"Not tried: it ended like this on the first response already. {first[0].message}".strip()
+                message = f"Not tried, for on the first response: {first[0].message}"
                 return first + [CallResult(first[0].status, message=message)] * (len(calls) - 1)
             return first + (sandbox.run(source, subject.function, calls[1:]) if calls[1:] else [])
         except SandboxUnavailable as error:

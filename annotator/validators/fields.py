@@ -39,7 +39,10 @@ _WORDS = {"en": "English", "zh": "Chinese", "upper": "capitals", "lower": "small
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One parameter; ``name`` is that of its input. ``type``: number, checkbox, select, textarea (one text a line) or choices (any of them)."""
+    """One parameter; ``name`` is that of its input.
+
+    ``type``: number, checkbox, select, textarea (one text a line) or choices (any of them).
+    """
 
     name: str
     label: str
@@ -64,7 +67,10 @@ def form_fields(form: Form, parameters: Mapping[str, Any] | None) -> list[FormFi
 
 
 def read_form_fields(form: Form, posted: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Parameters as they were filled in (name of an input → texts); raises nothing: ``Form.read`` says what is wrong with them."""
+    """Parameters as they were filled in (name of an input → texts).
+
+    Raises nothing: ``Form.read`` says what is wrong with them.
+    """
     out: dict[str, Any] = {}
     for name, part in form.model.model_json_schema()["properties"].items():
         given = posted.get(PREFIX + name, ())

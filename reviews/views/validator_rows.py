@@ -65,7 +65,7 @@ def _view(row: dict[str, Any]) -> RowView:
     )
     word, tone, icon = _judged(row["kind"], expected, accepted)
     message = row["message"]
-    if status is not Status.OK:
+    if status is not Status.OK and not message.startswith("Not tried"):
         message = f"{status.words} {message}".strip() if message != status.words else message
     return RowView(
         key=row["key"],
