@@ -3,17 +3,20 @@
 from annotator.errors import Denied, Hidden
 from annotator.models import Project, Role, User
 from annotator.models.content import Dialogue
+from annotator.services.statements import rows
+
+#: Written out, as what follows below: every page and every request of a program asks these two.
+_ROLES = "SELECT role FROM annotator_membership WHERE project_id = %s AND user_id = %s AND ended_at IS NULL"
 
 
 def roles_in(project: Project, user: User) -> frozenset[Role]:
     """The live roles of ``user`` in ``project``; empty for an outsider or a deactivated person."""
     if not user.is_active:
         return frozenset()
-    rows = project.memberships.filter(user=user, ended_at=None).values_list("role", flat=True)
-    return frozenset(Role(role) for role in rows)
+    return frozenset(Role(role) for (role,) in rows(_ROLES, [project.pk, user.pk]))
 
 
-#: ``Project.objects.visible_to``, written out: every page and every request of a program begins with it.
+#: ``Project.objects.visible_to``, written out.
 _MINE = (
     "SELECT p.* FROM annotator_project p WHERE p.slug = %s AND EXISTS (SELECT 1 FROM annotator_membership m "
     "WHERE m.project_id = p.id AND m.user_id = %s AND m.ended_at IS NULL)"

@@ -22,6 +22,7 @@ from annotator.models import (
     Role,
     User,
 )
+from annotator.services import statements
 from annotator.services.keyset import newest_first
 
 PAGE = 50
@@ -127,9 +128,21 @@ def tell_of_events(events: Iterable[Event]) -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
+#: ``Notice.objects.visible_to(…).unread()``, written out: every page asks it, and to put it together takes the ORM a
+#: tenth of what the whole page takes.
+_UNREAD = (
+    "SELECT count(*) FROM (SELECT 1 FROM annotator_notice n WHERE n.person_id = %s AND n.read_at IS NULL "
+    "AND n.project_id IN (SELECT m.project_id FROM annotator_membership m WHERE m.user_id = %s AND m.ended_at IS NULL) "
+    "LIMIT %s) few"
+)
+
+
 def unread_count(user: User) -> int:
     """How many notices wait, up to ``MOST_COUNTED`` + 1: one look at an index of unread ones alone."""
-    return Notice.objects.visible_to(user).unread().order_by()[: MOST_COUNTED + 1].count()
+    if not user.is_active:
+        return 0
+    [(count,)] = statements.rows(_UNREAD, [user.pk, user.pk, MOST_COUNTED + 1])
+    return int(count)
 
 
 def list_notices(

@@ -175,10 +175,10 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     _close_draft(actor, slot, handed_in)
     write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
 
-    stage, changed_fields = stage_of(slot), []
-    if stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None:
+    stage = stage_of(slot)
+    taken = stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None
+    if taken:
         dialogue.owner = actor
-        changed_fields.append("owner")
     made = _make_revision(actor, dialogue, slot, seen, handed_in, stage.title)
     review = Review(
         slot=slot,
@@ -229,9 +229,12 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     # The cycle as it was loaded: it could only have ended by cancelling this slot.
     outcome = settle_if_complete(Passage(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review)
     if outcome is not None:
-        changed_fields += ["status", "stage", "updated_at"]
-    if changed_fields:
-        dialogue.save(update_fields=changed_fields)
+        write(
+            "UPDATE annotator_dialogue SET owner_id = %s, status = %s, stage = %s, updated_at = %s WHERE id = %s",
+            [dialogue.owner_id, dialogue.status, dialogue.stage, dialogue.updated_at, dialogue.pk],
+        )
+    elif taken:
+        write("UPDATE annotator_dialogue SET owner_id = %s WHERE id = %s", [actor.pk, dialogue.pk])
     journal.write()
     return review
 
