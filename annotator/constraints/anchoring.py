@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from annotator.checks.findings import Finding
 from annotator.checks.wording import cut
@@ -30,7 +31,7 @@ def find_spans(prompt: str, quote: str) -> list[Span]:
     words = quote.casefold().translate(_MARKS).split()
     if not words:
         return []
-    plain, places = _plain(prompt)
+    plain, places = _plain_prompt(prompt)
     wanted, found, at = " ".join(words), [], 0
     while (at := plain.find(wanted, at)) >= 0:
         found.append(Span(places[at], places[at + len(wanted) - 1] + 1))
@@ -111,3 +112,9 @@ def _plain(text: str) -> tuple[str, list[int]]:
         out += plain
         places += [place] * len(plain)
     return "".join(out), places
+
+
+@lru_cache(maxsize=4)
+def _plain_prompt(prompt: str) -> tuple[str, list[int]]:
+    """``_plain``, kept: every constraint of a case is looked for in the same prompt, and more than once a page."""
+    return _plain(prompt)
