@@ -4,16 +4,18 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, JobState, Replay, User
 from annotator.sandbox import Sandbox, SandboxUnavailable
-from annotator.services import jobs, replay_runner
+from annotator.services import jobs, replay_runner, replays
 from annotator.services.drafts import edit_draft, open_draft
 from annotator.services.replay_runner import SandboxRunner
-from annotator.services.replays import MOST_KEPT, last_replay, load_replay, start_replay
+from annotator.services.replays import last_replay, load_replay, start_replay
 from annotator.services.revisions import create_revision, ensure_toolset_revision
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_preset
@@ -169,11 +171,12 @@ def test_asking_twice_is_one_replay_and_few_are_under_way_at_once(team: Team) ->
 
 
 def test_only_the_newest_are_kept(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replays, "MOST_KEPT", 3)
     dialogue = item_of(team)
-    for _ in range(MOST_KEPT + 2):
+    for _ in range(5):
         replay = start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head)
         jobs.cancel_job(actor=team.annotator, job=replay.job)
-    assert Replay.objects.filter(requester=team.annotator).count() == MOST_KEPT
+    assert Replay.objects.filter(requester=team.annotator).count() == 3
 
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
@@ -322,6 +325,23 @@ def test_the_work_page_replays_the_draft_for_oneself(client: Client, team: Team)
     assert client.get(start).status_code == 404
     client.force_login(team.administrator)
     assert client.get(begun.url).status_code == 404
+
+
+def test_the_page_asks_the_database_as_often_however_many_replays_there_are(client: Client, team: Team) -> None:
+    dialogue = item_of(team)
+    client.force_login(team.annotator)
+    start = reverse("dialogue-replay", args=[team.project.slug, dialogue.public_id])
+    counts = []
+    for number in (1, 2):
+        replay = start_replay(
+            actor=team.annotator, dialogue=dialogue, revision=dialogue.head, pasted=f'[{{"final": "{number}"}}]'
+        )
+        jobs.cancel_job(actor=team.annotator, job=replay.job)
+        with CaptureQueriesContext(connection) as asked:
+            text_of(client.get(start))
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+    assert counts[0] < 25
 
 
 def test_a_dialogue_without_code_has_no_replay(client: Client, team: Team) -> None:
