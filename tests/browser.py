@@ -16,6 +16,9 @@ CHROMIUM_OPTIONS = (
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 )  # fmt: skip
 
+PATIENCE = 20_000
+"""Milliseconds until something has not come; other parts of the suite run beside these and make it late."""
+
 REPORT_CSP_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => console.error(
   `CSP violation: ${event.effectiveDirective} blocked ${event.blockedURI}`,
@@ -62,8 +65,9 @@ class Problems:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator["Browser"]:
     """The installed Chromium, headless, one for the whole run."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     executable = find_chromium()
     assert executable is not None, "a test that opens pages needs the marker “browser”"
     with sync_playwright() as playwright:
@@ -102,7 +106,7 @@ def open_page(chromium: "Browser", live_server: Any, page_problems: Problems) ->
             accept_downloads=True,
         )
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         if javascript:
             context.add_init_script(REPORT_CSP_VIOLATIONS)
         if user is not None:
