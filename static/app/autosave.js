@@ -264,7 +264,9 @@ function decided() {
 
 // A form that somebody is still typing in, or whose words are still to be sent, keeps them when the page around it changes.
 globalThis.htmx?.registerExtension("assay-autosave", {
-  htmx_before_morph_node(element) {
+  htmx_before_morph_node(element, {newNode}) {
+    // What somebody has opened stays open.
+    if (element.localName === "details" && element.open) newNode.open = true;
     if (!element.matches?.("form[data-autosave]")) return true;
     const waits = queue.some((edit) => edit !== current && edit.state === "unsent" && edit.anchor === element.dataset.anchor);
     return !(typing.has(element) || waits);
