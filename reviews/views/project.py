@@ -15,6 +15,7 @@ from annotator.services.access import require_administrator
 from annotator.services.notices import unread_notices
 from annotator.views.pages import PageRequest, project_page
 from reviews.models import Draw
+from reviews.protocols import EntryMode
 from reviews.protocols.drawing import ROUNDS
 from reviews.services import progress, sampling
 
@@ -52,11 +53,20 @@ def project(request: PageRequest) -> HttpResponse:
         "stages": _pipeline(request, stands),
         "shares": [(DialogueStatus(key).label, count, _TONES[key]) for key, count in stands.statuses.items() if count],
         "mine": progress.read_my_work(actor=request.user, project=request.project),
+        "drawing": _drawing(stands),
         "draws": Draw.objects.filter(project=request.project).select_related("actor").order_by("-id")[:10],
         "is_admin": Role.ADMINISTRATOR in request.roles,
     }
     template = "reviews/project.html#figures" if request.htmx else "reviews/project.html"
     return render(request, template, context)
+
+
+def _drawing(stands: progress.Progress) -> str:
+    """How items are drawn: in "rounds", for an "audit", or (blank) not at all under the protocol in force."""
+    modes = {stage.stage.entry.mode for stage in stands.stages if stage.stage.entry.fraction}
+    if EntryMode.ROUNDS in modes:
+        return "rounds"
+    return "audit" if modes & {EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION} else ""
 
 
 def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str, Any]]:

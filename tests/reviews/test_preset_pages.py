@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from reviews.models import ProtocolVersion
 from reviews.protocols import PRESETS
+from reviews.services.protocols import adopt_preset
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -20,3 +21,17 @@ def test_a_preset_is_adopted_and_shown(client: Client, preset: str) -> None:
     assert ProtocolVersion.objects.get(project=team.project).preset == preset
     for name in ("project", "protocol", "protocol-edit"):
         assert client.get(reverse(name, args=[team.project.slug])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("preset", "heading"), [("c3", "Audit draws"), ("wild", "Rounds"), ("cctu", ""), ("async", "")]
+)
+def test_the_projects_page_speaks_of_the_draws_its_protocol_has(client: Client, preset: str, heading: str) -> None:
+    team = make_team()
+    adopt_preset(actor=team.administrator, project=team.project, preset=preset)
+    client.force_login(team.administrator)
+    page = client.get(reverse("project", args=[team.project.slug])).content.decode()
+    assert ('id="draws"' in page) is bool(heading)
+    assert f'id="draws">{heading}' in page or not heading
+    # There is nothing to draw from yet.
+    assert "Close the pool" not in page
