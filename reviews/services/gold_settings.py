@@ -29,7 +29,8 @@ def set_gold_rate(*, actor: User, project: Project, stage: str, rate: float, rev
     """
     require_administrator(actor=actor, project=project)
     if not math.isfinite(rate) or not 0 <= rate <= MOST:
-        raise Invalid(f"The rate is a share from 0 to {MOST:.0%} of a person’s claims; 5 % is usual.", field="rate")
+        sentence = f"The rate is a share from 0 to {100 * MOST:g} % of a person’s claims; 5 % is usual."
+        raise Invalid(sentence, field="rate")
     gold_stage(project, stage)
     with transaction.atomic():
         known = GoldRate.objects.select_for_update().filter(project=project, stage=stage).first()

@@ -37,6 +37,12 @@ def gold_list(request: PageRequest) -> HttpResponse:
             {**_score_row(score), "item": score.item, "stage": titles.get(score.item.stage, "")} for score in scores
         ]
         return render(request, "reviews/gold_own.html", {"rows": rows})
+    return _overview(request)
+
+
+def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
+    """``refused``: why the rate that was sent cannot be; it is said beside the field, which keeps what was written."""
+    project, titles = request.project, stage_titles(request.project)
     gold = gold_reading.read_gold(actor=request.user, project=project)
     context = {
         "gold": gold,
@@ -45,8 +51,11 @@ def gold_list(request: PageRequest) -> HttpResponse:
         "results": [_result_row(result) for result in gold.results],
         "everybody": _result_row(gold.everybody) if gold.everybody else None,
         "is_admin": Role.ADMINISTRATOR in request.roles,
+        "refused": refused,
+        "refused_stage": request.POST.get("stage", ""),
+        "refused_percent": request.POST.get("percent", "")[:20],
     }
-    return render(request, "reviews/gold_list.html", context)
+    return render(request, "reviews/gold_list.html", context, status=422 if refused else 200)
 
 
 @project_page
@@ -58,14 +67,19 @@ def gold_rate(request: PageRequest) -> HttpResponse:
     try:
         percent = float(raw)
     except ValueError:
-        raise Invalid("The rate is a number of per cent, such as 5.") from None
-    setting = gold_settings.set_gold_rate(
-        actor=request.user,
-        project=request.project,
-        stage=request.POST.get("stage", ""),
-        rate=percent / 100,
-        reveal="reveal" in request.POST,
-    )
+        return _overview(request, refused="The rate is a number of per cent, such as 5.")
+    try:
+        setting = gold_settings.set_gold_rate(
+            actor=request.user,
+            project=request.project,
+            stage=request.POST.get("stage", ""),
+            rate=percent / 100,
+            reveal="reveal" in request.POST,
+        )
+    except Invalid as error:
+        if error.details.get("field") != "rate":
+            raise
+        return _overview(request, refused=error.sentence)
     words = f"about {100 * setting.rate:g} % of each person’s claims" if setting.rate else "none"
     messages.success(request, f"Gold items there from now on: {words}.")
     return redirect("gold-list", slug=request.project.slug)

@@ -153,7 +153,7 @@ def test_one_reviewer_alone_would_see_that_nothing_goes_on() -> None:
 
 @pytest.mark.parametrize("rate", [-0.1, 0.51, float("nan"), float("inf")])
 def test_a_rate_is_a_share_of_at_most_half(team: Team, rate: float) -> None:
-    with pytest.raises(Invalid, match="from 0 to 50%"):
+    with pytest.raises(Invalid, match="from 0 to 50 %"):
         set_gold_rate(actor=team.administrator, project=team.project, stage=STAGE, rate=rate)
 
 

@@ -260,6 +260,11 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
     planted = json.dumps(changed(current(suggested), "It snows."))
     assert client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": planted}).status_code == 302
     assert GoldItem.objects.latest("pk").planted
+    for percent, words in (("nan", "from 0 to 50 %"), ("1e999", "from 0 to 50 %"), ("much", "such as 5")):
+        refused = client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": percent})
+        assert refused.status_code == 422
+        assert words in refused.content.decode()
+        assert f'value="{percent}" required aria-invalid="true"' in refused.content.decode()
     assert client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": "7,5"}).status_code == 302
     assert GoldRate.objects.get().rate == 0.075
     assert client.post(f"/p/{slug}/gold/items/{item.public_id}/retire/", {"reason": "Old."}).status_code == 302
