@@ -241,8 +241,8 @@ def cctu(*, consecutive: int = 2) -> Protocol:
     """CCTU: people look one after the other until two in a row agree; first the data, then the validators."""
     people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     stages = (
-        ("data", "Data verification", _CONSTRAINED),
-        ("validators", "Code verification", _VALIDATORS),
+        ("data", "Data verification", _CONSTRAINED, True),
+        ("validators", "Code verification", _VALIDATORS, False),
     )
     return Protocol(
         name="CCTU",
@@ -254,11 +254,12 @@ def cctu(*, consecutive: int = 2) -> Protocol:
                     title=title,
                     kind=StageKind.CROSS_CHECK,
                     consecutive=consecutive,
+                    validators_are_checked_later=later,
                     eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
                     outcomes=UNTIL_NOTHING_IS_FOUND,
                     checklist=Checklist(items=items),
                 )
-                for key, title, items in stages
+                for key, title, items, later in stages
             ),
             _settlement("Settlement"),
         ),

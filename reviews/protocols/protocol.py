@@ -157,6 +157,8 @@ class Stage(_Part):
     #: Whether nothing of a review is seen by anybody else before all are in.
     blind: bool = False
     entry: Entry = Entry()
+    #: Whether what is wrong with a case's validators holds nobody up here, because a later stage is there for it.
+    validators_are_checked_later: bool = False
     #: Read from the top; the first row that applies decides.
     outcomes: tuple[OutcomeRule, ...] = Field(min_length=1)
     checklist: Checklist = Checklist()

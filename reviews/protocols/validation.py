@@ -22,6 +22,7 @@ def validate(protocol: Protocol) -> list[Problem]:
         problems += _round_problems(protocol, stage, at)
         problems += _consecutive_problems(stage, at)
         problems += _table_problems(protocol, stage, at)
+        problems += _leaving_problems(protocol, stage, index, at)
     return problems
 
 
@@ -99,6 +100,18 @@ def _consecutive_problems(stage: Stage, at: str) -> Iterator[Problem]:
     if any(rule.outcome is Outcome.PASS_WITH_FIX for rule in stage.outcomes):
         yield Problem(
             f"{at}/outcomes", "A change begins the count anew, so a fix cannot pass: its outcome is “restart”."
+        )
+
+
+def _leaving_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> Iterator[Problem]:
+    """Of a stage that leaves the validators to a later one."""
+    if stage.validators_are_checked_later and not any(
+        later.entry.mode is EntryMode.ALL and not later.validators_are_checked_later
+        for later in protocol.stages[index + 1 :]
+    ):
+        yield Problem(
+            f"{at}/validators_are_checked_later",
+            "No later stage takes every item and looks at its validators; let this one do so, or add one.",
         )
 
 

@@ -18,7 +18,6 @@ from annotator.errors import Invalid
 from annotator.graph_pairs import GraphPair, pair_graphs
 from annotator.models import Draft, User
 from annotator.schema import load_text
-from annotator.services.revisions import check_document
 from reviews.models import Slot
 from reviews.protocols import Protocol
 from reviews.services.adjudication import (
@@ -30,6 +29,8 @@ from reviews.services.adjudication import (
     with_value,
 )
 from reviews.services.dispute_places import PlaceRow, place_row, shown
+from reviews.services.protocols import parse
+from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
 
 
@@ -199,7 +200,8 @@ def _read_outcome(
     document = load_text(text)
     sides = dispute.left.document, dispute.right.document
     outcome.notes = lost_dependencies(*sides, dispute.places, choices_of(read), document)
-    found = check_document(document, slot.revision.toolset_revision, project=slot.dialogue.project, stage="submit")
+    stage = parse(slot.protocol).stage(slot.stage)
+    found = check_for_stage(document, slot.revision.toolset_revision, project=slot.dialogue.project, stage=stage)
     waived = live_waivers(actor=actor, dialogue=slot.dialogue)
     outcome.errors = [one for one in found if one.severity == "error"]
     outcome.warnings = [

@@ -13,7 +13,6 @@ from annotator.comparison import AnchorMissing, resolve
 from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
-from annotator.services.revisions import check_document
 from annotator.services.statements import rows
 from annotator.services.trials import start_trials
 from reviews.models import Slot, Verdict
@@ -23,6 +22,7 @@ from reviews.protocols import offered_verdicts as verdicts_of
 from reviews.services.adjudication import RulingLine, read_rulings, settle_document
 from reviews.services.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.claims import branch_of
+from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
 
 MAX_REASON = 4000
@@ -100,7 +100,7 @@ def prepare(
     chosen = _verdict(stage, verdict, changed, disputed)
     reason = _reason(chosen, reason)
     if chosen in PASSING:
-        _require_clean(actor, slot, content, seen, project)
+        _require_clean(actor, slot, project, stage, content)
     answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
     remarks = read_notes(stage, content, notes)
     faults = [_fault(one, protocol, content, seen) for one in _some(findings)]
@@ -178,8 +178,8 @@ def _reason(verdict: Verdict, reason: str) -> str:
     return reason
 
 
-def _require_clean(actor: User, slot: Slot, document: dict[str, Any], seen: Revision, project: Project) -> None:
-    found = check_document(document, seen.toolset_revision, project=project, stage="submit")
+def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, document: dict[str, Any]) -> None:
+    found = check_for_stage(document, slot.revision.toolset_revision, project=project, stage=stage)
     errors = [one for one in found if one.severity == "error"]
     if errors and all(one.check == "validator.untried" for one in errors):
         start_trials(actor=actor, project=project, document=document)

@@ -4,9 +4,10 @@ from typing import Any
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
-from annotator.services.revisions import check_document
 from reviews.models import Slot
 from reviews.services.claims import Work
+from reviews.services.protocols import parse
+from reviews.services.stage_checks import check_for_stage
 
 MAX_REASON = 500
 
@@ -40,7 +41,8 @@ def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] 
     reason = _reason(reason)
     dialogue, seen = slot.dialogue, slot.revision
     content = seen.document() if document is None else document
-    found = check_document(content, seen.toolset_revision, project=dialogue.project, stage="submit")
+    stage = parse(slot.protocol).stage(slot.stage)
+    found = check_for_stage(content, seen.toolset_revision, project=dialogue.project, stage=stage)
     waived = live_waivers(actor=actor, dialogue=dialogue)
     keys = [(one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"]
     wanted = [key for key in dict.fromkeys(keys) if key not in waived]

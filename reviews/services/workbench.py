@@ -12,10 +12,10 @@ from annotator.models import Dialogue, Draft, User
 from annotator.presentation import DialogueView, present
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.drafts import open_draft
-from annotator.services.revisions import check_document
 from reviews.models import ReviewDraft
 from reviews.protocols import Stage
 from reviews.services.claims import Work, load_work
+from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
 
 #: Longest text of a review's reason.
@@ -36,7 +36,7 @@ class Workbench:
     def view(self) -> DialogueView:
         """The draft as it is shown, with what the checks say of it."""
         project = self.work.slot.project
-        findings = check_document(self.document, self.draft.toolset_revision, project=project, stage="submit")
+        findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
         return present(self.document, findings, live_waivers(actor=self.actor, dialogue=self.work.slot.dialogue))
 
     @cached_property

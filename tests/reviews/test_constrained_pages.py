@@ -9,10 +9,13 @@ from django.urls import reverse
 
 from annotator.case_presentation import CaseView
 from annotator.comparison import resolve_choices
+from annotator.errors import Invalid
 from annotator.models import Dialogue, Draft
 from annotator.models.content import DialogueStatus
 from annotator.presentation import present
+from annotator.services import trials
 from annotator.services.revisions import ensure_toolset_revision
+from annotator.validators import subjects_of
 from reviews.services.adjudication import load_dispute
 from reviews.services.claims import claim_slot
 from reviews.services.courses import fold_courses
@@ -347,3 +350,29 @@ def test_code_is_looked_at_after_the_data_and_a_change_in_it_begins_the_count_an
         ("data", 1, {}),
         ("validators", 1, {1: 1}),
     ]
+
+
+def test_a_faulty_validator_holds_nobody_up_before_the_stage_that_is_there_for_it(client: Client, team: Team) -> None:
+    one, two, three, four = team.annotators
+    lenient = {"code": "def validate_punctuation(response):\n    return True, ''\n", "function": "validate_punctuation"}
+    item = item_of(team, with_constraint("c4", validator=lenient | {"good": [], "bad": []}))
+    slot = open_slot(item)
+    claim_slot(actor=one, slot=slot)
+    trials.ensure_tried(subjects_of(current(item)))
+    client.force_login(one)
+    page = text_of(client.get(reverse("workspace", args=[slot.public_id])))
+    # It is said all the same.
+    assert "validator.matrix" in page
+    assert "Nothing blocks" in page
+    for person in (one, two):
+        hand_in(person, item, "approve")
+    assert open_slot(item).stage == "validators"
+    with pytest.raises(Invalid, match="1 error must be mended before it can be approved"):
+        hand_in(three, item, "approve")
+    mended = current(item)
+    mended["constraints"][4]["validator"]["code"] = CODE
+    hand_in(three, item, "fix", document=mended)
+    hand_in(four, item, "approve")
+    hand_in(one, item, "approve")
+    item.refresh_from_db()
+    assert item.status == DialogueStatus.VERIFIED

@@ -285,6 +285,7 @@ EXPERT_TABLE = [rule.model_dump(mode="json") for rule in c3().stage("expert").ou
         ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "confirm"}, *ONE_TABLE[1:]]}, "write “pass”"),
         ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "return"}, *ONE_TABLE[1:]]}, "Only experts who take"),
         ("cctu", 2, {"consecutive": 2}, "those of different colleagues"),
+        ("cctu", 1, {"validators_are_checked_later": True}, "No later stage takes every item and looks at its"),
         (
             "async",
             0,
