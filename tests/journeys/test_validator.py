@@ -1,25 +1,31 @@
-"""A validator on its workbench: written wrong, seen to be wrong, mended, handed in."""
+"""A validator on its workbench: written wrong, seen to be wrong, mended; its case through both stages and out."""
+
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotator.models import Dialogue, Job, JobState
-from annotator.services import jobs, trials
+from annotator.models import Dialogue, Job, JobState, Project
+from annotator.services import jobs
 from annotator.services.revisions import ensure_toolset_revision
-from reviews.models import Review
-from reviews.services.claims import claim_slot
+from benchmark.formats.verifying import verify_archive
+from reviews.services.protocols import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case
-from tests.factories import begin, make_dialogue, open_slot
+from tests.factories import begin, hand_in, make_dialogue
+from tests.journeys.desk import Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LENIENT = "def validate_punctuation(response):\n    return len(response) > 0, 'Say something.'\n"
+MENDED = f"{CODE}\n# A question mark ends no answer.\n"
 
 
 def work_off() -> None:
     """As the worker does."""
-    for job in Job.objects.filter(kind=trials.KIND, state=JobState.QUEUED):
+    while job := Job.objects.filter(state=JobState.QUEUED).order_by("pk").first():
         jobs.run(job.pk)
 
 
@@ -31,14 +37,27 @@ def write(page: Page, code: str) -> None:
     page.keyboard.insert_text(code)
 
 
-def test_a_faulty_validator_is_seen_mended_and_submitted(desk_of, team, check_accessibility):
+def test_a_faulty_validator_is_seen_and_mended_and_its_case_released(desk_of, team, check_accessibility, tmp_path):
+    adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
+    one, two, three, *_ = team.annotators
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
-    begin(team.project, [make_dialogue(team.project, case(), toolset=toolset)])
-    slot = open_slot(Dialogue.objects.get())
-    claim_slot(actor=team.annotator, slot=slot)
-    desk = desk_of(team.annotator)
+    begin(team.project, [make_dialogue(team.project, case(), toolset=toolset, external_id="boat")])
+    item = Dialogue.objects.get()
+    desk = desk_of(one)
+    desk.take_next("Data verification")
+    desk.submit("Approve")
+    hand_in(two, item, "approve")
+    look_at_the_code(desk_of(three), check_accessibility)
+    for person in (two, one):
+        hand_in(person, item, "approve")
+    item.refresh_from_db()
+    assert item.status == "verified"
+    released_and_imported_again(desk_of(team.administrator), team.project, tmp_path)
+
+
+def look_at_the_code(desk: Desk, check_accessibility: Any) -> None:
     page = desk.page
-    page.goto(reverse("workspace", args=[slot.public_id]))
+    desk.take_next("Code verification")
     page.get_by_role("link", name="Workbench of the validator of constraint 5").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Validator of constraint 5")
 
@@ -53,14 +72,39 @@ def test_a_faulty_validator_is_seen_mended_and_submitted(desk_of, team, check_ac
     expect(row).to_contain_text("at 21:40 and so on")
     check_accessibility(page)
 
-    write(page, CODE)
+    write(page, MENDED)
     page.keyboard.press("ControlOrMeta+Enter")
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     work_off()
     expect(page.get_by_text("Passes its trial")).to_be_visible()
     page.locator(".page-head .actions a").click()
     expect(page.locator("#toolbar")).to_contain_text("Nothing blocks")
-    page.get_by_role("button", name="Approve…").click()
-    page.get_by_role("button", name="Submit and stop").click()
-    page.wait_for_url("**/")
-    assert Review.objects.get().verdict == "approve"
+    desk.submit("Approve with changes", reason="The code says which sign it wants.")
+
+
+def released_and_imported_again(desk: Desk, project: Project, folder: Path) -> None:
+    page = desk.page
+    page.goto(reverse("release-list", args=[project.slug]))
+    page.get_by_label("Version").fill("1.0")
+    page.get_by_label("Native format").select_option("cctu")
+    page.get_by_role("button", name="Freeze").click()
+    page.wait_for_url("**/releases/*/")
+    work_off()
+    link = page.get_by_role("link", name=re.compile("^Download"))
+    expect(link).to_be_visible()
+    with page.expect_download() as download:
+        link.click()
+    archive = folder / download.value.suggested_filename
+    download.value.save_as(archive)
+    assert verify_archive(archive).problems == []
+
+    page.goto(reverse("import-list", args=[project.slug]))
+    page.get_by_label("File of candidates").set_input_files(archive)
+    page.get_by_label("Format").select_option("cctu")
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.wait_for_url("**/imports/*/")
+    work_off()
+    expect(page.locator("#import-state").get_by_text("Done")).to_be_visible()
+    unchanged = page.locator("#import-state dt", has_text="Unchanged").locator("xpath=following-sibling::dd[1]")
+    expect(unchanged).to_have_text("1")
+    assert Dialogue.objects.count() == 1
