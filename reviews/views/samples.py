@@ -43,11 +43,18 @@ def samples(request: PageRequest) -> HttpResponse:
             }
         )
     draws = list_draws(project)
+    titles = stage_titles(project)
     if draws:
-        tables["draws"] = made.draws_table(draws, stage_titles(project))
+        tables["draws"] = made.draws_table(draws, titles)
     return answer(
         request,
         "reviews/statistics/samples.html",
         tables,
-        {"stages": stages, "draws": draws, "check": check, "any_rounds": bool(stages)},
+        {
+            "stages": stages,
+            "draws": draws,
+            "choices": [(one, titles.get(one.stage, one.stage)) for one in draws],
+            "check": check
+            and {"draw": check[0], "problems": check[1], "title": titles.get(check[0].stage, check[0].stage)},
+        },
     )

@@ -1,9 +1,10 @@
-"""An expert settles a dispute without a mouse: take it, look at each place, rule, say why, submit."""
+"""An expert settles a dispute without a mouse; its author is told, and the dashboard counts it."""
 
 import pytest
 from playwright.sync_api import expect
 
 from reviews.models import Ruling
+from reviews.services.courses import fold_courses
 from tests.factories import current, hand_in, make_document, make_item
 from tests.reviews.test_disputes import three_places
 
@@ -60,3 +61,21 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     assert task["steps"][1]["text"] == "It is clear, 18 degrees in Ghent x."
     rulings = dict(Ruling.objects.values_list("choice", "reason_kind"))
     assert rulings == dict.fromkeys(("right", "left", "third"), "message_unnatural")
+
+    # Who wrote what was mended is told what, where and why.
+    while fold_courses():
+        pass
+    hers = desk_of(team.annotator).page
+    hers.goto("/")
+    hers.get_by_role("link", name="All notices").click()
+    expect(hers.get_by_role("heading", level=1)).to_have_text("Notices")
+    expect(hers.locator("main")).to_contain_text(item.external_id)
+    hers.goto(f"/p/{team.project.slug}/feedback/")
+    expect(hers.locator("main")).to_contain_text("Message unnatural")
+    # And the dashboard knows of one more item at its end.
+    seen = desk_of(team.administrator).page
+    seen.goto(f"/p/{team.project.slug}/")
+    seen.get_by_role("link", name="Statistics").first.click()
+    seen.get_by_role("link", name="Accuracy").click()
+    verified = seen.locator("dt", has_text="Verified").locator("xpath=following-sibling::dd[1]")
+    expect(verified.first).to_have_text("1")
