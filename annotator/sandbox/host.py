@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import select
 import signal
 import socket
@@ -192,40 +193,48 @@ class _Work:
 
     def _together(self, calls: Sequence[Call]) -> tuple[list[CallResult], CallResult | None]:
         """Run calls in one child: the results it gave, and how it ended where it did not give all."""
-        begin = time.monotonic()
-        limits = self.limits
-        channel = self.sandbox._child(limits)
         request = {
             "source": self.source,
             "function": self.function,
             "calls": [{"args": call.args, "kwargs": dict(call.kwargs)} for call in calls],
             "expected": self.expected,
-            "result": limits.result,
-            "message": limits.message,
+            "result": self.limits.result,
+            "message": self.limits.message,
         }
+        work = json.dumps(request).encode()
+        channel = self.sandbox._child(self.limits)
+        try:
+            return self._listen(channel, work, len(calls))
+        except BaseException:
+            # The word on this child's end was not heard; it would be taken for the next one's.
+            self.sandbox.close()
+            raise
+
+    def _listen(self, channel: socket.socket, work: bytes, calls: int) -> tuple[list[CallResult], CallResult | None]:
+        limits = self.limits
+        until = time.monotonic() + limits.wall + _GRACE
         results: list[CallResult] = []
+        failed: CallResult | None = None
         with channel:
-            reading = _Reading(channel, begin + limits.wall + _GRACE, limits)
-            reading.send(json.dumps(request).encode())
-            failed_to_load = False
+            reading = _Reading(channel, until, limits)
+            reading.send(work)
             for frame in reading.frames():
                 result = _read_result(frame, len(results), self.expected, limits)
                 if result is None:
                     break
-                failed_to_load = frame[0] == "load"
-                if failed_to_load:
+                if frame[0] == "load":
+                    failed = result
                     break
                 results.append(result)
-                if len(results) == len(calls):
+                if len(results) == calls:
                     break
             too_much = reading.too_much
             if too_much:
                 self.sandbox._enough()
-        end = self.sandbox._hear(begin + limits.wall + _GRACE - time.monotonic())
-        if failed_to_load:
-            assert result is not None  # noqa: S101
-            return [result] * len(calls), None
-        if len(results) == len(calls):
+        end = self.sandbox._hear(until - time.monotonic())
+        if failed is not None:
+            return [failed] * calls, None
+        if len(results) == calls:
             return results, None
         return results, _blame(end, limits, too_much=too_much)
 
@@ -311,7 +320,7 @@ def _read_result(frame: Any, index: int, expected: Expected, limits: Limits) -> 
     if type(frame) is not list or len(frame) != 4 or frame[0] not in (index, "load") or type(frame[0]) is bool:
         return None
     status, value, message = frame[1:]
-    if status not in _REPORTED or type(message) is not str:
+    if type(status) is not str or status not in _REPORTED or type(message) is not str:
         return None
     if frame[0] == "load" and status == Status.OK:
         return None
@@ -322,7 +331,7 @@ def _read_result(frame: Any, index: int, expected: Expected, limits: Limits) -> 
         return CallResult(Status.OK, accepted=value, message=message) if type(value) is bool else None
     try:
         return CallResult(Status.OK, value=_scrub_value(value))
-    except RecursionError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -342,6 +351,8 @@ def _scrub_value(value: Any) -> Any:
         return [_scrub_value(item) for item in value]
     if isinstance(value, dict):
         return {_scrub(key): _scrub_value(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        _refuse_constant(str(value))
     return value
 
 

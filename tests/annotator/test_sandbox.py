@@ -74,6 +74,15 @@ def test_a_tool_gets_its_arguments_by_name(sandbox):
     assert result.value == "3 km"
 
 
+@pytest.mark.parametrize(
+    "head", ["from __future__ import annotations\n", "\ufeff# saved with a byte order mark\n", "import logging\n"]
+)
+def test_what_real_files_begin_with_is_understood(sandbox, head):
+    source = head + "def validate(response: str) -> tuple:\n    return len(response.encode('gbk')) == 4, ''\n"
+    [result] = sandbox.run(source, "validate", [Call(("中文",))])
+    assert (result.status, result.accepted) == (Status.OK, True)
+
+
 def test_an_exception_shows_the_lines_of_the_code_itself(sandbox):
     source = (
         "import json\n\ndef validate(response):\n    return check(json.loads(response))\n\n"

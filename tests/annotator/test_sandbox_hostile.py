@@ -5,13 +5,16 @@ What reaches out is run with the filter alone too, as root where the tests run a
 
 import functools
 import os
+import platform
 import signal
 import socket
+import subprocess
 
 import pytest
 
-from annotator.sandbox import Call, Limits, Sandbox, Status
+from annotator.sandbox import Call, Expected, Limits, Sandbox, Status, host
 from annotator.sandbox.host import WALLS
+from annotator.sandbox.inside.layers import NOBODY
 
 LIMITS = Limits(wall=1.2, cpu=1, memory=192 << 20)
 SECRET = "a secret of the host"
@@ -274,6 +277,7 @@ def test_a_batch_can_forge_only_itself(sandbox):
 @pytest.mark.parametrize(
     "frame",
     [b"7", b"{}", b"[]", b"[1, 'ok']", b'[0, "ok", 1, ""]', b'[0, "timeout_wall", null, ""]', b"[0, NaN, 0, 0]",
+     b'[0, [], true, ""]', b'["load", {}, 1, ""]', b'[[], "ok", true, ""]',
      b'[true, "ok", true, ""]', b'["load", "ok", true, ""]', b"\xff" * 8, b"[" * 5000],
 )  # fmt: skip
 def test_a_forged_frame_that_makes_no_sense_is_no_result(sandbox, frame):
@@ -282,6 +286,70 @@ def test_a_forged_frame_that_makes_no_sense_is_no_result(sandbox, frame):
     )
     [result] = sandbox.run(source, "validate", [Call(("a",))], limits=LIMITS)
     assert result.status == Status.NO_RESULT
+
+
+def test_a_forged_number_beyond_all_bounds_is_no_result(sandbox):
+    frame = b'[0, "ok", {"a": [1e999]}, ""]'
+    source = body(
+        f"data = {frame!r}", "os.write(3, len(data).to_bytes(4, 'little') + data)", "os._exit(0)", head="import os"
+    )
+    [result] = sandbox.run(source, "validate", [Call(("a",))], expected=Expected.VALUE, limits=LIMITS)
+    assert result.status == Status.NO_RESULT
+
+
+def test_an_interrupted_batch_leaves_no_word_for_the_next(sandbox, monkeypatch):
+    """The soft time limit of a worker may strike at any moment."""
+
+    def interrupted(*frame):
+        raise InterruptedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(host, "_read_result", interrupted)
+        with pytest.raises(InterruptedError):
+            sandbox.run(CLEAN, "validate", [Call(("probe",))])
+    for _ in range(3):
+        [result] = sandbox.run(CLEAN, "validate", [Call(("probe",))])
+        assert result.message == "clean"
+
+
+def test_the_kernel_signals_nobody_on_a_guests_behalf(bare):
+    """F_SETOWN, F_SETSIG and O_ASYNC would have it kill any process of the same user."""
+    user = NOBODY if os.getuid() == 0 else None
+    with subprocess.Popen(["sleep", "60"], user=user, group=user) as victim:
+        source = body(
+            "kinds = [kind for kind in object.__subclasses__() if kind.__name__ == 'CDLL']",
+            "libc = kinds[0](None)",
+            f"number = {72 if platform.machine() == 'x86_64' else 25}",
+            f"for command, value in ((8, {victim.pid}), (10, 9), (4, 0o20000)):",
+            "    if libc.syscall(number, 3, command, value) == -1:",
+            "        raise PermissionError(1, 'refused')",
+            "return True, 'armed'",
+        )
+        [result, *_] = bare.run(source, "validate", [Call(("probe",))] * 3, limits=LIMITS)
+        alive = victim.poll() is None
+        victim.kill()
+    assert alive
+    assert result.status == Status.FORBIDDEN
+
+
+def test_a_control_socket_of_a_high_number_stays_out_of_reach():
+    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(300)]
+    try:
+        with Sandbox() as sandbox:
+            listing = body(
+                "out = []",
+                "for fd in range(4, 1000):",
+                "    try: os.lseek(fd, 0, 1)",
+                "    except OSError as error:",
+                "        if error.errno != 9: out.append((fd, error.errno))",
+                "    else: out.append(fd)",
+                "return True, str(out)",
+                head="import os",
+            )
+            assert run_in(sandbox, listing).message == "[]"
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def test_what_cannot_be_stored_is_scrubbed(run):

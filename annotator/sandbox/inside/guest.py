@@ -48,7 +48,8 @@ def _work(request: dict[str, Any]) -> None:
 def load(source: str, function: str) -> "Callable[..., Any] | Answer":
     """The function of a source, or what went wrong."""
     try:
-        code: CodeType = compile(source, NAME, "exec", dont_inherit=True)
+        # A file may begin with a byte order mark; Python passes over it there.
+        code: CodeType = compile(source.removeprefix("\ufeff"), NAME, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, OverflowError, RecursionError) as error:
         return "syntax_error", None, _describe_syntax(error)
     except MemoryError:

@@ -14,7 +14,7 @@ _PROT_EXEC = 4
 _PR_SET_SECCOMP, _MODE_FILTER, _PR_SET_NO_NEW_PRIVS = 22, 2, 38
 
 #: Machine → (AUDIT_ARCH, first foreign number or 0, {name: number}). mmap and mprotect are let through unless they
-#: would make memory executable. There is no tgkill: it could signal others.
+#: would make memory executable. There is no tgkill: it could signal others; nor fcntl: F_SETOWN has the kernel do so.
 _TABLES: dict[str, tuple[int, int, dict[str, int]]] = {
     "x86_64": (
         0xC000003E,
@@ -22,8 +22,8 @@ _TABLES: dict[str, tuple[int, int, dict[str, int]]] = {
         {
             "read": 0, "write": 1, "close": 3, "fstat": 5, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11,
             "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25,
-            "madvise": 28, "nanosleep": 35, "getpid": 39, "exit": 60, "fcntl": 72, "gettimeofday": 96,
-            "sigaltstack": 131, "gettid": 186, "futex": 202, "clock_gettime": 228, "clock_getres": 229,
+            "madvise": 28, "nanosleep": 35, "getpid": 39, "exit": 60, "gettimeofday": 96, "sigaltstack": 131,
+            "gettid": 186, "futex": 202, "clock_gettime": 228, "clock_getres": 229,
             "clock_nanosleep": 230, "exit_group": 231, "set_robust_list": 273, "getrandom": 318, "rseq": 334,
         },
     ),
@@ -34,7 +34,7 @@ _TABLES: dict[str, tuple[int, int, dict[str, int]]] = {
             "read": 63, "write": 64, "close": 57, "fstat": 80, "lseek": 62, "mmap": 222, "mprotect": 226,
             "munmap": 215, "brk": 214, "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139,
             "sched_yield": 124, "mremap": 216, "madvise": 233, "nanosleep": 101, "getpid": 172, "exit": 93,
-            "fcntl": 25, "gettimeofday": 169, "sigaltstack": 132, "gettid": 178, "futex": 98, "clock_gettime": 113,
+            "gettimeofday": 169, "sigaltstack": 132, "gettid": 178, "futex": 98, "clock_gettime": 113,
             "clock_getres": 114, "clock_nanosleep": 115, "exit_group": 94, "set_robust_list": 99, "getrandom": 278,
             "rseq": 293,
         },

@@ -22,20 +22,22 @@ from . import guest, layers, seccomp  # noqa: TID252 - this side knows no packag
 
 #: What validators and tools may import: modules that compute. They are imported before the walls are up.
 MODULES: list[str] = """
-abc array ast base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv
+__future__ abc array ast base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv
 dataclasses datetime _strptime decimal difflib enum fnmatch fractions functools gettext graphlib hashlib heapq hmac
-html html.entities html.parser io ipaddress itertools json json.decoder keyword linecache locale math numbers operator
-pprint queue random re reprlib secrets shlex statistics string stringprep struct textwrap time timeit token tokenize
-traceback types typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib encodings.ascii
-encodings.idna encodings.latin_1 encodings.utf_16 encodings.utf_32 encodings.cp1252 encodings.unicode_escape
-encodings.raw_unicode_escape
+html html.entities html.parser io ipaddress itertools json json.decoder keyword linecache locale logging math numbers
+operator pprint queue random re reprlib secrets shlex statistics string stringprep struct textwrap time timeit token
+tokenize traceback types typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib
+encodings.ascii encodings.idna encodings.latin_1 encodings.utf_16 encodings.utf_32 encodings.cp1252
+encodings.unicode_escape encodings.raw_unicode_escape encodings.utf_8_sig encodings.gbk encodings.gb18030
 """.split()  # noqa: SIM905 - as a list it would be seventy lines
 _DESCRIPTORS = 256
 
 
 def main(control: int, wanted: str) -> None:
     """Prepare, say so, and serve until the host is gone. ``wanted``: names of walls, with commas between."""
-    host = socket.socket(fileno=control)
+    # Where the host has many files open the number is high; what guests must not have is closed by low numbers.
+    host = socket.socket(fileno=os.dup(control))
+    os.close(control)
     os.environ.clear()
     try:
         walls = raise_walls(wanted.split(","))
