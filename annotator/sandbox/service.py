@@ -3,12 +3,13 @@
     python -m annotator.sandbox /run/assay/sandbox.socket
 
 For containers: the workers' own processes then never start an interpreter for strangers' code. One request and one
-answer a connection, each four bytes of length (little endian) and JSON. Each connection waits its turn.
+answer a connection, each four bytes of length (little endian) and JSON. A few are served at once, the others wait.
 """
 
 import contextlib
 import json
 import os
+import queue
 import signal
 import socket
 import sys
@@ -23,10 +24,15 @@ from annotator.sandbox.results import Call, CallResult, Expected, Limits, Sandbo
 
 #: Bytes of a request or an answer.
 MOST = 64 << 20
+#: Prepared interpreters, started as they are needed: code that hangs keeps one busy, not everybody. The container's
+#: memory limit holds as many at their largest.
+AT_ONCE = 3
 #: Seconds a client may take to send, or to fetch its answer.
 PATIENCE = 30.0
 #: Seconds a client waits for its answer: the batches of others come first.
 WAIT = 600.0
+
+Free = queue.LifoQueue[Sandbox]
 
 
 class RemoteSandbox:
@@ -72,27 +78,33 @@ def serve(path: str) -> None:
     """Answer on a Unix socket until told to stop. Raises OSError where the socket cannot be made."""
     with contextlib.suppress(FileNotFoundError):
         Path(path).unlink()
-    with Sandbox() as sandbox, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        # The one that was used last comes first: the others need not be started.
+        free: Free = queue.LifoQueue()
+        for _ in range(AT_ONCE):
+            free.put(stack.enter_context(Sandbox()))
         listener.bind(path)
         # Whoever may enter the folder may ask; the folder is the workers' and ours.
         os.chmod(path, 0o666)  # noqa: S103
         listener.listen(64)
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=_answer, args=(sandbox, connection), daemon=True).start()
+            threading.Thread(target=_answer, args=(free, connection), daemon=True).start()
 
 
-def _answer(sandbox: Sandbox, connection: socket.socket) -> None:
+def _answer(free: Free, connection: socket.socket) -> None:
     with connection, contextlib.suppress(OSError):
         connection.settimeout(PATIENCE)
         try:
-            answer = _run(sandbox, _receive(connection))
+            answer = _run(free, _receive(connection))
         except (ValueError, TypeError, KeyError) as error:
             answer = {"unavailable": f"The sandbox service did not understand the request ({error})."}
         _send(connection, answer)
 
 
-def _run(sandbox: Sandbox, request: dict[str, Any]) -> dict[str, Any]:
+def _run(free: Free, request: dict[str, Any]) -> dict[str, Any]:
+    sandbox = free.get()
     try:
         results = sandbox.run(
             request["source"],
@@ -103,6 +115,8 @@ def _run(sandbox: Sandbox, request: dict[str, Any]) -> dict[str, Any]:
         )
     except SandboxUnavailable as why:
         return {"unavailable": str(why)}
+    finally:
+        free.put(sandbox)
     return {"results": [asdict(result) for result in results]}
 
 

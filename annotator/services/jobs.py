@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
@@ -47,18 +48,25 @@ class JobKind:
     discard: Callable[[Job], None] | None = None
     #: Whoever asked for it is not told of its end: it follows from another job.
     quiet: bool = False
+    #: Runs code nobody vouches for, which may hang: of these one person has one running, the rest wait their turn.
+    runs_code: bool = False
 
 
 _KINDS: dict[str, JobKind] = {}
 
 
 def job_kind(
-    name: str, title: str, *, discard: Callable[[Job], None] | None = None, quiet: bool = False
+    name: str,
+    title: str,
+    *,
+    discard: Callable[[Job], None] | None = None,
+    quiet: bool = False,
+    runs_code: bool = False,
 ) -> Callable[[Runner], Runner]:
     """Register a runner: it returns the job's result. A DomainError it raises fails the job with that sentence."""
 
     def register(run: Runner) -> Runner:
-        _KINDS[name] = JobKind(name, title, run, discard, quiet)
+        _KINDS[name] = JobKind(name, title, run, discard, quiet, runs_code)
         return run
 
     return register
@@ -207,10 +215,19 @@ def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
 
 
 def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | None:
-    """Become the job's worker: compare-and-swap on its row. None where it is taken or ended.
+    """Become the job's worker: compare-and-swap on its row. None where it is taken, has ended, or waits its turn.
 
     A job of a kind that this program does not know is left to a worker (of a newer version, say) that does.
     """
+    with transaction.atomic():
+        running = _take(job_id, stale_after) if _has_turn(job_id, stale_after) else None
+    if running is not None and running.attempt > MAX_ATTEMPTS:
+        _end(running, JobState.FAILED, error=f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker.")
+        return None
+    return running
+
+
+def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
     now = timezone.now()
     free = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - stale_after)
     with transaction.atomic():
@@ -223,11 +240,29 @@ def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | N
         if job.started_at is None:
             Job.objects.filter(pk=job_id).update(started_at=now)
             job.started_at = now
-    running = Running(job=job, attempt=job.attempt, checkpoint=dict(job.checkpoint))
-    if job.attempt > MAX_ATTEMPTS:
-        _end(running, JobState.FAILED, error=f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker.")
-        return None
-    return running
+    return Running(job=job, attempt=job.attempt, checkpoint=dict(job.checkpoint))
+
+
+def _has_turn(job_id: int, stale_after: timedelta) -> bool:
+    """Whether no other job runs code for whoever asked for this one: they wait, not the others in the queue.
+
+    True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it.
+    """
+    job = _code_jobs().filter(pk=job_id).only("requester").first()
+    if job is None or job.requester_id is None:
+        return True
+    _hold_turns(job.requester_id)
+    alive = Q(state=JobState.RUNNING, heartbeat_at__gte=Now() - stale_after)
+    return not _code_jobs().filter(alive, requester=job.requester_id).exclude(pk=job_id).exists()
+
+
+def _hold_turns(person: int) -> None:
+    """Two workers that begin or end jobs of one person look one after the other; taken before any lock of a job."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=person)
+
+
+def _code_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.runs_code])
 
 
 def stale_job_ids() -> list[int]:
@@ -254,7 +289,7 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
         job.save(update_fields=["cancel_requested"])
         append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
     if waiting:
-        running = take_up(job.pk)
+        running = _take(job.pk)
         if running is not None:
             _end(running, JobState.CANCELLED, error="Cancelled before it began.")
     job.refresh_from_db()
@@ -262,8 +297,10 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
 
 
 def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = None, error: str = "") -> None:
-    kind = _KINDS[running.job.kind]
+    kind, person = _KINDS[running.job.kind], running.job.requester_id
     with transaction.atomic():
+        if kind.runs_code and person is not None:
+            _hold_turns(person)
         mine = Job.objects.select_for_update(no_key=True).filter(
             pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING
         )
@@ -294,6 +331,11 @@ def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = N
             target=reverse("job-list", args=[running.job.project.slug]),
             subject=running.job.public_id,
         )
+        if kind.runs_code and person is not None:
+            following = _code_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
+            if following is not None:
+                # Behind whatever others have asked for meanwhile.
+                transaction.on_commit(partial(wake, following))
 
 
 def _discard(discard: Callable[[Job], None], running: Running) -> None:

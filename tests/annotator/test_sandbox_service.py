@@ -66,6 +66,23 @@ def test_several_clients_wait_their_turn(service):
     assert results == {number: str(number) for number in range(8)}
 
 
+def test_code_that_hangs_holds_up_nobody_else(tmp_path):
+    path = tmp_path / "socket"
+
+    def hang():
+        with contextlib.suppress(SandboxUnavailable):
+            hanging = "def validate(response):\n    while True: pass\n"
+            RemoteSandbox(str(path)).run(hanging, "validate", [Call(("",))], limits=Limits(wall=300, cpu=300))
+
+    with running(path):
+        hangs = threading.Thread(target=hang, daemon=True)
+        hangs.start()
+        for _ in range(3):
+            assert RemoteSandbox(str(path)).run(SOURCE, "validate", [Call(("abc",))])[0].ok
+        assert hangs.is_alive()
+    hangs.join()
+
+
 @pytest.mark.parametrize(
     "sent", [b"\x02\x00\x00\x00{}", b"\x01\x00\x00\x007", b"\xff\xff\xff\xff", b"\x04\x00\x00\x00{{{{"]
 )

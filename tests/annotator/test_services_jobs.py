@@ -1,6 +1,7 @@
 """Jobs: taken up by one worker at a time, fenced, cancelled, given up, and repeated after whatever has gone wrong."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -26,9 +27,10 @@ def register(monkeypatch):
     """Register a kind “test” for the length of one test; what it discards is collected in ``register.discarded``."""
     kept = dict(jobs._KINDS)
 
-    def register(run, discard=None):
+    def register(run, discard=None, **kind):
         register.discarded = []
-        jobs.job_kind("test", "Testing", discard=discard or (lambda job: register.discarded.append(job.pk)))(run)
+        discard = discard or (lambda job: register.discarded.append(job.pk))
+        jobs.job_kind("test", "Testing", discard=discard, **kind)(run)
 
     yield register
     jobs._KINDS.clear()
@@ -284,6 +286,66 @@ def test_the_task_runs_the_job(start):
     assert fresh(job).result == {"by": "celery"}
 
 
+# --- one at a time: jobs that run code --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ask(team, register):
+    """A person asks for a job of the kind “test”, which runs code."""
+    register(lambda running: {}, runs_code=True)
+
+    def ask(person):
+        return jobs.start_job(actor=person, project=team.project, kind="test", parameters={}, wake_worker=False)
+
+    return ask
+
+
+def test_of_jobs_that_run_code_a_person_has_one_running(ask, team):
+    first, second = ask(team.annotator), ask(team.annotator)
+    running = jobs.take_up(first.pk)
+    assert jobs.take_up(second.pk) is None
+    assert (fresh(second).state, fresh(second).attempt) == (JobState.QUEUED, 0)
+    # Neither colleagues nor the command line wait for it.
+    for person in (team.annotators[1], None, None):
+        assert jobs.take_up(ask(person).pk) is not None
+    jobs._end(running, JobState.DONE)
+    assert jobs.take_up(second.pk).attempt == 1
+
+
+def test_jobs_that_run_no_code_do_not_wait_for_those_that_do(ask, start, team):
+    jobs.take_up(ask(team.administrator).pk)
+    jobs.job_kind("other", "Another")(lambda running: {})
+    other = jobs.start_job(
+        actor=team.administrator, project=team.project, kind="other", parameters={}, wake_worker=False
+    )
+    assert jobs.run(other.pk).state == JobState.DONE
+
+
+def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(
+    ask, team, monkeypatch, django_capture_on_commit_callbacks
+):
+    woken = []
+    monkeypatch.setattr(tasks.run_job, "delay", woken.append)
+    first, second, third = (ask(team.annotator) for _ in range(3))
+    ask(team.annotators[1])
+    for done, following in ((first, [second.pk]), (second, [third.pk]), (third, [])):
+        woken.clear()
+        with django_capture_on_commit_callbacks(execute=True):
+            assert jobs.run(done.pk).state == JobState.DONE
+        assert woken == following
+
+
+def test_what_waits_for_its_turn_can_be_cancelled_and_a_dead_worker_holds_nobody_up(ask, team):
+    first, second, third = (ask(team.annotator) for _ in range(3))
+    jobs.take_up(first.pk)
+    assert jobs.cancel_job(actor=team.annotator, job=second).error == "Cancelled before it began."
+    assert jobs.take_up(third.pk) is None
+    go_quiet(first)
+    assert jobs.take_up(third.pk) is not None
+    # The one whose worker has died waits as well.
+    assert jobs.take_up(first.pk) is None
+
+
 # --- cancelling -------------------------------------------------------------------------------------------------------
 
 
@@ -393,6 +455,24 @@ def test_one_of_many_workers_gets_the_job(start):
     job = start()
     taken = race(*[lambda: jobs.take_up(job.pk)] * 6)
     assert [running.attempt for running in taken if running is not None] == [1]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_of_one_persons_jobs_that_run_code_only_one_is_taken_up(ask, team):
+    mine, theirs = [ask(team.annotator) for _ in range(4)], ask(team.annotators[1])
+    taken = race(*[partial(jobs.take_up, job.pk) for job in (*mine, theirs)])
+    assert [running is not None for running in taken[:4]].count(True) == 1
+    assert taken[4].attempt == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_is_looked_at_while_the_one_before_it_ends_is_taken_up(ask, team):
+    first, second = ask(team.annotator), ask(team.annotator)
+    running = jobs.take_up(first.pk)
+    _, taken = overlap(lambda: jobs._end(running, JobState.DONE), lambda: jobs.take_up(second.pk))
+    assert taken.attempt == 1
 
 
 @pytest.mark.postgres

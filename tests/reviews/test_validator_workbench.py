@@ -8,10 +8,9 @@ from django.urls import reverse
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Job, ValidatorTrial
-from annotator.sandbox.results import SandboxUnavailable
+from annotator.sandbox.results import Call, CallResult, SandboxUnavailable, Status
 from annotator.services import jobs, trials
 from annotator.services.revisions import ensure_toolset_revision
-from annotator.tasks import run_job
 from annotator.validators import Outcome, Subject, subjects_of
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_preset
@@ -22,7 +21,6 @@ from tests.factories import Team, begin, make_dialogue, make_team, open_slot
 pytestmark = pytest.mark.django_db
 
 LENIENT = "def validate_punctuation(response):\n    return True, ''\n"
-HANGING = "def validate_punctuation(response):\n    while True:\n        pass\n"
 STRICT = "def validate_punctuation(response):\n    return response.endswith('!'), 'End with a bang.'\n"
 
 
@@ -155,25 +153,17 @@ def test_a_person_has_few_trials_under_way_and_none_twice(team: Team) -> None:
     assert trials.start_trials(actor=team.administrator, project=team.project, document=case()) is not None
 
 
-def test_one_that_hangs_costs_its_author_a_sentence_and_nobody_else_a_trial(team: Team) -> None:
-    bad = trials.start_trials(actor=team.annotator, project=team.project, document=coded(HANGING))
-    good = [trials.start_trials(actor=None, project=team.project, document=coded(f"{CODE}# {n}\n")) for n in range(50)]
-    assert bad is not None
-    for job in (bad, *good):
-        assert job is not None
-        # As Celery calls it.
-        run_job(job.pk)
-    states = Job.objects.filter(kind=trials.KIND).values_list("state", flat=True)
-    assert set(states) == {"done"}
-    assert len(states) == 51
-    (sentence,) = ValidatorTrial.objects.get(key=only(coded(HANGING)).key).errors
-    assert "It judges no response at all." in sentence
-    assert ValidatorTrial.objects.filter(error_count=0).count() == 50
-    bad.refresh_from_db()
-    assert bad.ended_at is not None
-    assert bad.started_at is not None
-    # Once its time limit, not once for each response.
-    assert (bad.ended_at - bad.started_at).total_seconds() < 10
+def test_one_that_hangs_on_the_first_response_is_not_asked_about_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Call] = []
+
+    class Hanging:
+        def run(self, source: str, function: str, calls: list[Call]) -> list[CallResult]:
+            asked.extend(calls)
+            return [CallResult(Status.TIMEOUT_CPU, message="It computed for more than 2 seconds.")] * len(calls)
+
+    monkeypatch.setattr(trials, "shared_sandbox", Hanging)
+    assert outcome_of(case()).errors == ("It judges no response at all. The code computed for longer than it may.",)
+    assert len(asked) == 1
 
 
 def test_what_hangs_later_is_left_when_the_job_has_had_its_time(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
