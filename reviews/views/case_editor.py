@@ -81,7 +81,9 @@ def parameter_operation(
 ) -> dict[str, Any]:
     """The form of a constraint's parameters, or of one of its variants. Raises Invalid for what cannot be kept."""
     parts = split(anchor)
-    constraint = resolve(document, anchor if len(parts) < 3 else below("/constraints", parts[1]))
+    if parts[:1] != ("constraints",) or not (len(parts) == 2 or (len(parts) == 4 and parts[2] == "variants")):
+        raise Invalid("This form is for the parameters of a constraint, and its place is none; load the page again.")
+    constraint = resolve(document, below("/constraints", parts[1]))
     category = find_category(constraint["category"])
     if category is None:
         raise Invalid("The constraint has no category, so its parameters have no form; edit them as JSON.")
@@ -104,6 +106,8 @@ def expected_operation(
 ) -> dict[str, Any]:
     """The texts that a tool must yield: a blank one is taken away, an untouched one stays what it is."""
     held = resolve(document, anchor)
+    if not isinstance(held, list):
+        raise Invalid("This form is for what a tool must yield, and its place is none; load the page again.")
     value = []
     for n in range(max(len(held), MAX_EXPECTED) + 1):
         text = posted.get(f"{EXPECTED}:{n}")

@@ -39,6 +39,8 @@ def _set(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: Comp
 def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
     """The whole argument form of a call; what cannot be read as its type stays as it was typed, with a finding."""
     call = resolve(document, anchor)
+    if not isinstance(call, dict) or "arguments" not in call or not isinstance(call.get("name"), str):
+        raise Invalid("This form is for the arguments of a call, and its place is none; load the page again.")
     tool = toolset.tools.get(call["name"])
     if tool is None:
         raise Invalid(f"The tool {call['name']} is not in the toolset; edit the arguments as JSON.")

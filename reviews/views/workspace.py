@@ -211,7 +211,8 @@ def _answer(
     inspector: bool = False,
 ) -> HttpResponse:
     if not request.htmx:
-        query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value})
+        # No place of a dialogue has so long a name, and no address may be so long.
+        query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value and len(value) < 2_000})
         return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
     bench = assemble(actor=request.user, work=bench.work, draft=draft)
     return _fragments(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)

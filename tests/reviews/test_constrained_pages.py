@@ -244,6 +244,25 @@ def test_a_form_that_cannot_be_kept_is_refused_with_a_sentence(client: Client, t
     assert "find_ferry is named twice" in response.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("op", "anchor"),
+    [
+        ("set_expected", "/unsolved_set"),
+        ("set_expected", ""),
+        ("set_parameters", "/constraints"),
+        ("set_parameters", "/constraints/c0/parameters"),
+        ("set_parameters", "/unsolved_set/find_ferry/0/0"),
+        ("set_argument_form", "/constraints/c0"),
+    ],
+)
+def test_a_form_for_another_kind_of_place_is_refused(client: Client, team: Team, op: str, anchor: str) -> None:
+    slot = working(client, team)
+    posted = {"op": op, "anchor": anchor, "seen": "0", "u:0": "x"}
+    response = client.post(f"/work/{slot}/edit/", posted, headers={"HX-Request": "true"})
+    assert response.status_code == 422
+    assert "its place is none" in response.content.decode()
+
+
 def test_a_refused_edit_comes_back_beside_what_is_stored(client: Client, team: Team) -> None:
     slot = working(client, team)
     posted = {"op": "set_json", "anchor": "/constraints/c0/parameters", "text": "{'a': 1}"}

@@ -65,6 +65,10 @@ def test_an_edge_is_drawn_and_the_panel_comes_back(desk, team):
         ({"op": "set_shape", "anchor": TASK, "shape": "star"}, "A shape is one of"),
         ({"op": "copy_shape", "anchor": TASK, "from": "t9"}, "There is no task t9"),
         ({"op": "copy_shape", "anchor": TASK}, "“from” must be a text"),
+        ({"op": "set_argument_form", "anchor": TASK}, "its place is none"),
+        ({"op": "set_argument_form", "anchor": ""}, "its place is none"),
+        ({"op": "set_parameters", "anchor": S[3]}, "its place is none"),
+        ({"op": "set_expected", "anchor": S[3]}, "its place is none"),
         ({"op": "accept_dependencies", "anchor": TASK}, "which dependencies to accept"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": "s3"}, "is no dependency"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter", "s3 s9 parameter"]}, "no step s9"),
@@ -83,6 +87,12 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(desk, team, fields, 
         assert sentence in response.content.decode()
     draft = Draft.objects.get()
     assert (draft.content, draft.version) == (before, 0)
+
+
+def test_a_place_with_an_endless_name_is_forgotten_after_the_edit(desk, team):
+    response = post(desk, htmx=False, op="set", anchor=f"{TASK}/user_message", value="Ahoy", panel="p" * 20_000)
+    assert response.status_code == 302
+    assert len(response["Location"]) < 200
 
 
 def test_a_circle_is_refused_with_its_steps_marked(desk, team):
