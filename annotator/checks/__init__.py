@@ -1,5 +1,6 @@
 """Automatic checks: what a revision's content says about itself. Pure: no Django here."""
 
+from annotator.checks.clean import CleanMarks
 from annotator.checks.findings import Finding, Severity, Stage
 from annotator.checks.registry import CheckInfo, all_checks
 from annotator.checks.running import run_checks
@@ -9,6 +10,7 @@ from annotator.checks.similarity import near_duplicate_finding
 __all__ = [
     "CheckInfo",
     "CheckSettings",
+    "CleanMarks",
     "Finding",
     "Severity",
     "Stage",

@@ -226,6 +226,9 @@ class Revision(models.Model):
         "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: See ``annotator.checks.clean``. Null, not blank, where there is none: so SQLite adds the column without writing
+    #: the table anew, which would lose its triggers.
+    clean_mark = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     #: Last, and left out by what lists revisions: it may be large.
     content = models.TextField()
 

@@ -38,6 +38,7 @@ class DialogueRow:
     search_text: str
     #: (check, severity, anchor, value hash, message)
     findings: Sequence[Sequence[str]]
+    clean_mark: str | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -87,9 +88,12 @@ def write_dialogues(
     )  # fmt: skip
     insert_rows(
         Revision,
-        ("id", "public_id", "dialogue_id", "toolset_revision_id", "content_hash", "content"),
+        ("id", "public_id", "dialogue_id", "toolset_revision_id", "content_hash", "clean_mark", "content"),
         [
-            (revision_id, public_id, dialogue_id, row.toolset_revision_id, row.content_hash, row.content)
+            (
+                revision_id, public_id, dialogue_id, row.toolset_revision_id, row.content_hash, row.clean_mark,
+                row.content,
+            )
             for row, dialogue_id, public_id, revision_id in zip(
                 rows, dialogue_ids, new_public_ids(count), revision_ids, strict=True
             )

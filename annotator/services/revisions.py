@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from annotator.checks import CheckSettings, Stage, run_checks
+from annotator.checks import CheckSettings, CleanMarks, Stage, run_checks
 from annotator.checks import Finding as CheckFinding
 from annotator.checks.settings import LongRangeRule
 from annotator.errors import Conflict, Hidden, Invalid
@@ -154,6 +154,11 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
     Finding.objects.filter(dialogue=dialogue).exclude(revision=revision).delete()
     if not Finding.objects.filter(revision=revision).exists():
         Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
+    marks = CleanMarks(check_settings(dialogue.project))
+    mark = marks.earned(document, findings, revision.content_hash, revision.toolset_revision.content_hash)
+    if mark != revision.clean_mark:
+        revision.clean_mark = mark
+        revision.save(update_fields=["clean_mark"])
 
 
 #: Checks whose findings change while the content stays: when its validators have been tried.

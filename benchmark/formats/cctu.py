@@ -53,6 +53,7 @@ _KINDS = ("json", "py")
 class CctuFormat(FormatDefaults):
     name: ClassVar[str] = "cctu"
     kinds: ClassVar[frozenset[str]] = frozenset({"constrained"})
+    holds_all: ClassVar[bool] = False
     file_name: ClassVar[str] = "input_data.jsonl"
 
     def read(self, record: Any) -> list[ReadDialogue]:

@@ -61,11 +61,13 @@ class Reader(Protocol):
 class Writer(Protocol):
     """Writes one native record.
 
-    ``kinds``: of which documents. ``joins_languages``: whether one record holds every language of a dialogue.
+    ``kinds``: of which documents. ``holds_all``: whether each of these can be written, whatever is in it; where not,
+    ``write`` has to be tried. ``joins_languages``: whether one record holds every language of a dialogue.
     ``file_name``: what the file of records is called in a release; empty for the format's own name.
     """
 
     kinds: ClassVar[frozenset[str]]
+    holds_all: ClassVar[bool]
     joins_languages: ClassVar[bool]
     file_name: ClassVar[str]
 
@@ -90,6 +92,7 @@ class FormatDefaults:
     """What most formats have in common: dialogues of tasks, one language a record, nothing beside it."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"multi_turn"})
+    holds_all: ClassVar[bool] = True
     joins_languages: ClassVar[bool] = False
     file_name: ClassVar[str] = ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from annotator.checks import CheckSettings, run_checks
+from annotator.checks import CheckSettings, CleanMarks, run_checks
 from annotator.schema import SchemaProblem, canonical, content_hash
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
@@ -33,6 +33,7 @@ class Preparer:
         self._setup = setup
         self._reader = READERS[setup.native_format]
         self._settings = CheckSettings(**setup.checks)
+        self._marks = CleanMarks(self._settings)
         self._hashes: dict[bytes, str] = {}
         self._texts: dict[str, str] = {}
         self._told: set[str] = set()
@@ -72,11 +73,12 @@ class Preparer:
             dialogue.document, CompiledToolset.of(self._texts[toolset_hash]), stage="import", settings=self._settings
         )
         labels = describe_document(dialogue.document)
+        digest = content_hash(text)
         return {
             "external_id": dialogue.external_id,
             "variant_group": dialogue.variant_group,
             "content": text,
-            "content_hash": content_hash(text),
+            "content_hash": digest,
             "toolset": toolset_hash,
             "language": labels.language or "",
             "title": labels.title[:160],
@@ -88,6 +90,7 @@ class Preparer:
             "switches": labels.switches,
             "search_text": labels.search_text,
             "findings": [[f.check, f.severity, f.anchor, f.value_hash, f.message] for f in findings],
+            "clean_mark": self._marks.earned(dialogue.document, findings, digest, toolset_hash),
             "warnings": [[w.pointer, w.message] for w in dialogue.warnings],
         }
 

@@ -6,6 +6,7 @@ memory does not grow with the release.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -13,6 +14,8 @@ from typing import IO, Any
 import orjson
 
 from annotator.errors import Invalid
+from annotator.models import ToolsetRevision
+from annotator.schema import content_hash as checksum
 from benchmark.formats import WRITERS
 from benchmark.formats.archive import DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
@@ -33,16 +36,12 @@ DOCUMENT_VERSION = 1
 
 #: As many as readers take.
 MAX_FILES_BESIDE = Limits().beside
+#: Dialogues held at a time.
 _SLICE = 200
 _LANGUAGES = {"en": "0", "zh": "1"}
 
 #: Called with the number of dialogues written so far; may raise to stop.
 Progress = Callable[[int], None]
-
-
-def passes(release: Release) -> int:
-    """How often building walks over all dialogues."""
-    return 1 if release.native_format == NEUTRAL else 2
 
 
 def native_file(release: Release) -> str:
@@ -70,14 +69,26 @@ class _Building:
         formats = {DIALOGUES: NEUTRAL}
         with TemporaryFile() as aside, DeterministicZip(path) as archive:
             self._aside = aside
+            native = None
             if self.release.native_format != NEUTRAL:
                 name = native_file(self.release)
                 formats[name] = self.release.native_format
-                self._lines(archive, name, self._native())
+                native = archive.begin(f"{self.root}/{name}")
+            neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
+            for variants in self._variants():
+                if native is not None:
+                    native.write(self._native([item for item, _ in variants]))
+                for item, line in variants:
+                    neutral.write(item.neutral(self.release.canary))
+                    lines.write(line)
+            if native is not None:
+                archive.end(native)
                 self._add_files(archive)
-            self._lines(archive, DIALOGUES, self._neutral())
-            self._lines(archive, ITEMS, self._items())
-            self._lines(archive, LEFT_OUT, self._left_out())
+            archive.end(neutral)
+            archive.end(lines)
+            with archive.member(f"{self.root}/{LEFT_OUT}") as out:
+                for line in self._left_out():
+                    out.write(line)
             archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats]).encode())
             sums = "".join(f"{file.sha256}  {self._inside(file)}\n" for file in archive.files)
             archive.add(f"{self.root}/{SUMS}", sums.encode())
@@ -93,18 +104,21 @@ class _Building:
         )
         return [(group, pk) for group, _, _, pk in keyed]
 
-    def _lines(self, archive: DeterministicZip, name: str, records: Iterator[dict[str, Any]]) -> None:
-        with archive.member(f"{self.root}/{name}") as out:
-            for record in records:
-                out.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-
-    def _native(self) -> Iterator[dict[str, Any]]:
+    def _native(self, variants: Sequence[Item]) -> bytes:
+        """The native records of one dialogue, as lines."""
         writer = WRITERS[self.release.native_format]
-        for variants in self._variants():
-            for items in self._writable(variants):
+        out = []
+        for items in self._writable(variants):
+            try:
                 record = writer.write(items, full=True, canary=self.release.canary)
-                self._keep_files(writer.take_files(record))
-                yield record
+            except (ValueError, KeyError) as problem:
+                raise Invalid(
+                    f"Dialogue {items[0].external_id} cannot be written as {self.release.native_format}: {problem}. "
+                    "Repair it, or release in another format."
+                ) from problem
+            self._keep_files(writer.take_files(record))
+            out.append(_line(record))
+        return b"".join(out)
 
     def _keep_files(self, files: dict[str, bytes]) -> None:
         """Put aside what stands beside a record: while the records are written no other member can be."""
@@ -127,54 +141,47 @@ class _Building:
             content = self._aside.read(int.from_bytes(self._aside.read(8), "big"))
             archive.add(f"{self.root}/{path}", content)
 
-    def _neutral(self) -> Iterator[dict[str, Any]]:
-        writer = WRITERS[NEUTRAL]
-        for variants in self._variants():
-            for item in variants:
-                yield writer.write([item], canary=self.release.canary)
-
-    def _items(self) -> Iterator[dict[str, Any]]:
-        for rows in self._rows(content=False):
-            for row in rows:
-                yield {
-                    "id": row.dialogue.external_id,
-                    "language": row.dialogue.language,
-                    "variant_group": row.dialogue.variant_group,
-                    "revision_sha256": row.revision.content_hash,
-                    "toolset_sha256": row.revision.toolset_revision.content_hash,
-                    **row.trail,
-                    CANARY: self.release.canary,
-                }
-
-    def _left_out(self) -> Iterator[dict[str, Any]]:
+    def _left_out(self) -> Iterator[bytes]:
         rows = LeftOut.objects.filter(release=self.release).order_by("dialogue__external_id")
         for external_id, reason in rows.values_list("dialogue__external_id", "reason").iterator():
-            yield {"left_out": external_id, "reason": reason, CANARY: self.release.canary}
+            yield _line({"left_out": external_id, "reason": reason, CANARY: self.release.canary})
 
-    def _variants(self) -> Iterator[list[Item]]:
-        """The items of each dialogue in all its languages."""
-        flat = (
-            (row.dialogue.variant_group or row.dialogue.external_id, Item.of(row.dialogue, row.revision))
-            for rows in self._rows(content=True)
-            for row in rows
-        )
-        for _, group in groupby(flat, key=lambda pair: pair[0]):
-            items = [item for _, item in group]
-            yield items
-            self.done += len(items)
+    def _variants(self) -> Iterator[list[tuple[Item, bytes]]]:
+        """Each dialogue in all its languages, every one with its line of ``items.jsonl``."""
+        for _, group in groupby(self._rows(), key=itemgetter(0)):
+            variants = [(item, line) for _, item, line in group]
+            yield variants
+            self.done += len(variants)
             self.progress(self.done)
 
-    def _rows(self, *, content: bool) -> Iterator[list[ReleaseItem]]:
-        keys = [pk for _, pk in self.order]
-        rows = ReleaseItem.objects.select_related("dialogue", "revision__toolset_revision").defer(
-            "dialogue__search_text"
-        )
-        if not content:
-            rows = rows.defer("dialogue__search_text", "revision__content", "revision__toolset_revision__content")
-        for start in range(0, len(keys), _SLICE):
-            part = keys[start : start + _SLICE]
-            found = rows.in_bulk(part)
-            yield [found[pk] for pk in part]
+    def _rows(self) -> Iterator[tuple[str, Item, bytes]]:
+        """All items in order: what variants of one dialogue have in common, the item, its line."""
+        items = ReleaseItem.objects.values_list(*_COLUMNS)
+        toolsets: dict[int, str] = {}
+        for start in range(0, len(self.order), _SLICE):
+            part = self.order[start : start + _SLICE]
+            rows = {row[0]: row[1:] for row in items.filter(pk__in=[pk for _, pk in part])}
+            # Many items share a toolset: each is read once a slice.
+            toolsets = _toolsets({row[4] for row in rows.values()}, toolsets)
+            for group, pk in part:
+                external_id, variant_group, language, trail, toolset, toolset_hash, content_hash, content = rows[pk]
+                if checksum(content) != content_hash:
+                    raise Invalid(
+                        f"What is stored of dialogue {external_id} is not what its checksum says: the database is "
+                        "damaged. Restore a backup."
+                    )
+                line = _line(
+                    {
+                        "id": external_id,
+                        "language": language,
+                        "variant_group": variant_group,
+                        "revision_sha256": content_hash,
+                        "toolset_sha256": toolset_hash,
+                        **trail,
+                        CANARY: self.release.canary,
+                    }
+                )
+                yield group, Item.read(external_id, variant_group, content, toolsets[toolset]), line
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """One record for all languages; one each where the format holds but one, or two items are of one language."""
@@ -218,3 +225,22 @@ class _Building:
 
     def _inside(self, file: WrittenFile) -> str:
         return file.path.removeprefix(f"{self.root}/")
+
+
+_COLUMNS = (
+    "pk", "dialogue__external_id", "dialogue__variant_group", "dialogue__language", "trail",
+    "revision__toolset_revision_id", "revision__toolset_revision__content_hash", "revision__content_hash",
+    "revision__content",
+)  # fmt: skip
+
+
+def _toolsets(wanted: set[int], known: dict[int, str]) -> dict[int, str]:
+    """The contents of these toolset revisions; those that are known are not read again."""
+    found = {key: known[key] for key in wanted & known.keys()}
+    if wanted - found.keys():
+        found |= ToolsetRevision.objects.filter(pk__in=wanted - found.keys()).values_list("pk", "content")
+    return found
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)

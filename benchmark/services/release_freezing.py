@@ -5,24 +5,27 @@ What is decided here is stored; an archive is built from that alone, so that it 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from django.db.models import Q
 from django.utils import timezone
 
+from annotator.checks import CleanMarks, Finding
 from annotator.errors import Invalid
-from annotator.models import Dialogue, Project
+from annotator.models import Dialogue, Project, Revision
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.schema import load_text
 from annotator.search import describe_document
 from annotator.services import bulk
 from annotator.services.jobs import Running
-from annotator.services.revisions import check_document
+from annotator.services.revisions import check_document, check_settings
 from annotator.services.trials import facts_of
 from benchmark.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_figures import count_what_waits, read_figures
 from benchmark.services.release_items import Item
-from benchmark.services.release_trails import verified_cycles, write_trails
+from benchmark.services.release_trails import Verified, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, ProtocolVersion
 from reviews.services.gold_settings import retire_with
 from reviews.services.gold_turns import behind
@@ -89,6 +92,9 @@ class _Freezing:
         self.answers: list[int] = []
         self._titles = stage_titles(self.project)
         self._writer = WRITERS[release.native_format]
+        self._marks = CleanMarks(check_settings(self.project))
+        #: Whether the format holds whatever can have a mark.
+        self._trusting = self._writer.holds_all and "multi_turn" in self._writer.kinds
         self._reasons: Counter[str] = Counter()
         self._counts: dict[str, Counter[str]] = {
             name: Counter() for name in ("language", "policy", "topology", "information", "switches", "tasks")
@@ -100,31 +106,31 @@ class _Freezing:
 
     def run(self) -> None:
         """Write the items and what is left out."""
-        for dialogues in self._slices():
-            verified = [d for d in dialogues if d.status == DialogueStatus.VERIFIED]
-            cycles = verified_cycles(d.pk for d in verified)
-            siblings = self._siblings(dialogues)
-            reasons = {d.pk: self._decide(d, cycles.get(d.pk), siblings) for d in dialogues}
-            entering = [d for d in dialogues if not reasons[d.pk]]
-            trails = write_trails(cycles[d.pk] for d in entering)
+        for candidates in self._slices():
+            cycles = verified_cycles(c.pk for c in candidates if c.status == DialogueStatus.VERIFIED)
+            siblings = self._siblings(candidates)
+            reasons = {c.pk: self._outside(c, cycles.get(c.pk), siblings) for c in candidates}
+            self._look_into([(c, cycles[c.pk]) for c in candidates if not reasons[c.pk]], reasons)
+            entering = [c for c in candidates if not reasons[c.pk]]
+            trails = write_trails(cycles[c.pk] for c in entering)
             bulk.insert_rows(
                 ReleaseItem,
                 ("dialogue_id", "revision_id", "trail"),
                 [
-                    (d.pk, cycles[d.pk].exit_revision_id, bulk.as_json(trails[cycles[d.pk].pk] | self._tried(d)))
-                    for d in entering
+                    (c.pk, cycles[c.pk].revision, bulk.as_json(trails[cycles[c.pk].cycle] | self._tried(c)))
+                    for c in entering
                 ],
                 constants={"release_id": self.release.pk},
             )  # fmt: skip
             bulk.insert_rows(
                 LeftOut,
                 ("dialogue_id", "reason"),
-                [(d.pk, reasons[d.pk][:_REASON]) for d in dialogues if reasons[d.pk]],
+                [(c.pk, reasons[c.pk][:_REASON]) for c in candidates if reasons[c.pk]],
                 constants={"release_id": self.release.pk},
             )
             self.items += len(entering)
-            self.left_out += len(dialogues) - len(entering)
-            self.answers += [d.pk for d in entering if d.set_apart == SetApart.ANSWER]
+            self.left_out += len(candidates) - len(entering)
+            self.answers += [c.pk for c in entering if c.set_apart == SetApart.ANSWER]
 
     def summary(self) -> dict[str, Any]:
         """What is true now and is to stand in the manifest."""
@@ -161,60 +167,79 @@ class _Freezing:
             ],
         }  # fmt: skip
 
-    def _slices(self) -> Iterator[list[Dialogue]]:
+    def _slices(self) -> Iterator[list["_Candidate"]]:
         last = 0
-        rows = Dialogue.objects.filter(project=self.project, published=True, archived_at=None).counted()
-        rows = rows.select_related("head__toolset_revision").defer("search_text", "head__content").order_by("pk")
-        while found := list(rows.filter(pk__gt=last)[:SLICE]):
+        while found := self._candidates(Q(pk__gt=last), limit=SLICE):
             last = found[-1].pk
             yield found
 
-    def _siblings(self, dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
+    def _siblings(self, candidates: Sequence["_Candidate"]) -> dict[str, list["_Candidate"]]:
         """The language variants of these dialogues, by group."""
-        groups = {d.variant_group for d in dialogues if d.variant_group}
-        found: dict[str, list[Dialogue]] = {}
-        rows = (
-            Dialogue.objects.filter(project=self.project, published=True, archived_at=None, variant_group__in=groups)
-            .counted()
-            .defer("search_text")
-        )
-        for sibling in rows:
+        groups = {c.variant_group for c in candidates if c.variant_group}
+        found: dict[str, list[_Candidate]] = {}
+        for sibling in self._candidates(Q(variant_group__in=groups)) if groups else ():
             found.setdefault(sibling.variant_group, []).append(sibling)
         return found
 
-    def _decide(self, dialogue: Dialogue, cycle: Cycle | None, siblings: dict[str, list[Dialogue]]) -> str:
-        """Why a dialogue does not enter, as a sentence; nothing where it does, and then it is counted."""
-        if dialogue.status != DialogueStatus.VERIFIED:
-            return self._noted("not verified", self._unverified(dialogue))
-        if cycle is None or cycle.exit_revision is None:
+    def _candidates(self, which: Q, *, limit: int | None = None) -> list["_Candidate"]:
+        rows = Dialogue.objects.filter(which, project=self.project, published=True, archived_at=None).counted()
+        return [_Candidate(*row) for row in rows.order_by("pk").values_list(*_Candidate.__slots__)[:limit]]
+
+    def _outside(self, candidate: "_Candidate", cycle: Verified | None, siblings: dict[str, list["_Candidate"]]) -> str:
+        """Why a dialogue stays out, whatever is in it; blank when its content decides."""
+        if candidate.status != DialogueStatus.VERIFIED:
+            return self._noted("not verified", self._unverified(candidate))
+        if cycle is None:
             return self._noted("not verified", "Its last review has not ended in verification.")
-        for sibling in siblings.get(dialogue.variant_group, []):
-            if sibling.pk != dialogue.pk and _labels(sibling) != _labels(dialogue):
+        for sibling in siblings.get(candidate.variant_group, []):
+            if sibling.pk != candidate.pk and sibling.listed != candidate.listed:
                 return self._noted(
                     "stale variant",
                     f"Its language variant {sibling.external_id} has other labels; bring the two together first.",
                 )
-        revision = cycle.exit_revision
-        # Read once: reading, checking and writing a dialogue is what a release costs.
-        item = Item.of(dialogue, revision)
-        findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
-        errors = [finding for finding in findings if finding.severity == "error"]
-        if errors:
-            first = errors[0]
-            more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
-            return self._noted(
-                "error findings", f"{first.check} at {first.anchor or 'the dialogue'}{more}: {first.message}"
-            )
-        unwritable = self._unwritable(item)
-        if not unwritable:
-            self._count(item.document, cycle)
-            if item.document["kind"] == "constrained":
-                self._validators[dialogue.external_id] = facts_of(item.document)
-        return self._noted("cannot be written", unwritable)
+        return ""
 
-    def _tried(self, dialogue: Dialogue) -> dict[str, Any]:
+    def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
+        """Decide by the content: read, checked and written once, unless its mark says what would come of that."""
+        closely = {cycle.revision for candidate, cycle in candidates if not self._known_clean(candidate, cycle)}
+        revisions = Revision.objects.select_related("toolset_revision").in_bulk(closely)
+        marked = []
+        for candidate, cycle in candidates:
+            revision = revisions.get(cycle.revision)
+            if revision is None:
+                self._count(candidate.labels, cycle)
+                continue
+            item = Item.read(
+                candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
+            )
+            findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
+            reasons[candidate.pk] = self._noted("error findings", self._faulty(findings)) or self._noted(
+                "cannot be written", self._unwritable(item)
+            )
+            if reasons[candidate.pk]:
+                continue
+            labels = _Labels.read(item.document)
+            self._count(labels, cycle)
+            if item.document["kind"] == "constrained":
+                self._validators[candidate.external_id] = facts_of(item.document)
+            mark = self._marks.earned(item.document, findings, cycle.content_hash, cycle.toolset_hash)
+            if mark != revision.clean_mark and labels == candidate.labels:
+                revision.clean_mark = mark
+                marked.append(revision)
+        # The next release need not look again.
+        Revision.objects.bulk_update(marked, ["clean_mark"], batch_size=SLICE)
+
+    def _known_clean(self, candidate: "_Candidate", cycle: Verified) -> bool:
+        """Whether today's checks have seen this content and found no error, and the format can hold it in any case."""
+        return (
+            self._trusting
+            and candidate.head_id == cycle.revision
+            and cycle.clean_mark == self._marks.fitting(cycle.content_hash, cycle.toolset_hash)
+        )
+
+    def _tried(self, candidate: "_Candidate") -> dict[str, Any]:
         """What a case's own line says of its validators."""
-        found = self._validators.get(dialogue.external_id)
+        found = self._validators.get(candidate.external_id)
         return {} if found is None else {"validators": found}
 
     def _validator_summary(self) -> dict[str, Any]:
@@ -234,10 +259,10 @@ class _Freezing:
             self._reasons[kind] += 1
         return reason
 
-    def _unverified(self, dialogue: Dialogue) -> str:
-        stage = self._titles.get(dialogue.stage, dialogue.stage)
+    def _unverified(self, candidate: "_Candidate") -> str:
+        stage = self._titles.get(candidate.stage, candidate.stage)
         at = f" at “{stage}”" if stage else ""
-        match dialogue.status:
+        match candidate.status:
             case DialogueStatus.CANDIDATE:
                 return f"Not reviewed yet: it waits{at}." if at else "Not reviewed yet."
             case DialogueStatus.IN_REVIEW:
@@ -247,9 +272,17 @@ class _Freezing:
             case DialogueStatus.POOLED:
                 return f"Approved; it waits for the draw of the audit{at}."
             case _:
-                ended = Cycle.objects.filter(dialogue=dialogue).order_by("-number").first()
+                ended = Cycle.objects.filter(dialogue=candidate.pk).order_by("-number").first()
                 why = f": {ended.reason}" if ended and ended.reason else "."
                 return f"Rejected in review{why}"
+
+    def _faulty(self, findings: Sequence[Finding]) -> str:
+        errors = [finding for finding in findings if finding.severity == "error"]
+        if not errors:
+            return ""
+        first = errors[0]
+        more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+        return f"{first.check} at {first.anchor or 'the dialogue'}{more}: {first.message}"
 
     def _unwritable(self, item: Item) -> str:
         if item.document["kind"] not in self._writer.kinds:
@@ -261,9 +294,8 @@ class _Freezing:
             return f"The format {self.release.native_format} cannot hold it: {problem}"
         return ""
 
-    def _count(self, document: dict[str, Any], cycle: Cycle) -> None:
-        self._protocols.add(cycle.protocol_id)
-        labels = describe_document(document, index=False)
+    def _count(self, labels: "_Labels", cycle: Verified) -> None:
+        self._protocols.add(cycle.protocol)
         self._calls += labels.call_count
         counts = self._counts
         counts["language"][labels.language or "none"] += 1
@@ -274,5 +306,58 @@ class _Freezing:
         counts["information"].update(value or "none" for value in labels.information)
 
 
-def _labels(dialogue: Dialogue) -> tuple[str, str, str]:
-    return dialogue.policies, dialogue.topologies, dialogue.information
+class _Labels(NamedTuple):
+    """What is counted of a dialogue; blank where nothing is annotated."""
+
+    language: str
+    policies: tuple[str, ...]
+    topologies: tuple[str, ...]
+    information: tuple[str, ...]
+    task_count: int
+    call_count: int
+    switches: int
+
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> "_Labels":
+        found = describe_document(document, index=False)
+        return cls(
+            found.language or "",
+            tuple(value or "" for value in found.policies),
+            tuple(value or "" for value in found.topologies),
+            tuple(value or "" for value in found.information),
+            found.task_count,
+            found.call_count,
+            found.switches,
+        )
+
+
+@dataclass(slots=True, frozen=True)
+class _Candidate:
+    """What a dialogue's row says of it: its content is read only where that is not enough."""
+
+    pk: int
+    external_id: str
+    status: str
+    stage: str
+    variant_group: str
+    set_apart: str
+    head_id: int | None
+    language: str
+    policies: str
+    topologies: str
+    information: str
+    task_count: int
+    call_count: int
+    switches: int
+
+    @property
+    def listed(self) -> tuple[str, str, str]:
+        return self.policies, self.topologies, self.information
+
+    @property
+    def labels(self) -> _Labels:
+        """The labels of the head, as they were read from it."""
+        policies, topologies, information = (tuple(text[1:-1].split(",")) if text else () for text in self.listed)
+        return _Labels(
+            self.language, policies, topologies, information, self.task_count, self.call_count, self.switches
+        )

@@ -8,7 +8,7 @@ from annotator.models import Job
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
-from benchmark.services.release_building import build_archive, passes
+from benchmark.services.release_building import build_archive
 from benchmark.services.release_freezing import freeze, require_worth_releasing
 from benchmark.services.release_trials import try_what_waits
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
@@ -52,7 +52,7 @@ def _build(running: Running, release: Release) -> None:
     # Each attempt builds under a name of its own: one that was thought dead may still be writing.
     aside = folder / f"attempt-{running.attempt}.zip"
     final = folder / f"release-{release.version}.zip"
-    total = release.item_count * passes(release)
+    total = release.item_count
 
     def progress(done: int) -> None:
         if done % _BEAT < 2 or done == total:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from annotator.errors import Conflict
-from annotator.models import Dialogue, Project
+from annotator.models import Dialogue, Project, Revision
 from annotator.models.content import DialogueStatus
 from annotator.services.jobs import Running
 from annotator.services.trials import ensure_tried
@@ -29,6 +29,6 @@ def _subjects(project: Project) -> Iterator[Subject]:
     rows = Dialogue.objects.filter(project=project, status=DialogueStatus.VERIFIED, policies="", archived_at=None)
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), _SLICE):
-        for cycle in verified_cycles(keys[start : start + _SLICE]).values():
-            if cycle.exit_revision is not None:
-                yield from subjects_of(cycle.exit_revision.document())
+        verified = [cycle.revision for cycle in verified_cycles(keys[start : start + _SLICE]).values()]
+        for revision in Revision.objects.filter(pk__in=verified).order_by("dialogue_id"):
+            yield from subjects_of(revision.document())

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from annotator.checks import clean
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Job
+from annotator.models import Dialogue, Job, Revision
 from annotator.services import jobs
+from annotator.services.revisions import check_document
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
-from benchmark.services import release_building, release_runner
+from benchmark.services import release_building, release_freezing, release_runner
 from benchmark.services.release_building import build_archive
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
@@ -249,6 +251,90 @@ def test_a_release_of_the_copy_holds_the_same_native_records(team: Team, run_imp
         return [{k: v for k, v in record.items() if k != "canary"} for record in lines(members(release)["wild.jsonl"])]
 
     assert records(first) == records(second)
+
+
+class TestMarks:
+    """What was checked and found clean is not checked again; whatever has changed since, it is."""
+
+    @pytest.fixture
+    def checked(self, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+        """Documents that a release checks."""
+        seen: list[dict[str, Any]] = []
+
+        def look(document: dict[str, Any], *arguments: Any, **options: Any) -> Any:
+            seen.append(document)
+            return check_document(document, *arguments, **options)
+
+        monkeypatch.setattr(release_freezing, "check_document", look)
+        return seen
+
+    @pytest.fixture
+    def imported(self, team: Team, run_import: RunImport) -> Dialogue:
+        """A dialogue as an import marked it, verified unchanged."""
+        run_import([candidate("a", document=make_document("a", tasks=2))])
+        dialogue = Dialogue.objects.get(external_id="a")
+        self.verify(team, dialogue)
+        return dialogue
+
+    def verify(self, team: Team, dialogue: Dialogue, **first: Any) -> None:
+        hand_in(team.annotator, dialogue, **first)
+        hand_in(team.annotator, dialogue)
+        for person in team.annotators[1:3]:
+            hand_in(person, dialogue, "approve")
+
+    def test_what_an_import_found_clean_is_not_checked_again(
+        self, team: Team, imported: Dialogue, checked: list[Any], tmp_path: Path
+    ) -> None:
+        release = run_release(team)
+        assert (release.state, release.item_count, checked) == ("frozen", 1, [])
+        assert verify_archive(archive_path(release)).ok
+        # The labels of the rows are counted as those of the contents are.
+        Revision.objects.update(clean_mark=None)
+        other = run_release(team, version="2.0")
+        assert len(checked) == 1
+        assert release.frozen["counts"]["entries"] == 2
+        assert other.frozen["counts"] == release.frozen["counts"]
+
+    def test_what_a_person_changed_is_marked_too(self, team: Team, run_import: RunImport, checked: list[Any]) -> None:
+        run_import([candidate("a")])
+        dialogue = Dialogue.objects.get(external_id="a")
+        self.verify(team, dialogue, verdict="fix", document=changed(current(dialogue)))
+        assert run_release(team).item_count == 1
+        assert Revision.objects.filter(dialogue=dialogue).count() == 2
+        assert checked == []
+
+    def test_a_release_marks_what_it_had_to_check(self, team: Team, checked: list[Any]) -> None:
+        make_verified(team, "a")
+        for version in ("1.0", "2.0"):
+            assert run_release(team, version=version).item_count == 1
+        assert len(checked) == 1
+
+    def test_other_settings_void_a_mark(self, team: Team, imported: Dialogue, checked: list[Any]) -> None:
+        team.project.check_settings = {"provenance.value_nowhere": "warning"}
+        team.project.save(update_fields=["check_settings"])
+        assert run_release(team).item_count == 1
+        assert len(checked) == 1
+
+    def test_another_program_voids_a_mark(
+        self, team: Team, imported: Dialogue, checked: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(clean, "_PROGRAM", b"the next version")
+        assert run_release(team).item_count == 1
+        assert len(checked) == 1
+
+    def test_content_with_errors_has_no_mark(self, team: Team, run_import: RunImport) -> None:
+        run_import([candidate("bad", document=broken(make_document())), candidate("good")])
+        marks = Revision.objects.values_list("dialogue__external_id", "clean_mark")
+        assert {name: mark is not None for name, mark in marks} == {"bad": False, "good": True}
+
+
+def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_verified(team, "a")
+    # The database keeps contents as they were written; this stands for a damaged one.
+    monkeypatch.setattr(release_building, "checksum", lambda text: "0" * 64)
+    release = run_release(team)
+    assert (release.state, release.job.state) == ("failed", "failed")
+    assert "dialogue a is not what its checksum says" in release.job.error
 
 
 class TestKilled:
