@@ -41,6 +41,9 @@ api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 
 api-statistics-person                 401 404 404 404 200 200 200   401 405 405 405 405 405 405
 api-statistics-progress               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-revisions              401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
+api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
+api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
 api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
@@ -180,6 +183,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
     "api-revision-list": {"public_id": "dialogue"},
+    "api-trial": {"public_id": "dialogue"},
+    "api-trial-list": {"public_id": "dialogue"},
+    "api-validator": {"public_id": "dialogue", "constraint": "task"},
     "assignment-plan-detail": {"public_id": "plan"},
     "assignment-resume": {"public_id": "pause"},
     "comment-resolve": {"public_id": "dialogue"},

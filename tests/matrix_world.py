@@ -99,6 +99,7 @@ def make_world() -> World:
         "task": "t1",
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
+        "trial": _trial(held, annotator).public_id,
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
@@ -145,6 +146,17 @@ def _replay(dialogue: Dialogue, person: User) -> Replay:
     )
     return Replay.objects.create(
         project=dialogue.project, dialogue=dialogue, requester=person, job=job, revision=dialogue.head, key="none"
+    )
+
+
+def _trial(dialogue: Dialogue, person: User) -> Job:
+    return Job.objects.create(
+        project=dialogue.project,
+        requester=person,
+        kind="validators",
+        state=JobState.DONE,
+        ended_at=timezone.now(),
+        parameters={"dialogue": dialogue.public_id, "subjects": [], "texts": []},
     )
 
 

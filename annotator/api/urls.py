@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotator.api import replays, views
+from annotator.api import replays, trials, views
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
 
@@ -21,4 +21,7 @@ urlpatterns = [
         views.RevisionDiff.as_view(),
         name="api-revision-diff",
     ),
+    path(_DIALOGUE + "trials/", trials.TrialStart.as_view(), name="api-trial-list"),
+    path(_DIALOGUE + "trials/<str:trial>/", trials.TrialDetail.as_view(), name="api-trial"),
+    path(_DIALOGUE + "validators/<str:constraint>/", trials.ValidatorDetail.as_view(), name="api-validator"),
 ]

@@ -9,14 +9,14 @@ from typing import Any
 
 from django.db import transaction
 
-from annotator.errors import Conflict, Invalid
-from annotator.models import Job, Project, User, ValidatorTrial
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Job, Project, Revision, User, ValidatorTrial
 from annotator.models.trials import TrialRows
 from annotator.models.work import JOB_ENDED
 from annotator.sandbox.results import Call, CallResult, SandboxUnavailable, Status
 from annotator.sandbox.sharing import shared_sandbox
 from annotator.services.jobs import Running, job_kind, start_job
-from annotator.validators.trial import KEPT_TEXT, Outcome, Subject, judged, subjects_of, verdict_of
+from annotator.validators.trial import KEPT_TEXT, Outcome, Subject, judged, subject_of, subjects_of, verdict_of
 
 KIND = "validators"
 #: Seconds of trying after which a job leaves the rest: others wait for the same worker.
@@ -78,13 +78,15 @@ def start_trials(
     actor: User | None,
     project: Project,
     document: Mapping[str, Any],
+    dialogue: Dialogue | None = None,
     constraint: str = "",
     texts: Sequence[str] = (),
 ) -> Job | None:
     """Have a worker try the document's validators (or that of one ``constraint``) as they stand now.
 
-    ``texts``: responses to judge besides, for one constraint; their verdicts are in the job's result alone. None where
-    everything is known already. Raises Invalid, and Conflict when the person has too much under way.
+    ``dialogue``: whose document it is, for those who look for the job. ``texts``: responses to judge besides, for one
+    constraint; their verdicts are in the job's result alone. None where everything is known already. Raises Invalid,
+    and Conflict when the person has too much under way.
     """
     if len(texts) > MOST_TEXTS or any(len(text) > LONGEST_TEXT for text in texts):
         raise Invalid(f"At most {MOST_TEXTS} responses of {LONGEST_TEXT:,} characters are tried at once.")
@@ -95,7 +97,11 @@ def start_trials(
     wanted = [one for one in subjects if texts or one.key not in known]
     if not wanted:
         return None
-    parameters = {"subjects": [one.as_json() for one in wanted], "texts": list(texts)}
+    parameters = {
+        "dialogue": dialogue.public_id if dialogue else "",
+        "subjects": [one.as_json() for one in wanted],
+        "texts": list(texts),
+    }
     with transaction.atomic():
         if actor is not None:
             # One after another, so that two windows of one person do not pass the bound together.
@@ -110,6 +116,44 @@ def start_trials(
         return start_job(actor=actor, project=project, kind=KIND, parameters=parameters)
 
 
+def start_trials_of(*, actor: User, revision: Revision, constraint: str = "", texts: Sequence[str] = ()) -> Job | None:
+    """The same for a version of a dialogue that the actor sees. Raises Invalid where nothing can be tried."""
+    document = revision.document()
+    if document["kind"] != "constrained":
+        raise Invalid("Only constrained cases have validators to try.")
+    found = next((one for one in document["constraints"] if one["id"] == constraint), None)
+    if constraint and found is None:
+        raise Invalid(f"The case has no constraint {constraint}.", field="constraint")
+    if found is not None and isinstance(why := subject_of(document, found), str):
+        raise Invalid(why, field="constraint")
+    if texts and found is None:
+        raise Invalid("Name the constraint whose validator is to judge the responses.", field="constraint")
+    if not subjects_of(document):
+        raise Invalid("The case has no validator that can be tried; its findings say why.")
+    dialogue = revision.dialogue
+    return start_trials(
+        actor=actor,
+        project=dialogue.project,
+        document=document,
+        dialogue=dialogue,
+        constraint=constraint,
+        texts=texts,
+    )
+
+
+def load_trial(*, actor: User, dialogue: Dialogue, public_id: str) -> Job:
+    """A trial of a dialogue's validators that the actor asked for. Raises Hidden."""
+    job = load_trial_job(actor=actor, public_id=public_id)
+    if job is None or job.parameters.get("dialogue") != dialogue.public_id:
+        raise Hidden("There is no such trial of this dialogue, or it is not yours to see.")
+    return job
+
+
+def subjects_of_trial(job: Job) -> list[Subject]:
+    """What a trial was asked to try."""
+    return [Subject.from_json(one) for one in job.parameters["subjects"]]
+
+
 def load_trial_job(*, actor: User, public_id: str) -> Job | None:
     """A trial that the actor asked for; nobody else's."""
     return Job.objects.filter(requester=actor, kind=KIND, public_id=public_id).first()
@@ -122,7 +166,7 @@ def load_trial_job(*, actor: User, public_id: str) -> Job | None:
 def run_trials(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``validators``. What is not reached within the budget is left, and said so."""
     parameters = running.job.parameters
-    subjects = [Subject.from_json(one) for one in parameters["subjects"]]
+    subjects = subjects_of_trial(running.job)
     begin, tried, left, texts = time.monotonic(), 0, 0, []
     with running.chunk() as chunk:
         chunk.advance(done=0, total=len(subjects))

@@ -182,7 +182,7 @@ def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, docu
     found = check_for_stage(document, slot.revision.toolset_revision, project=project, stage=stage)
     errors = [one for one in found if one.severity == "error"]
     if errors and all(one.check == "validator.untried" for one in errors):
-        start_trials(actor=actor, project=project, document=document)
+        start_trials(actor=actor, project=project, document=document, dialogue=slot.dialogue)
         raise Invalid(
             "The validators are being tried as they stand now; submit again in a moment.", findings=_as_data(errors)
         )

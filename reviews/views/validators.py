@@ -133,9 +133,13 @@ def _do(request: PageRequest) -> str:
 
 
 def _start(request: PageRequest, bench: Workbench, document: Document, constraint: str, texts: list[str]) -> Job | None:
-    project = bench.work.slot.project
     return trials.start_trials(
-        actor=request.user, project=project, document=document, constraint=constraint, texts=texts
+        actor=request.user,
+        project=bench.work.slot.project,
+        document=document,
+        dialogue=bench.dialogue,
+        constraint=constraint,
+        texts=texts,
     )
 
 

@@ -16,6 +16,7 @@ from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_preset
 from reviews.services.submissions import submit_review
 from tests.annotator.case_documents import CODE, END, TOOLS, case, with_constraint
+from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -331,3 +332,57 @@ def test_links_lead_there_from_the_work_page_and_from_findings(client: Client, t
     page = text_of(client.get(work, {"panel": "findings"}))
     assert page.count(f'href="{url}"') == 2
     assert f'href="{url}"' in text_of(client.get(f"{work}submit/", {"verdict": "approve"}))
+
+
+# --- over HTTP --------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_starts_a_trial_reads_it_and_its_matrix(team: Team) -> None:
+    dialogue = item_of(team, coded(LENIENT))
+    path = f"/api/projects/{team.project.slug}/dialogues/{dialogue.public_id}/"
+    client = ApiClient(team.annotator)
+    matrix = f"{path}validators/c4/"
+    assert client.get(matrix).json()["outcome"]["tried"] is False
+    begun = client.send(f"{path}trials/", {"constraint": "c4", "responses": ["No stop "]})
+    assert (begun.status_code, begun.json()["job"]["state"]) == (202, "queued")
+    assert begun.json()["validators"][0]["tried"] is False
+    run_jobs()
+    read = client.get(f"{path}trials/{begun.json()['public_id']}/").json()
+    assert (read["job"]["state"], read["left"]) == ("done", 0)
+    (outcome,) = read["validators"]
+    assert (outcome["constraint"], outcome["validator"], outcome["tried"]) == ("c4", "code", True)
+    assert "accepts every response that breaks" in outcome["errors"][0]
+    assert [(one["text"], one["accepted"]) for one in read["responses"]] == [("No stop ", True)]
+    seen = client.get(matrix, {"revision": dialogue.head.public_id}).json()
+    assert seen["outcome"] == outcome
+    assert {"reference", "own"} <= {row["kind"] for row in seen["rows"]}
+    # What is known is not tried again.
+    again = client.send(f"{path}trials/")
+    assert (again.status_code, again.json()["public_id"], again.json()["validators"]) == (200, None, [outcome])
+    colleague = ApiClient(team.annotators[1])
+    assert colleague.get(matrix).json() == seen
+    assert colleague.get(f"{path}trials/{begun.json()['public_id']}/").status_code == 404
+    other = item_of(team)
+    elsewhere = f"/api/projects/{team.project.slug}/dialogues/{other.public_id}/trials/{begun.json()['public_id']}/"
+    assert client.get(elsewhere).status_code == 404
+
+
+def test_a_program_is_told_why_nothing_is_tried(team: Team) -> None:
+    dialogue = item_of(team, coded("def broken(:\n"))
+    path = f"/api/projects/{team.project.slug}/dialogues/{dialogue.public_id}/"
+    client = ApiClient(team.annotator)
+    for body, words in (
+        ({}, "no validator that can be tried"),
+        ({"constraint": "c4"}, "cannot be read as Python"),
+        ({"constraint": "c0"}, "no validator yet"),
+        ({"constraint": "c99"}, "has no constraint c99"),
+        ({"responses": ["x"]}, "Name the constraint"),
+    ):
+        refused = client.send(f"{path}trials/", body)
+        assert refusal(refused) == (422, "invalid")
+        assert words in refused.json()["sentence"]
+    assert refusal(client.send(f"{path}trials/", {"responses": "x"}))[0] == 400
+    assert "cannot be read as Python" in client.get(f"{path}validators/c4/").json()["why_not"]
+    assert client.get(f"{path}validators/c99/").status_code == 404
+    assert client.send(f"{path}trials/", {"revision": "none"}).status_code == 404
+    assert not Job.objects.filter(kind=trials.KIND).exists()

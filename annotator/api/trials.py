@@ -1,0 +1,193 @@
+"""Trials of validators for machines. The same services as the pages, so the same rules."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.serializers import ErrorSerializer, JobStateSerializer
+from annotator.api.views import NOT_FOUND, actor
+from annotator.errors import Hidden
+from annotator.models import Dialogue, Job, Revision
+from annotator.services.access import load_dialogue, load_project
+from annotator.services.revisions import load_revision
+from annotator.services.trials import known_outcomes, load_trial, read_trial, start_trials_of, subjects_of_trial
+from annotator.validators import Subject, subject_of, subjects_of
+
+_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many trials under way; wait until one has ended.")
+_INVALID = OpenApiResponse(ErrorSerializer, "There is nothing to try; the sentence says why.")
+_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+
+
+class TrialRequestSerializer(serializers.Serializer[Any]):
+    """What to try."""
+
+    revision = serializers.CharField(required=False, max_length=20, help_text="The version; without it the newest.")
+    constraint = serializers.CharField(
+        required=False, default="", max_length=100, help_text="Its validator alone; without it all of the case."
+    )
+    responses = serializers.ListField(
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False),
+        required=False,
+        default=list,
+        help_text="Responses of your own for the constraint’s validator to judge besides; nobody else sees them.",
+    )
+
+
+class VerdictSerializer(serializers.Serializer[Any]):
+    """What a validator says of one response."""
+
+    text = serializers.CharField(help_text="The response, its end cut off where it is long.")
+    length = serializers.IntegerField(help_text="Characters of the whole response.")
+    status = serializers.CharField(help_text="ok, or how it failed to answer (docs/sandbox.md).")
+    accepted = serializers.BooleanField(allow_null=True, help_text="Null where there is no verdict.")
+    message = serializers.CharField()
+
+
+class RowSerializer(VerdictSerializer):
+    """One row of the matrix."""
+
+    key = serializers.CharField()
+    title = serializers.CharField(help_text="What was done to the reference, in words.")
+    kind = serializers.CharField(help_text="The reference, a stored example, or what a mutation is to the constraint.")
+    expected = serializers.BooleanField(allow_null=True, help_text="What it must say; null where either is right.")
+
+
+class OutcomeSerializer(serializers.Serializer[Any]):
+    """A validator, and what is known of it as it stands."""
+
+    constraint = serializers.CharField()
+    validator = serializers.CharField(help_text="code, or the name of a ready form.")
+    trial_sha256 = serializers.CharField(help_text="Hash of all that decides the outcome.")
+    tried = serializers.BooleanField()
+    errors = serializers.ListField(  # type: ignore[assignment]  # what is wrong with the validator, not with a request
+        child=serializers.CharField(), help_text="Sentences; none when it passes."
+    )
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
+class TrialSerializer(serializers.Serializer[Any]):
+    """A trial: how far it is, and what is known of its validators."""
+
+    public_id = serializers.CharField(allow_null=True, help_text="Null where nothing was left to try.")
+    job = JobStateSerializer(allow_null=True)
+    validators = OutcomeSerializer(many=True)  # type: ignore[assignment]  # those of the case, not of this field
+    left = serializers.IntegerField(help_text="Validators its time did not reach; start another one for them.")
+    responses = VerdictSerializer(many=True, help_text="Verdicts on the responses you sent.")
+
+
+class ValidatorSerializer(serializers.Serializer[Any]):
+    """The validator of one constraint."""
+
+    why_not = serializers.CharField(help_text="Why it cannot be tried; blank where it can.")
+    outcome = OutcomeSerializer(allow_null=True)
+    rows = RowSerializer(many=True, help_text="The matrix; empty until it was tried.")
+
+
+class TrialStart(APIView):
+    """Trials of a constrained case."""
+
+    @extend_schema(
+        request=TrialRequestSerializer,
+        responses={
+            200: OpenApiResponse(TrialSerializer, "Everything was known already."),
+            202: TrialSerializer,
+            400: _MALFORMED,
+            404: NOT_FOUND,
+            409: _CONFLICT,
+            422: _INVALID,
+        },
+        operation_id="trials_start",
+    )
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        """Try validators that were not tried as they stand. In the background: look until its job has ended."""
+        dialogue = _dialogue(request, slug, public_id)
+        sent = TrialRequestSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        fields = sent.validated_data
+        revision = _revision(request, dialogue, fields.get("revision", ""))
+        job = start_trials_of(
+            actor=actor(request), revision=revision, constraint=fields["constraint"], texts=fields["responses"]
+        )
+        if job is not None:
+            return Response(_trial(job), status=status.HTTP_202_ACCEPTED)
+        subjects = [one for one in subjects_of(revision.document()) if fields["constraint"] in ("", one.constraint)]
+        return Response(TrialSerializer(_state(None, subjects)).data)
+
+
+class TrialDetail(APIView):
+    """One trial."""
+
+    @extend_schema(responses={200: TrialSerializer, 404: NOT_FOUND}, operation_id="trials_read")
+    def get(self, request: Request, slug: str, public_id: str, trial: str) -> Response:
+        """A trial of yours, with what is known of its validators by now."""
+        dialogue = _dialogue(request, slug, public_id)
+        return Response(_trial(load_trial(actor=actor(request), dialogue=dialogue, public_id=trial)))
+
+
+class ValidatorDetail(APIView):
+    """The matrix of one validator."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter("revision", description="The version; without it the newest.")],
+        responses={200: ValidatorSerializer, 404: NOT_FOUND},
+        operation_id="validators_read",
+    )
+    def get(self, request: Request, slug: str, public_id: str, constraint: str) -> Response:
+        """What a constraint's validator must say of each response, and what it says. Nothing is run."""
+        dialogue = _dialogue(request, slug, public_id)
+        document = _revision(request, dialogue, request.query_params.get("revision", "")).document()
+        found = next((one for one in document.get("constraints", ()) if one["id"] == constraint), None)
+        if found is None:
+            raise Hidden("There is no such constraint in this version of the dialogue.")
+        subject = subject_of(document, found)
+        if isinstance(subject, str):
+            return Response(ValidatorSerializer({"why_not": subject, "outcome": None, "rows": []}).data)
+        trial = read_trial(subject)
+        (outcome,) = _outcomes([subject])
+        rows = trial.matrix.rows if trial else []
+        return Response(ValidatorSerializer({"why_not": "", "outcome": outcome, "rows": rows}).data)
+
+
+def _dialogue(request: Request, slug: str, public_id: str) -> Dialogue:
+    project = load_project(actor=actor(request), slug=slug)
+    return load_dialogue(actor=actor(request), project=project, public_id=public_id)
+
+
+def _revision(request: Request, dialogue: Dialogue, wanted: str) -> Revision:
+    revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
+    if revision is None:
+        raise Hidden("This dialogue has no content yet.")
+    return revision
+
+
+def _trial(job: Job) -> Any:
+    return TrialSerializer(_state(job, subjects_of_trial(job))).data
+
+
+def _state(job: Job | None, subjects: list[Subject]) -> dict[str, Any]:
+    return {
+        "public_id": job.public_id if job else None,
+        "job": job,
+        "validators": _outcomes(subjects),
+        "left": job.result.get("left", 0) if job else 0,
+        "responses": job.result.get("texts", []) if job else [],
+    }
+
+
+def _outcomes(subjects: list[Subject]) -> list[dict[str, Any]]:
+    known = known_outcomes(subjects)
+    return [
+        {
+            "constraint": one.constraint,
+            "validator": one.form or "code",
+            "trial_sha256": one.key,
+            "tried": one.key in known,
+            "errors": known[one.key].errors if one.key in known else [],
+            "warnings": known[one.key].warnings if one.key in known else [],
+        }
+        for one in subjects
+    ]
