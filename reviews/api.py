@@ -1,6 +1,8 @@
 """Work for machines: what stands where, claim, submit. The same services as the pages, so the same rules."""
 
-from typing import Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
@@ -15,7 +17,7 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Hidden
 from annotator.services.access import load_dialogue, load_project, roles_in
 from reviews import api_serializers as shapes
-from reviews.models import Claim, Review, Slot
+from reviews.models import Claim, Review
 from reviews.protocols import Stage, offered_verdicts
 from reviews.services import claims, submissions
 from reviews.services.progress import read_progress
@@ -25,6 +27,7 @@ DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow it.")
 CONFLICT = OpenApiResponse(ErrorSerializer, "The item has moved on: submitted, taken, or changed since you saw it.")
 INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
 MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+Hold = TypeVar("Hold")
 REFUSALS = {400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
 
 
@@ -64,11 +67,13 @@ class Submit(APIView):
         operation_id="work_submit",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, slot_id = _read_for_claim(shapes.SubmissionSerializer, request, slot)
+        held = {claim.token: claim for claim in submissions.read_held(actor=actor(request), public_id=slot)}
+        sent, claim = _read_for_claim(shapes.SubmissionSerializer, request, held)
         review = submissions.submit_review(
             actor=actor(request),
-            slot=Slot(pk=slot_id),
-            token=sent["token"],
+            slot=claim.slot,
+            token=claim.token,
+            claim=claim,
             verdict=sent["verdict"],
             document=sent.get("document"),
             checklist=sent["checklist"],
@@ -99,7 +104,7 @@ class Heartbeat(APIView):
         operation_id="work_heartbeat",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.HeartbeatRequestSerializer, request, slot)
+        sent, _ = _read_for_claim(shapes.HeartbeatRequestSerializer, request, _tokens(request, slot))
         held = claims.heartbeat(actor=actor(request), token=sent["token"], active_seconds=sent["active_seconds"])
         return Response({"expires_at": held.expires_at})
 
@@ -113,7 +118,7 @@ class Release(APIView):
         operation_id="work_release",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, _tokens(request, slot))
         claims.release(actor=actor(request), token=sent["token"])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -127,7 +132,7 @@ class Skip(APIView):
         operation_id="work_skip",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, _tokens(request, slot))
         claims.skip(actor=actor(request), token=sent["token"])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -154,23 +159,32 @@ class DialogueReviews(APIView):
 
 def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
     """The fields that were sent. Raises ValidationError (400), naming each that is wrong."""
-    serializer = shape(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    sent: dict[str, Any] = serializer.validated_data
+    sent: dict[str, Any] = _reader(shape).run_validation(request.data)
     return sent
 
 
-def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -> tuple[dict[str, Any], int]:
-    """What was sent, and the key of the slot: one on which the actor has a claim (over or not) with the token sent.
+@cache
+def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
+    """A serializer to read with. What was sent is handed to it, so one serves all: its fields are not copied anew."""
+    return shape()
+
+
+def _tokens(request: Request, slot: str) -> dict[str, int]:
+    return held_tokens(actor=actor(request), slot=slot)
+
+
+def _read_for_claim(
+    shape: type[Serializer[Any]], request: Request, held: Mapping[str, Hold]
+) -> tuple[dict[str, Any], Hold]:
+    """What was sent, and what the actor holds by the token in it; ``held``: by token, over or not.
 
     Raises Hidden, before the body is looked at, for a slot the actor never held, and for another's or a wrong token.
     """
-    held = held_tokens(actor=actor(request), slot=slot)
     sent = _read(shape, request) if held else {}
-    slot_id = held.get(sent.get("token", ""))
-    if slot_id is None:
+    hold = held.get(sent.get("token", ""))
+    if hold is None:
         raise Hidden("There is no such item, or you do not hold it.")
-    return sent, slot_id
+    return sent, hold
 
 
 def _work(claim: Claim) -> dict[str, Any]:

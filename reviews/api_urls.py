@@ -7,6 +7,11 @@ from reviews import api, api_assignments, api_statistics
 _WORK = "work/<str:slot>/"
 
 urlpatterns = [
+    path("projects/<slug:slug>/claims/", api.ClaimNext.as_view(), name="api-claim"),
+    path(_WORK + "submit/", api.Submit.as_view(), name="api-work-submit"),
+    path(_WORK + "heartbeat/", api.Heartbeat.as_view(), name="api-work-heartbeat"),
+    path(_WORK + "release/", api.Release.as_view(), name="api-work-release"),
+    path(_WORK + "skip/", api.Skip.as_view(), name="api-work-skip"),
     path("projects/<slug:slug>/status/", api.ProjectStatus.as_view(), name="api-project-status"),
     path(
         "projects/<slug:slug>/statistics/progress/",
@@ -33,7 +38,6 @@ urlpatterns = [
         api_statistics.PersonStatistics.as_view(),
         name="api-statistics-person",
     ),
-    path("projects/<slug:slug>/claims/", api.ClaimNext.as_view(), name="api-claim"),
     path(
         "projects/<slug:slug>/dialogues/<str:public_id>/reviews/",
         api.DialogueReviews.as_view(),
@@ -48,8 +52,4 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/pauses/", api_assignments.Pauses.as_view(), name="api-pause-list"),
     path("projects/<slug:slug>/pauses/<str:public_id>/end/", api_assignments.PauseEnd.as_view(), name="api-pause-end"),
-    path(_WORK + "submit/", api.Submit.as_view(), name="api-work-submit"),
-    path(_WORK + "heartbeat/", api.Heartbeat.as_view(), name="api-work-heartbeat"),
-    path(_WORK + "release/", api.Release.as_view(), name="api-work-release"),
-    path(_WORK + "skip/", api.Skip.as_view(), name="api-work-skip"),
 ]

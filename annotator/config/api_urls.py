@@ -4,8 +4,8 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("", include("annotator.api.urls")),
     path("", include("reviews.api_urls")),
+    path("", include("annotator.api.urls")),
     path("", include("benchmark.api_urls")),
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
 ]

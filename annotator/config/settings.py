@@ -116,6 +116,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456;",
     }
 else:
+    DATABASES["default"]["ENGINE"] = "annotator.config.postgresql"
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Statements that ask for it are prepared, and planned once (annotator.services.statements); the ORM's never are.
     DATABASES["default"].setdefault("OPTIONS", {}).update(

@@ -3,11 +3,12 @@
 from django.urls import include, path
 
 urlpatterns = [
+    # First, because programs ask often, and whatever stands before it is tried first.
+    path("api/", include("annotator.config.api_urls")),
     path("", include("annotator.urls")),
     path("", include("reviews.urls")),
     path("", include("benchmark.urls")),
     path("accounts/", include("annotator.config.account_urls")),
-    path("api/", include("annotator.config.api_urls")),
 ]
 
 handler400 = "annotator.views.errors.bad_request"

@@ -3,6 +3,7 @@
 from annotator.errors import Denied, Hidden
 from annotator.models import Project, Role, User
 from annotator.models.content import Dialogue
+from annotator.services.joined import Part, read_joined
 from annotator.services.statements import rows
 
 #: Written out, as what follows below: every page and every request of a program asks these two.
@@ -17,17 +18,19 @@ def roles_in(project: Project, user: User) -> frozenset[Role]:
 
 
 #: ``Project.objects.visible_to``, written out.
+_PROJECT = (Part("p", Project),)
 _MINE = (
-    "SELECT p.* FROM annotator_project p WHERE p.slug = %s AND EXISTS (SELECT 1 FROM annotator_membership m "
+    "FROM annotator_project p WHERE p.slug = %s AND EXISTS (SELECT 1 FROM annotator_membership m "
     "WHERE m.project_id = p.id AND m.user_id = %s AND m.ended_at IS NULL)"
 )
 
 
 def load_project(*, actor: User, slug: str) -> Project:
     """The project behind ``slug``. Raises Hidden for whoever is no member."""
-    project = next(iter(Project.objects.raw(_MINE, [slug, actor.pk])), None) if actor.is_active else None
-    if project is None:
+    found = read_joined(_PROJECT, _MINE, [slug, actor.pk]) if actor.is_active else []
+    if not found:
         raise Hidden("There is no such project, or you are not a member of it.")
+    project: Project = found[0][0]
     return project
 
 

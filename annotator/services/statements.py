@@ -14,7 +14,8 @@ from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 Row = tuple[Any, ...]
@@ -23,16 +24,18 @@ Value = int | str | bool | datetime | None
 
 def rows(statement: str, values: Sequence[Value] = ()) -> list[Row]:
     """What a SELECT returns."""
-    with _cursor() as cursor:
-        cursor.execute(statement, _adapted(values))
+    database = _database()
+    with _cursor(database) as cursor:
+        cursor.execute(statement, _adapted(database, values))
         found: list[Row] = cursor.fetchall()
         return found
 
 
 def write(statement: str, values: Sequence[Value] = ()) -> int:
     """Execute a statement that writes; returns how many rows it changed."""
-    with _cursor() as cursor:
-        cursor.execute(statement, _adapted(values))
+    database = _database()
+    with _cursor(database) as cursor:
+        cursor.execute(statement, _adapted(database, values))
         return int(cursor.rowcount)
 
 
@@ -43,18 +46,19 @@ def insert(instances: Sequence[models.Model]) -> None:
     """
     if not instances:
         return
-    fields, statement = _insertion(connection.vendor, type(instances[0]), len(instances))
+    database = _database()
+    fields, statement = _insertion(database.vendor, type(instances[0]), len(instances))
     values = [
-        field.get_db_prep_save(field.pre_save(instance, add=True), connection)
+        field.get_db_prep_save(field.pre_save(instance, add=True), database)
         for instance in instances
         for field in fields
     ]
-    with _cursor() as cursor:
+    with _cursor(database) as cursor:
         cursor.execute(statement, values)
         keys = cursor.fetchall()
     for instance, (key,) in zip(instances, keys, strict=True):
         instance.pk = key
-        instance._state.adding, instance._state.db = False, connection.alias
+        instance._state.adding, instance._state.db = False, database.alias
 
 
 def locked(statement: str, how: str = "FOR UPDATE") -> str:
@@ -85,12 +89,17 @@ def _insertion(vendor: str, model: type[models.Model], count: int) -> tuple[list
     return fields, f"INSERT INTO {table} ({names}) VALUES {marks} RETURNING id"  # noqa: S608 - names of our own
 
 
-def _cursor() -> Any:
+def _database() -> BaseDatabaseWrapper:
+    """This thread's connection. Django's stand-in for it looks it up anew for every attribute."""
+    return connections[DEFAULT_DB_ALIAS]
+
+
+def _cursor(database: BaseDatabaseWrapper) -> Any:
     """Django's cursor (its log and its errors), around one that prepares."""
-    if connection.vendor != "postgresql":
-        return connection.cursor()
-    connection.ensure_connection()
-    return connection._prepare_cursor(_preparing()(connection.connection))  # type: ignore[attr-defined]
+    if database.vendor != "postgresql":
+        return database.cursor()
+    database.ensure_connection()
+    return database._prepare_cursor(_preparing()(database.connection))  # type: ignore[attr-defined]
 
 
 @cache
@@ -108,6 +117,6 @@ def _preparing() -> Any:
     return PreparingCursor
 
 
-def _adapted(values: Sequence[Value]) -> list[Any]:
-    adapt = connection.ops.adapt_datetimefield_value
+def _adapted(database: BaseDatabaseWrapper, values: Sequence[Value]) -> list[Any]:
+    adapt = database.ops.adapt_datetimefield_value
     return [adapt(value) if isinstance(value, datetime) else value for value in values]

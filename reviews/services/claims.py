@@ -12,12 +12,12 @@ from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Project, Revision, Role, ToolsetRevision, User
+from annotator.services.joined import Part, read_joined
 from annotator.services.statements import clock, insert, read_clock, rows
 from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Slot, SlotState, StageRun
 from reviews.protocols import Protocol, Stage
 from reviews.services.eligibility import lock_standing, refusal
 from reviews.services.gold_turns import take_gold
-from reviews.services.joined import Part, read_joined
 from reviews.services.pauses import FREE, Restraints, read_restraints
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (

@@ -14,6 +14,7 @@ from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRevision, User
 from annotator.schema import SchemaProblem, canonical, read_document
 from annotator.services.drafts import open_draft, replace_draft
+from annotator.services.joined import Part, read_joined
 from annotator.services.revisions import create_revision
 from annotator.services.statements import insert, locked, rows, write
 from reviews.models import (
@@ -35,7 +36,6 @@ from reviews.services.claims import branch_of, stage_of
 from reviews.services.eligibility import lock_membership, refusal
 from reviews.services.gold_scoring import score_review
 from reviews.services.handing_in import HandIn, offered_verdicts, prepare
-from reviews.services.joined import Part, read_joined
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse
 from reviews.services.queues import ASIDE
@@ -59,12 +59,21 @@ _PARTS = (
     Part("t", ToolsetRevision, ("id", "content", "content_hash")),
     Part("v", ProtocolVersion, ("id", "content_hash")),
 )
-_FROM = (
-    "FROM reviews_slot s JOIN reviews_stagerun n ON n.id = s.stage_run_id "
+_JOINS = (
+    "JOIN reviews_stagerun n ON n.id = s.stage_run_id "
     "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = d.project_id "
     "JOIN reviews_cycle c ON c.id = s.cycle_id JOIN annotator_revision r ON r.id = s.revision_id "
     "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
-    "JOIN reviews_protocolversion v ON v.id = s.protocol_id WHERE s.id = %s"
+    "JOIN reviews_protocolversion v ON v.id = s.protocol_id "
+)
+_FROM = f"FROM reviews_slot s {_JOINS} WHERE s.id = %s"
+_CLAIM = ("id", "token", "slot_id", "person_id", "state", "active_seconds")
+_HELD_PARTS = (Part("k", Claim, _CLAIM), *_PARTS)
+#: The last conditions are those of ``Slot.objects.visible_to``.
+_HELD_FROM = (
+    f"FROM reviews_claim k JOIN reviews_slot s ON s.id = k.slot_id {_JOINS} "  # noqa: S608 - no value is in it
+    "WHERE s.public_id = %s AND k.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
+    "FROM annotator_membership m WHERE m.project_id = s.project_id AND m.user_id = k.person_id AND m.ended_at IS NULL)"
 )
 
 
@@ -77,6 +86,7 @@ def submit_review(
     actor: User,
     slot: Slot,
     token: str,
+    claim: Claim | None = None,
     verdict: str = "",
     draft: Draft | None = None,
     document: dict[str, Any] | None = None,
@@ -88,6 +98,7 @@ def submit_review(
 ) -> Review:
     """Hand in what the actor says of the slot they hold.
 
+    ``claim``: the actor's hold on the slot, where the caller has read it; else it is looked up by the token.
     Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
     ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
     {item: true | false | null}}, ``notes``: the same with texts. ``findings``: [{kind, anchor, note}]. ``rulings``:
@@ -96,7 +107,8 @@ def submit_review(
     Handing in twice gives the same review. A lease that ran out does not matter unless somebody else has taken the
     item: then Conflict, and the draft is kept. Raises Hidden, Invalid (with ``findings`` where the checks object).
     """
-    claim = _read_claim(actor, slot, token)
+    if claim is None:
+        claim = _read_claim(actor, slot, token)
     if claim.state == ClaimState.SUBMITTED:
         return Review.objects.get(slot_id=slot.pk)
     claim.slot = slot = _with_parts(slot)
@@ -130,16 +142,25 @@ def submit_review(
         return done
 
 
+def read_held(*, actor: User, public_id: str) -> list[Claim]:
+    """Each claim the actor ever had on a slot, with all that handing in reads of it; none for anybody else's slot."""
+    found = read_joined(_HELD_PARTS, _HELD_FROM, [public_id, actor.pk]) if actor.is_active else []
+    claims = []
+    for claim, *parts, _ in found:
+        claim.slot = _put_together(*parts)
+        claims.append(claim)
+    return claims
+
+
 def _read_claim(actor: User, slot: Slot, token: str) -> Claim:
-    fields = ["id", "slot_id", "person_id", "state", "active_seconds"]
     found = rows(
-        f"SELECT {', '.join(fields)} FROM reviews_claim "  # noqa: S608 - names of our own columns
+        f"SELECT {', '.join(_CLAIM)} FROM reviews_claim "  # noqa: S608 - names of our own columns
         "WHERE token = %s AND person_id = %s AND slot_id = %s",
         [token, actor.pk, slot.pk],
     )
     if not found:
         raise Conflict("You do not hold this item; claim it first.")
-    claim: Claim = Claim.from_db(connection.alias, fields, found[0])
+    claim: Claim = Claim.from_db(connection.alias, _CLAIM, found[0])
     return claim
 
 
@@ -150,7 +171,19 @@ def _with_parts(slot: Slot) -> Slot:
     found = read_joined(_PARTS, _FROM, [slot.pk])
     if not found:
         raise Hidden("There is no such item.")
-    slot, run, dialogue, project, cycle, revision, toolset_revision, protocol, _ = found[0]
+    return _put_together(*found[0][:-1])
+
+
+def _put_together(
+    slot: Slot,
+    run: StageRun,
+    dialogue: Dialogue,
+    project: Project,
+    cycle: Cycle,
+    revision: Revision,
+    toolset_revision: ToolsetRevision,
+    protocol: ProtocolVersion,
+) -> Slot:
     dialogue.project, revision.toolset_revision = project, toolset_revision
     slot.stage_run, slot.dialogue, slot.cycle, slot.revision, slot.protocol = run, dialogue, cycle, revision, protocol
     return slot

@@ -44,6 +44,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             submission = {
                 "slot": bench.work.slot,
                 "token": bench.work.claim.token,
+                "claim": bench.work.claim,
                 "verdict": verdict,
                 "draft": bench.draft,
                 "checklist": filled.get("checklist", {}),

@@ -48,6 +48,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
                 actor=request.user,
                 slot=bench.work.slot,
                 token=bench.work.claim.token,
+                claim=bench.work.claim,
                 verdict=verdict,
                 draft=bench.draft,
                 checklist=filled.get("checklist", {}),
