@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, User
@@ -54,11 +54,13 @@ def last_signs(project: Project) -> dict[int, datetime]:
     """When each member was last heard of: signed in, at work on something in any project, or made a member."""
     members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
     joined = dict(members.values_list("user_id").annotate(Max("created_at")).order_by())
-    out: dict[int, datetime] = dict(joined)
-    for person in User.objects.filter(pk__in=joined).only("pk", "last_login"):
-        claim = Claim.objects.filter(person=person).order_by("-pk").values_list("heartbeat_at", flat=True).first()
-        out[person.pk] = max(one for one in (joined[person.pk], person.last_login, claim) if one is not None)
-    return out
+    # Of each person the newest claim alone, by its index, whatever they have claimed before.
+    newest = Claim.objects.filter(person=OuterRef("pk")).order_by("-pk").values("heartbeat_at")[:1]
+    people = User.objects.filter(pk__in=joined).values_list("pk", "last_login", Subquery(newest))
+    return {
+        key: max(one for one in (joined[key], signed_in, at_work) if one is not None)
+        for key, signed_in, at_work in people
+    }
 
 
 def free_reserved(*, project: Project, people: Mapping[int, str], actor: User | None = None) -> int:

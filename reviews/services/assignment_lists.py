@@ -195,10 +195,11 @@ def _found(project: Project, filters: Filters, after: str, size: int, *, bare: b
     key = _key(after)
     priorities = [int(filters.priority)] if filters.priority else list(Priority.values)
     out: list[Slot] = []
+    of_state = _of_state(project, filters)
     for priority in priorities:
         if key is not None and priority < key[0]:
             continue
-        slots = _of_state(project, filters).filter(priority=priority)
+        slots = of_state.filter(priority=priority)
         if key is not None and priority == key[0]:
             slots = slots.filter(position__gte=key[1]).exclude(position=key[1], pk__lte=key[2])
         if bare:
