@@ -15,9 +15,10 @@ from reviews.services.queues import ASIDE, new_position
 from reviews.services.telling import tell_of_assignment
 
 
-def reassign(*, actor: User, slot: Slot, to: User, reason: str = "") -> Slot:
+def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool = True) -> Slot:
     """Reserve a slot for somebody, taking it from whoever is at work on it; their draft is kept.
 
+    ``tell``: whether they get a notice of it; who reassigns many tells them once.
     Raises Denied unless the actor administers the project, Conflict for a slot that is done, Invalid, with the reason,
     where ``to`` may not take it.
     """
@@ -47,13 +48,14 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "") -> Slot:
             after={"slot": slot.public_id, "stage": slot.stage, "person": to.public_id, "reason": reason[:500]},
         )
         journal.write()
-        words = f"{dialogue.external_id} is reserved for you: {stage.title}."
-        tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=f"{words} {reason[:300]}")
+        if tell:
+            words = f"{dialogue.external_id} is reserved for you: {stage.title}. {reason[:300]}"
+            tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return slot
 
 
-def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "") -> Dialogue:
-    """Make somebody else the owner of a dialogue; what waits for the owner then waits for them.
+def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", tell: bool = True) -> Dialogue:
+    """Make somebody else the owner of a dialogue; what waits for the owner then waits for them. ``tell``: as above.
 
     Raises Denied, or Invalid where ``to`` holds no role in the project.
     """
@@ -82,8 +84,9 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "") ->
             after={"owner": to.public_id, "reason": reason[:500]},
         )
         journal.write()
-        words = f"{dialogue.external_id} is yours now. {reason[:300]}"
-        tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
+        if tell:
+            words = f"{dialogue.external_id} is yours now. {reason[:300]}"
+            tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return dialogue
 
 

@@ -5,7 +5,8 @@ and the sentences say what moved. Few are done in one transaction; many by a job
 meantime is left out and told.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter as Tally
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -24,6 +25,7 @@ from reviews.services.absence import absent_people
 from reviews.services.chains import in_portions
 from reviews.services.claims import lock_slot, stage_of
 from reviews.services.eligibility import Held, refusal
+from reviews.services.telling import tell_of_plan
 
 #: Slots of one plan.
 MOST = 5000
@@ -32,6 +34,8 @@ AT_ONCE = 100
 CHUNK = 25
 #: Refusals and left-out slots that are kept with their reasons; the others are counted.
 MOST_TOLD = 200
+#: Who gets more than so many is told once of all of them instead of each.
+EACH_TOLD = 5
 JOB = "assignments"
 _LIVE = (SlotState.OPEN, SlotState.CLAIMED)
 
@@ -109,12 +113,14 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
             plan.job = start_job(actor=actor, project=project, kind=JOB, parameters={"plan": plan.pk})
         else:
             plan.result = {"done": len(plan.items), "skipped": []}
+            seen, given = seen_of(plan), _given(plan)
             for slot in _in_order(plan):
                 try:
-                    _act(actor, plan, slot, seen_of(plan)[slot.pk])
+                    _act(actor, plan, slot, seen[slot.pk], given)
                 except DomainError as error:
                     # It moved between the look and the act: all of it is taken back.
                     raise _moved([f"{slot.dialogue.external_id}: {error.sentence}"]) from None
+            tell_of_plan(plan=plan, given=_many(given))
         plan.save(update_fields=["confirmed_at", "job", "result"])
         append_event(
             actor=actor,
@@ -139,21 +145,26 @@ def _run(running: Running) -> dict[str, Any]:
     at: int = running.checkpoint.get("at", 0)
     skipped: list[list[str]] = running.checkpoint.get("skipped", [])
     left_out: int = running.checkpoint.get("left_out", 0)
+    given, missed = _given(plan), Tally[str](running.checkpoint.get("missed", {}))
     while at < len(order):
         with running.chunk() as chunk:
             for slot in _slots(order[at : at + CHUNK]):
                 try:
                     with transaction.atomic():
-                        _act(plan.actor, plan, slot, seen[slot.pk])
+                        _act(plan.actor, plan, slot, seen[slot.pk], given)
                 except DomainError as error:
                     left_out += 1
+                    # A checkpoint is JSON: its keys are texts.
+                    missed[str(seen[slot.pk][1])] += 1
                     if len(skipped) < MOST_TOLD:
                         skipped = [*skipped, [slot.dialogue.external_id, error.sentence]]
             at = min(at + CHUNK, len(order))
-            state = {"at": at, "skipped": skipped, "left_out": left_out}
+            state = {"at": at, "skipped": skipped, "left_out": left_out, "missed": missed}
             chunk.advance(done=at, total=len(order), checkpoint=state)
             result = {"done": at - left_out, "skipped": skipped, "left_out": left_out}
             AssignmentPlan.objects.filter(pk=plan.pk).update(result=result)
+            if at == len(order):
+                tell_of_plan(plan=plan, given=_many(given), missed=missed)
     return {"done": at - left_out, "left_out": left_out}
 
 
@@ -266,7 +277,7 @@ def look(action: str, slot: Slot) -> str:
 # --- what is done -----------------------------------------------------------------------------------------------------
 
 
-def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen) -> None:
+def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen, given: Mapping[int, int]) -> None:
     """One line of a plan, in the caller's transaction. Raises a DomainError where it has moved."""
     # Looked at under the locks under which it is changed: a claim that is just being made comes before or after.
     dialogue = lock_dialogue(slot.dialogue_id)
@@ -274,16 +285,26 @@ def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen) -> None:
     fresh.dialogue, fresh.project = dialogue, plan.project
     if look(plan.action, fresh) != seen[2]:
         raise Conflict(_what_moved(fresh))
-    reason = plan.parameters["reason"]
+    reason, tell = plan.parameters["reason"], given.get(seen[1], 0) <= EACH_TOLD
     if plan.action == PlanAction.REASSIGN:
-        assignments.reassign(actor=actor, slot=fresh, to=User.objects.get(pk=seen[1]), reason=reason)
+        assignments.reassign(actor=actor, slot=fresh, to=User.objects.get(pk=seen[1]), reason=reason, tell=tell)
     elif plan.action == PlanAction.FREE:
         assignments.free_claim(actor=actor, slot=fresh, reason=reason)
     elif plan.action == PlanAction.HAND_OVER:
-        assignments.hand_over(actor=actor, dialogue=fresh.dialogue, to=User.objects.get(pk=seen[1]), reason=reason)
+        to = User.objects.get(pk=seen[1])
+        assignments.hand_over(actor=actor, dialogue=fresh.dialogue, to=to, reason=reason, tell=tell)
     else:
         priority = Priority(plan.parameters["priority"])
         assignments.prioritise(actor=actor, dialogue=fresh.dialogue, priority=priority)
+
+
+def _given(plan: AssignmentPlan) -> dict[int, int]:
+    """How many items the plan gives to each person."""
+    return dict(Tally(row[1] for row in plan.items if row[1] is not None))
+
+
+def _many(given: Mapping[int, int]) -> dict[int, int]:
+    return {person: count for person, count in given.items() if count > EACH_TOLD}
 
 
 def _changed(plan: AssignmentPlan) -> list[str]:

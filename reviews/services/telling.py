@@ -1,9 +1,12 @@
 """Whom a dialogue's moves concern: experts for whom something waits, people to whom work is given."""
 
+from collections.abc import Mapping
+
 from django.urls import reverse
 
 from annotator.models import Dialogue, NoticeKind, Project, Role, User
 from annotator.services.notices import dialogue_page, members_with, notify
+from reviews.models import AssignmentPlan, PlanAction
 from reviews.protocols import Stage
 
 
@@ -47,3 +50,20 @@ def tell_of_assignment(*, actor: User, dialogue: Dialogue, person: User, words: 
         target=dialogue_page(dialogue.project, dialogue),
         dialogue=dialogue,
     )
+
+
+def tell_of_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mapping[str, int] | None = None) -> None:
+    """One notice of many items for each person: ``given``, less the ``missed`` that had moved (keys as texts)."""
+    what = "yours" if plan.action == PlanAction.HAND_OVER else "reserved for you"
+    for person, planned in sorted(given.items()):
+        count = planned - (missed or {}).get(str(person), 0)
+        if count:
+            words = f"{count:,} {'dialogue is' if count == 1 else 'dialogues are'} {what} now."
+            notify(
+                actor=plan.actor,
+                project=plan.project,
+                people=[person],
+                kind=NoticeKind.ASSIGNMENT,
+                text=f"{words} {plan.parameters['reason'][:300]}".strip(),
+                target=reverse("home"),
+            )
