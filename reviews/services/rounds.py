@@ -60,9 +60,9 @@ class RoundFigures:
     conflicts: int
     #: Conflicts that nobody has settled yet.
     open_conflicts: int
-    #: Errors by items seen, with Wilson's interval.
+    #: Errors by items decided, with Wilson's interval. Of an open conflict nobody knows yet whether it is one.
     error_rate: Figure
-    #: The share of items seen in which nothing had to be changed.
+    #: The share of items decided in which nothing had to be changed.
     accuracy: Figure
     #: (pseudonym, pseudonym, items given to the two)
     pairs: list[tuple[str, str, int]] = field(default_factory=list)
@@ -103,7 +103,12 @@ def read_rounds(project: Project) -> list[RoundFigures]:
         seen, errors, conflicts = (
             counts.get(f"round:{what}:{draw.stage}:{draw.number}", 0) for what in ("seen", "errors", "conflicts")
         )
-        none = "No item of this round has been looked at yet."
+        still_open = waiting.get((draw.stage, draw.number), 0)
+        # Two statements: a conflict may have opened between them.
+        decided = max(errors, seen - still_open)
+        none = (
+            "No item of this round has been decided yet." if seen else "No item of this round has been looked at yet."
+        )
         out.append(
             RoundFigures(
                 stage=draw.stage,
@@ -117,9 +122,9 @@ def read_rounds(project: Project) -> list[RoundFigures]:
                 seen=seen,
                 errors=errors,
                 conflicts=conflicts,
-                open_conflicts=waiting.get((draw.stage, draw.number), 0),
-                error_rate=wilson("Error rate", errors, seen, none=none),
-                accuracy=wilson("Accuracy", seen - errors, seen, none=none),
+                open_conflicts=still_open,
+                error_rate=wilson("Error rate", errors, decided, none=none),
+                accuracy=wilson("Accuracy", decided - errors, decided, none=none),
                 pairs=[(one, other, int(items)) for one, other, items in draw.pairs],
                 last=(draw.stage, draw.number) in ended,
             )

@@ -56,8 +56,8 @@ def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:
         for one in rounds
     ]
     said = "; ".join(
-        f"round {one.number}: {one.seen - one.errors:,} of {one.seen:,}"
-        if one.seen
+        f"round {one.number}: {one.accuracy.n - one.errors:,} of {one.accuracy.n:,}"
+        if one.accuracy.n
         else f"round {one.number}: none yet"
         for one in rounds
     )

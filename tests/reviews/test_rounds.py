@@ -200,6 +200,8 @@ def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
     assert open_conflicts(team.project, "rounds", 2) == []
     [figures] = read_rounds(team.project)
     assert (figures.seen, figures.conflicts, figures.open_conflicts, figures.errors) == (2, 1, 1, 0)
+    # Nobody knows yet whether the one in conflict holds an error: it is no item without one.
+    assert (figures.accuracy.value, figures.accuracy.n) == (1.0, 1)
     # The round goes on while its conflict is open.
     assert draw_where_upstream_is_done() == 0
     with pytest.raises(Conflict, match="Round 1 of “Rounds of pairs” is under way"):
