@@ -38,6 +38,8 @@ from reviews.views.revision_tables import rounds_chart, rounds_table
 from reviews.views.tables import Table, as_csv
 
 _LABELS = (*RATED, *OVERLAPPING)
+#: Pairs that the page shows with their figures; the file has them all.
+MOST_PAIRS = 30
 
 
 @project_page
@@ -145,10 +147,14 @@ def agreement(request: PageRequest) -> HttpResponse:
     if overseer and stage:
         found = read_each_pair(project=project, stage=stage, label="verdict", since=since, until=until)
         pairs = {pair: of_pair for pair, of_pair in found.items() if people.keys() >= set(pair)}
+        known = list(pairs.items())
+        if "csv" not in asked:
+            # An interval of each statistic of each pair takes its time, and there are many pairs of fifty people.
+            known = sorted(known, key=lambda one: -sum(count for _, count in one[1].checked()))[:MOST_PAIRS]
         tables["pairs"] = made.pair_table(
             [
                 (str(people[one]), str(people[other]), summarise("verdict", of_pair, pair=True))
-                for (one, other), of_pair in pairs.items()
+                for (one, other), of_pair in known
             ]
         )
     return answer(
@@ -167,6 +173,7 @@ def agreement(request: PageRequest) -> HttpResponse:
                 (f"{people[one].public_id}:{people[other].public_id}", f"{people[one]} and {people[other]}")
                 for one, other in pairs
             ],
+            "most_pairs": MOST_PAIRS,
             "sections": sections,
             "missing": [made.LABEL_NAMES[label] for label in chosen if not len(counts[label])],
             "set_aside": read_set_aside(project),

@@ -20,6 +20,7 @@ from reviews.services.courses import fold_courses
 from reviews.services.protocols import parse
 from reviews.services.throughput import expected_to_follow, read_faults, read_outlook, read_throughput, read_times
 from reviews.services.workload import fold_work, recount_work, seconds_key
+from reviews.views import statistics
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -133,6 +134,24 @@ def test_single_people_are_for_overseers(team: Team) -> None:
     assert page(team.senior, team, f"people/{team.outsider.public_id}/").status_code == 404
     [found] = rows(page(team.senior, team, "agreement/", csv="pairs"))
     assert {found["person"], found["other"]} == {str(one), str(two)}
+
+
+def test_of_many_pairs_the_page_shows_those_with_most_in_common(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "MOST_PAIRS", 1)
+    rejected(team)
+    for _ in range(2):
+        item = make_item(team, "cross_check")
+        for person in team.annotators[2:]:
+            hand_in(person, item, "approve")
+    fold_all()
+    shown = page(team.senior, team, "agreement/").content.decode()
+    assert "These are the 1 pairs with most items in common, of 2" in shown
+    table = shown[shown.index('id="pairs"') :]
+    assert str(team.annotators[3]) in table
+    assert str(team.annotators[1]) not in table
+    # Both can be chosen, and the file has both.
+    assert f"{team.annotators[1]} and {team.annotators[2]}" in shown
+    assert len(rows(page(team.senior, team, "agreement/", csv="pairs"))) == 2
 
 
 def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
