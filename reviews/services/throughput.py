@@ -191,6 +191,8 @@ def read_outlook(*, project: Project, now: datetime) -> Outlook:
     if not days and WorkCount.objects.filter(project=project, what="day").exists():
         daily = [0] * PACE_DAYS
     open_now = sum(left.values())
+    if not any(key.startswith("status:") for key in counters):
+        return Outlook(0, 0.0, Forecast(reason="There are no dialogues yet, so there is nothing to foresee."), today)
     return Outlook(open_now, following, forecast(open_now + following, daily), today)
 
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from annotator.checks import all_checks
 from annotator.comparison import describe, describe_changes
 from annotator.errors import Hidden
-from annotator.models import Dialogue, Revision, User
+from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS, present
 from annotator.services.access import load_dialogue
@@ -51,6 +51,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     )
     people = User.objects.filter(memberships__project=request.project).distinct().order_by("display_name")
     context = {
+        "is_admin": Role.ADMINISTRATOR in request.roles,
         "marks": bool(request.roles & OVERSEERS),
         "rows": [(row, stages.get(row.stage, row.stage)) for row in page.rows],
         "previous": _link(request, before=page.before),

@@ -224,6 +224,13 @@ def test_a_new_project_is_set_up_without_inviting_first() -> None:
     client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
     page = text(client.get(address(team, "")))
     assert "Use the C3-Bench protocol" in page
+    assert "There is none yet. Choose a published one" in page
+    for path, words in (
+        ("dialogues", "Import candidates"),
+        ("assignments", "Choose a protocol"),
+        ("statistics", "There are no dialogues yet"),
+    ):
+        assert words in text(client.get(f"/p/{team.project.slug}/{path}/"))
     assert client.get(address(team, "json/")).status_code == 404
     assert client.get(address(team, "changes/")).status_code == 404
     assert send(client, team, "adopt", {"understaffed": "on"}, seen=0).status_code == 302
