@@ -119,7 +119,8 @@ class TaskView:
 class DialogueView:
     """A whole document, ready for a template: how it is shown, and what is edited beside it."""
 
-    template: ClassVar[str] = "parts/tasks.html"
+    #: What lays it out; blank for ``annotator.parts.chat``.
+    template: ClassVar[str] = ""
     inspector: ClassVar[str] = ""
 
     data: dict[str, Any]

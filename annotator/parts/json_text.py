@@ -2,7 +2,7 @@
 
 import json
 import re
-from functools import lru_cache
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -22,22 +22,46 @@ _TOKEN = re.compile(
 )
 
 
-def pretty_json(value: Any, indent: int = 0, taken: int = 0) -> str:
-    """Indented JSON, other scripts as they are written; what fits into a short line stays on one.
+def pretty_json(value: Any) -> str:
+    """Indented JSON, other scripts as they are written; what fits into a short line stays on one."""
+    return _laid_out(value, _flat, _flat)
 
-    ``taken``: signs that stand before the value on its line.
-    """
-    flat = _flat(value)
-    if not isinstance(value, dict | list) or not value or indent + taken + _width(flat) <= _LINE:
-        return flat
-    inner = " " * (indent + 2)
-    if isinstance(value, dict):
-        names = {key: _flat(key) + ": " for key in value}
-        rows = [inner + name + pretty_json(value[key], indent + 2, len(name)) for key, name in names.items()]
+
+def json_html(value: Any) -> SafeString:
+    """The same as escaped HTML: keys, strings, numbers and words in spans of class k, s, n, w."""
+    if len(_flat(value)) > _MOST_COLOURED:
+        return mark_safe(escape(pretty_json(value)))  # noqa: S308 - escaped
+    return mark_safe(_laid_out(value, _coloured_key, _coloured))  # noqa: S308 - both escape
+
+
+def _laid_out(
+    value: Any, name: Callable[[str], str], scalar: Callable[[Any], str], indent: int = 0, taken: int = 0
+) -> str:
+    """``name`` and ``scalar`` write a key and a value that holds no others; ``taken``: signs before it on its line."""
+    if not isinstance(value, dict | list):
+        return scalar(value)
+    if not value or indent + taken + _width(_flat(value)) <= _LINE:
+        # What fits as a whole fits in its parts, which begin with no indent here.
+        start, between, end, inner = "", ", ", "", -2
     else:
-        rows = [inner + pretty_json(item, indent + 2) for item in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    return f"{opening}\n" + ",\n".join(rows) + f"\n{' ' * indent}{closing}"
+        inner = indent
+        start, end = "\n" + " " * (indent + 2), "\n" + " " * indent
+        between = f",{start}"
+    if isinstance(value, dict):
+        rows = [
+            f"{name(key)}: {_laid_out(one, name, scalar, inner + 2, len(_flat(key)) + 2)}" for key, one in value.items()
+        ]
+        return f"{{{start}{between.join(rows)}{end}}}"
+    return f"[{start}{between.join([_laid_out(one, name, scalar, inner + 2) for one in value])}{end}]"
+
+
+def _coloured_key(key: str) -> str:
+    return f'<span class="k">{escape(_flat(key))}</span>'
+
+
+def _coloured(value: Any) -> str:
+    css = "s" if isinstance(value, str) else "w" if value is None or isinstance(value, bool) else "n"
+    return f'<span class="{css}">{escape(_flat(value))}</span>'
 
 
 def _width(flat: str) -> int:
@@ -45,9 +69,8 @@ def _width(flat: str) -> int:
     return len(flat) if OPEN not in flat and FIGURE not in flat else len(_SIGNS.sub("", flat))
 
 
-@lru_cache(maxsize=1024)  # a page comes again with every edit, and most of its values as they were
 def coloured_json(text: str) -> SafeString:
-    """Escaped HTML of a JSON text: keys, strings, numbers and words in spans of class k, s, n, w."""
+    """What ``json_html`` makes of a value, of a JSON text: one that has signs in it which no value has."""
     if len(text) > _MOST_COLOURED:
         return mark_safe(escape(text))  # noqa: S308 - escaped
     out: list[str] = []

@@ -1,6 +1,7 @@
 """Anchors as DOM ids, so that a finding can link to the place it means."""
 
 import re
+from functools import lru_cache
 
 #: Fields of a constrained case, each shown by itself.
 _CASE_PARTS = frozenset(
@@ -10,12 +11,18 @@ _CASE_PARTS = frozenset(
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 
 
+@lru_cache(maxsize=4096)  # most dialogues call their tasks and steps alike
 def place_id(anchor: str) -> str:
     """The DOM id of an anchor: ``/tasks/t1/user_message`` -> ``at-tasks-t1-user_5f_message``.
 
     Different anchors have different ids, and an id needs no escaping in a CSS selector. The whole document is ``at``.
     """
     return "at" + _NOT_PLAIN.sub(lambda found: "-" if found[0] == "/" else f"_{ord(found[0]):x}_", anchor)
+
+
+def text_place(anchor: str) -> str:
+    """The DOM id of the text at an anchor, inside the part of the page that is called ``place_id(anchor)``."""
+    return f"text-{place_id(anchor)}"
 
 
 def shown_place(anchor: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from annotator.graph_view import GraphView
-from annotator.parts.places import place_id
+from annotator.parts.places import text_place
 
 register = template.Library()
 
@@ -19,4 +19,4 @@ def tool_graph(graph: GraphView, title: str, links: str) -> dict[str, Any]:
 @register.filter
 def text_id(anchor: str) -> str:
     """The DOM id of the text at an anchor, inside the part of the page that is called ``anchor|place``."""
-    return f"text-{place_id(anchor)}"
+    return text_place(anchor)

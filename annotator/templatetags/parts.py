@@ -4,13 +4,14 @@ Values are looked up in ``annotator.parts.labels``, so a template names a kind a
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from django import template
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.context import Context
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -18,26 +19,20 @@ from django.utils.safestring import SafeString, mark_safe
 from annotator.comparison import Part, word_diff
 from annotator.decisions import counted
 from annotator.markdown import render_markdown
+from annotator.parts.chat import Reading, block_html, dialogue_html, edit_link, findings_html, turn_html
+from annotator.parts.constant_tag import register as constant_tag
 from annotator.parts.form_tags import plain_name
 from annotator.parts.form_tags import register as form_tags
-from annotator.parts.icons import ICONS
-from annotator.parts.json_text import coloured_json, pretty_json
+from annotator.parts.json_text import json_html, pretty_json
 from annotator.parts.labels import Label, label_of
-from annotator.parts.place_tags import register as place_tags
 from annotator.parts.places import place_id, shown_place
+from annotator.parts.signs import ICON_HTML, badge_html, key_html
 from annotator.services.jobs import kind_title
 
 register = template.Library()
-register.tags |= form_tags.tags | place_tags.tags
+register.tags |= constant_tag.tags | form_tags.tags
 register.filter(counted)
 
-#: A value with more lines than this scrolls in a region of its own, which then takes the focus.
-_MOST_LINES = 12
-#: Lists show hundreds of icons and tags, and there are few different ones.
-_ICONS = {
-    name: format_html('<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{}"/></svg>', path)
-    for name, path in ICONS.items()
-}
 _TONES = ("info", "good", "special", "warn", "neutral")
 
 
@@ -47,20 +42,20 @@ _TONES = ("info", "good", "special", "warn", "neutral")
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """An icon of ``annotator.parts.icons``; decoration, always beside a word."""
-    return _ICONS[name]
+    return ICON_HTML[name]
 
 
 @register.simple_tag
 def badge(text: object, tone: str = "neutral", icon_name: str = "") -> SafeString:
     """A small tag: ``{% badge "2 errors" "bad" "error" %}``."""
-    return _badge(Label(_not_safe(text), tone, icon_name))
+    return badge_html(Label(str(text), tone, icon_name))
 
 
 @register.simple_tag
 def tag(kind: str, value: object, text: str = "") -> SafeString:
     """The tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces the usual word."""
     label = label_of(kind, value)
-    return _badge(label._replace(text=_not_safe(text)) if text else label)
+    return badge_html(label._replace(text=text) if text else label)
 
 
 @register.filter
@@ -72,7 +67,7 @@ def words(value: object, kind: str) -> str:
 @register.simple_tag
 def kbd(key: str) -> SafeString:
     """A key, as a hint for the eye; screen readers get it from the element's ``data-key``."""
-    return format_html('<kbd aria-hidden="true">{}</kbd>', key)
+    return key_html(key)
 
 
 @register.simple_tag
@@ -158,13 +153,13 @@ def asset(path: str) -> str:
 @register.simple_tag
 def json_block(value: Any, label: str, id: str = "") -> SafeString:
     """A JSON value. ``label`` names it ("Arguments of s3"); a long one scrolls and takes the focus."""
-    return _block(coloured_json(pretty_json(value)), label, "json", id)
+    return mark_safe(block_html(json_html(value), label, "json", id))  # noqa: S308 - see annotator.parts.chat
 
 
 @register.simple_tag
 def text_block(text: str, label: str) -> SafeString:
     """A text as it is, in the fixed-width face."""
-    return _block(escape(text), label, "block")
+    return mark_safe(block_html(escape(text), label, "block"))  # noqa: S308 - escaped
 
 
 @register.inclusion_tag("parts/text_diff.html")
@@ -227,20 +222,10 @@ def inline_diff(before: str | None, after: str | None) -> SafeString:
 # --- lists -----------------------------------------------------------------------------------------------------------
 
 
-@register.inclusion_tag("parts/findings.html")
-def findings(found: Iterable[Any], links: bool = True, empty: str = "") -> dict[str, Any]:
+@register.simple_tag
+def findings(found: Iterable[Any], links: bool = True, empty: str = "") -> SafeString:
     """Findings, one below the other. ``links``: each leads to its place. ``empty``: what to say where there is none."""
-    rows = [
-        {
-            "label": label_of("severity", one.severity),
-            "check": getattr(one, "check_id", "") or getattr(one, "check", ""),
-            "message": one.message,
-            "anchor": one.anchor,
-            "waiver": getattr(one, "waiver", ""),
-        }
-        for one in found
-    ]
-    return {"rows": rows, "links": links, "empty": empty}
+    return mark_safe(findings_html(found, links=links, empty=empty))  # noqa: S308 - see annotator.parts.chat
 
 
 @register.inclusion_tag("parts/pager.html")
@@ -313,22 +298,23 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
 # --- the dialogue ----------------------------------------------------------------------------------------------------
 
 
-@register.inclusion_tag("parts/dialogue.html")
-def dialogue_view(view: Any, links: str = "", current: str = "", paths: str = "", revision: str = "") -> dict[str, Any]:
+@register.simple_tag
+def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "") -> SafeString:
     """A whole dialogue, to read (``view``: ``annotator.presentation.DialogueView``).
 
-    ``links``: a URL; each task and step then leads to it with ``?at=`` its anchor. ``current``: the anchor one edits.
-    ``paths``: the URL below which each task with calls has its decision tree; ``revision``: of which revision.
+    ``links``: a URL; each task and step then leads to it with ``?at=`` its anchor. ``paths``: the URL below which each
+    task with calls has its decision tree; ``revision``: of which revision.
     """
-    language = view.data.get("language") or ""
-    return {
-        "view": view,
-        "links": links,
-        "current": current,
-        "language": language,
-        "paths": paths,
-        "paths_query": f"?revision={revision}" if revision else "",
-    }
+    how = Reading(view.data.get("language") or "", links, paths, f"?revision={revision}" if revision else "")
+    if view.template:
+        return render_to_string(view.template, {"view": view, **asdict(how)})
+    return mark_safe(dialogue_html(view, how))  # noqa: S308 - see annotator.parts.chat
+
+
+@register.simple_tag
+def open_link(links: str, anchor: str, what: str) -> SafeString:
+    """Opens a place in the editor beside the dialogue. ``links``: the page's URL; ``what``: the place in words."""
+    return mark_safe(edit_link(links, anchor, what))  # noqa: S308 - see annotator.parts.chat
 
 
 @register.simple_block_tag
@@ -344,41 +330,11 @@ def turn(
     current: bool = False,
 ) -> SafeString:
     """A turn of the chat around its content. ``role``: user, assistant, call, clarification, answer or system."""
-    icons = {"user": "person", "call": "tool", "clarification": "question", "answer": "answer", "system": "info"}
-    return format_html(
-        '<div class="turn {}"{}{}{}{}><div class="turn-head"><span class="who">{} {}</span>{}</div>{}</div>',
-        role,
-        format_html(' id="{}"', id) if id else "",
-        mark_safe(' data-nav-item tabindex="-1"') if walk else "",
-        format_html(' lang="{}"', language) if language else "",
-        mark_safe(' aria-current="true"') if current else "",
-        icon(icons.get(role, "assistant")),
-        who,
-        format_html(" <span>{}</span>", note) if note else "",
-        mark_safe(content),  # noqa: S308 - rendered by the template engine, which escapes
-    )
+    html = turn_html(role, who, content, id=id, note=note, language=language, walk=walk, current=current)
+    return mark_safe(html)  # noqa: S308 - the content is rendered by the template engine, which escapes
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
-
-
-def _not_safe(text: object) -> str:
-    """The bare text. A text marked safe equals its unmarked twin, so the cache below would give one for the other."""
-    return "".join(list(str(text)))
-
-
-@lru_cache(maxsize=1024)
-def _badge(label: Label) -> SafeString:
-    return format_html(
-        '<span class="tag tone-{}">{}{}</span>', label.tone, icon(label.icon) if label.icon else "", label.text
-    )
-
-
-def _block(html: SafeString, label: str, css: str, id: str = "") -> SafeString:
-    scrolls = html.count("\n") >= _MOST_LINES or len(html) > 90 * _MOST_LINES
-    region = format_html(' tabindex="0" role="group" aria-label="{}"', label) if scrolls else ""
-    named = format_html(' id="{}"', id) if id else ""
-    return format_html('<pre class="{}"{}{}>{}</pre>', css, named, region, html)
 
 
 def _marked(parts: list[tuple[Part, str]], element: str) -> SafeString:

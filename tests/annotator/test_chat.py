@@ -1,0 +1,123 @@
+"""A dialogue as HTML: every kind of step, what is missing, and nothing that a document could smuggle in."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.template import Context, Template
+from django.test import RequestFactory
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.checks import Finding
+from annotator.parts.chat import Reading, dialogue_html
+from annotator.parts.json_text import coloured_json, json_html, pretty_json
+from annotator.presentation import present
+from tests.annotator.test_parts import JSON
+from tests.factories import make_document
+
+HOSTILE = "\"'><script>alert(1)</script>&amp;"
+
+
+class Reader(HTMLParser):
+    """Checks that every element is closed, and notes names, ids and texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.ids: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen |= {tag, *(name for name, _ in attrs)}
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag != "path":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag != "path":
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(document: dict[str, Any], findings: Any = (), **how: str) -> Reader:
+    reader = Reader()
+    reader.feed(dialogue_html(present(document, findings), Reading(**how)))
+    assert reader.open == []
+    assert len(set(reader.ids)) == len(reader.ids)
+    return reader
+
+
+def with_everything(text: str = "x") -> dict[str, Any]:
+    """A dialogue with every kind of step, each text of which is ``text``."""
+    document = make_document()
+    document |= {"env_info": text, "context": [{"role": "user", "content": text}]}
+    task = document["tasks"][0]
+    task |= {"user_message": text, "env_info": text}
+    call = next(step for step in task["steps"] if step["type"] == "call")
+    call |= {"name": text, "arguments": {text: text}, "observation": [text]}
+    question = {"id": "q1", "type": "clarification", "question": text, "user_reply": text, "depends_on": None}
+    task["steps"].insert(0, question)
+    task["steps"][-1] |= {"text": text, "depends_on": [{"id": call["id"], "kind": "logical"}]}
+    return document
+
+
+def test_nothing_of_a_document_becomes_markup() -> None:
+    found = Finding("test.check", "error", "/tasks/t1", HOSTILE, "h")
+    page = read(with_everything(HOSTILE), [found], language=HOSTILE, links=f"/work/{HOSTILE}/", paths=HOSTILE)
+    assert "script" not in page.seen
+    assert page.text.count(HOSTILE) >= 9
+
+
+def test_what_is_missing_is_said() -> None:
+    document = with_everything()
+    for step in document["tasks"][0]["steps"]:
+        step |= dict.fromkeys({"question", "user_reply", "observation", "text"} & set(step))
+        step["depends_on"] = None
+    text = read(document).text
+    for sentence in ("Question not annotated", "Reply not annotated", "Answer not annotated", "Not annotated"):
+        assert sentence in text
+    assert text.count("Dependencies not annotated") == 3
+
+
+def test_places_can_be_opened_only_where_there_is_an_editor() -> None:
+    document = with_everything()
+    assert "hx-get" not in read(document).seen
+    assert "hx-get" in read(document, links="/work/abc/").seen
+    assert "Decision tree" in read(document, paths="/p/x/").text
+
+
+def test_a_step_says_what_it_depends_on() -> None:
+    text = re.sub(r"\s+", " ", read(with_everything()).text)
+    assert "(order only)" in text
+    assert "After" in text
+
+
+@given(JSON)
+def test_a_value_is_coloured_as_its_text_is(value: Any) -> None:
+    assert json_html(value) == coloured_json(pretty_json(value))
+
+
+def test_a_huge_value_has_no_colours() -> None:
+    assert "<span" not in json_html(["<" * 50_000])
+
+
+@given(st.text())
+def test_a_tag_of_a_key_escapes_it(key: str) -> None:
+    html = Template("{% load parts %}{% kbd key %}").render(Context({"key": key}))
+    assert "<" not in html.removeprefix('<kbd aria-hidden="true">').removesuffix("</kbd>")
+
+
+def test_what_is_constant_is_rendered_once_and_knows_nothing_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    template = Template(
+        "{% load parts %}{% constant %}{% if request %}known{% else %}nothing{% endif %}{% endconstant %}"
+    )
+    request = RequestFactory().get("/")
+    assert template.render(Context({"request": request})) == "nothing"
+    node = template.nodelist[1]
+    monkeypatch.setattr(node, "nodelist", None)
+    assert template.render(Context({"request": request})) == "nothing"
