@@ -179,6 +179,7 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
+SESSION_ENGINE = "annotator.services.sessions"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 HTTPS = env.bool("ASSAY_HTTPS", default=not EMBEDDED)

@@ -34,6 +34,22 @@ def load_project(*, actor: User, slug: str) -> Project:
     return project
 
 
+#: ``Project.objects.visible_to`` once more, of those that are not archived.
+_SWITCHABLE = (
+    "FROM annotator_project p WHERE p.archived_at IS NULL AND p.id IN (SELECT m.project_id "
+    "FROM annotator_membership m WHERE m.user_id = %s AND m.ended_at IS NULL) ORDER BY p.name LIMIT 20"
+)
+
+
+def switchable_projects(user: User) -> list[Project]:
+    """The projects one can go to from any page: what their links show, no more."""
+    if not user.is_active:
+        return []
+    return [
+        project for project, _ in read_joined((Part("p", Project, ("id", "slug", "name")),), _SWITCHABLE, [user.pk])
+    ]
+
+
 def load_dialogue(*, actor: User, project: Project, public_id: str) -> Dialogue:
     """A published dialogue of ``project``. Raises Hidden."""
     dialogue = Dialogue.objects.visible_to(actor).filter(project=project, public_id=public_id).first()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotator.comparison import Conflict as MergeConflict
@@ -13,6 +13,8 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, User
 from annotator.schema import SchemaProblem, canonical, load_text
 from annotator.schema.toolsets import CompiledToolset
+from annotator.services.joined import Part, read_joined
+from annotator.services.statements import insert
 
 #: Steps that are kept: as far as undo reaches back, and as old as a window may be to have its edit rebased.
 KEPT_STEPS = 200
@@ -26,21 +28,45 @@ class Edited:
     anchor: str
 
 
+#: Every page of an item and every submission asks for it, so it is written out.
+_OPEN = "FROM annotator_draft d WHERE d.dialogue_id = %s AND d.author_id = %s AND d.branch = %s AND d.closed_at IS NULL"
+
+
 def open_draft(*, actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draft:
     """The actor's open draft on ``branch``, begun from ``base`` where there is none yet."""
-    draft, _ = Draft.objects.get_or_create(
-        dialogue=dialogue,
-        author=actor,
-        branch=branch,
-        closed_at=None,
-        defaults={"base": base, "toolset_revision": base.toolset_revision, "content": base.content},
-    )
+    draft = _find_open(actor, dialogue, branch) or _begin(actor, dialogue, base, branch)
     # What the caller has at hand need not be fetched again.
     draft.dialogue = dialogue
     if draft.base_id == base.pk:
         draft.base = base
     if draft.toolset_revision_id == base.toolset_revision_id:
         draft.toolset_revision = base.toolset_revision
+    return draft
+
+
+def _find_open(actor: User, dialogue: Dialogue, branch: str) -> Draft | None:
+    found = read_joined((Part("d", Draft),), _OPEN, [dialogue.pk, actor.pk, branch])
+    return found[0][0] if found else None
+
+
+def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draft:
+    draft = Draft(
+        dialogue_id=dialogue.pk,
+        author_id=actor.pk,
+        branch=branch,
+        base_id=base.pk,
+        toolset_revision_id=base.toolset_revision_id,
+        content=base.content,
+    )
+    try:
+        with transaction.atomic():
+            insert([draft])
+    except IntegrityError:
+        # Another window of theirs was quicker.
+        other = _find_open(actor, dialogue, branch)
+        if other is None:
+            raise
+        return other
     return draft
 
 

@@ -16,6 +16,7 @@ from annotator.schema import SchemaProblem, canonical, content_hash, read_docume
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
 from annotator.services.events import append_event
+from annotator.services.joined import Part, read_joined
 from annotator.services.trials import known_outcomes_of
 
 
@@ -73,9 +74,14 @@ def ensure_toolset_revision(
         )
 
 
+#: Written out, because it stands beside everything people work on.
+_LATEST = "FROM annotator_guideline g WHERE g.project_id = %s ORDER BY g.number DESC LIMIT 1"
+
+
 def latest_guideline(project: Project) -> Guideline | None:
     """The guideline in force."""
-    return Guideline.objects.filter(project=project).order_by("-number").first()
+    found = read_joined((Part("g", Guideline),), _LATEST, [project.pk])
+    return found[0][0] if found else None
 
 
 def create_revision(

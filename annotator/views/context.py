@@ -1,6 +1,6 @@
 """What every page needs: the theme, the person's roles, the project's navigation."""
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from annotator.models import Project, Role, User
-from annotator.services.access import roles_in
+from annotator.services.access import roles_in, switchable_projects
 from annotator.services.accounts import demo_people
 from annotator.services.notices import unread_count
 
@@ -54,9 +54,9 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     project = getattr(request, "project", None)
     if project is not None:
         context |= {
-            "projects": Project.objects.visible_to(user).filter(archived_at=None).order_by("name")[:20] if user else [],
             "project": project,
             # Asked only by pages that show the bar, as above.
+            "projects": SimpleLazyObject(partial(switchable_projects, user)) if user else [],
             "nav": SimpleLazyObject(partial(_entries, request, project)),
         }
     return context
@@ -68,17 +68,18 @@ def _entries(request: HttpRequest, project: Project) -> list[dict[str, Any]]:
     if roles is None:
         roles = roles_in(project, request.user) if isinstance(request.user, User) else frozenset()
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
+    current = _entry_of(here)
     return [
-        {
-            "label": label,
-            "url": reverse(name, args=[project.slug]),
-            "key": key,
-            "current": name == _entry_of(here),
-            "in_menu": bool(needed),
-        }
-        for name, label, key, needed in _ENTRIES
+        {"label": label, "url": url, "key": key, "current": name == current, "in_menu": bool(needed)}
+        for (name, label, key, needed), url in zip(_ENTRIES, _addresses(project.slug), strict=True)
         if not needed or needed & roles
     ]
+
+
+@lru_cache(maxsize=256)
+def _addresses(slug: str) -> tuple[str, ...]:
+    """The address of each entry, of one project: every page of it shows them."""
+    return tuple(reverse(name, args=[slug]) for name, *_ in _ENTRIES)
 
 
 def _entry_of(page: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
+from annotator.services.statements import rows
 from reviews.models import Slot
 from reviews.services.claims import Work
 from reviews.services.protocols import parse
@@ -15,14 +16,20 @@ MAX_REASON = 500
 Key = tuple[str, str, str]
 
 
+#: ``Waiver.objects.unsealed_for``, written out: whoever opens a dialogue asks for them.
+_GIVEN = (
+    "SELECT check_id, anchor, value_hash, reason FROM annotator_waiver "
+    "WHERE dialogue_id = %s AND (NOT sealed OR author_id = %s) ORDER BY id"
+)
+
+
 def live_waivers(*, actor: User, dialogue: Dialogue) -> dict[Key, str]:
     """The reasons given so far that the actor, who may see the dialogue, may know of.
 
     One is void where the finding's value hash differs.
     """
-    given = Waiver.objects.unsealed_for(actor).filter(dialogue=dialogue).order_by("pk")
-    rows = given.values_list("check_id", "anchor", "value_hash", "reason")
-    return {(check, anchor, value_hash): reason for check, anchor, value_hash, reason in rows}
+    given = rows(_GIVEN, [dialogue.pk, actor.pk])
+    return {(check, anchor, value_hash): reason for check, anchor, value_hash, reason in given}
 
 
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:
