@@ -15,7 +15,7 @@ from django.utils import timezone
 from annotator.comparison import AnchorMissing, describe, resolve
 from annotator.comparison.anchors import Document
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, NoticeKind, Project, Revision, User
+from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.schema import value_hash
 from annotator.services.notices import dialogue_page, notify
 from reviews.models import Comment, StageRun
@@ -63,7 +63,10 @@ def read_threads(
 
 
 def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> Comment:
-    """Remark on a place of the dialogue one works on; ``anchor`` may also lie in one's draft. Raises Invalid."""
+    """Remark on a place of the dialogue one works on; ``anchor`` may also lie in one's draft.
+
+    Raises Invalid, for a place there is not, too.
+    """
     slot = work.slot
     return _add(
         actor=actor, dialogue=slot.dialogue, revision=slot.revision, anchor=anchor, text=text, run=slot.stage_run,
@@ -168,7 +171,8 @@ def _add(
             raise Hidden("There is no such comment to answer.")
         parent = parent.parent or parent
         anchor = parent.anchor
-    about = _hash_at(revision.document(), anchor)
+    # An answer stands where the comment does that it answers, whatever has become of that place.
+    about = _hash_at(revision.document(), anchor) if parent else _hash_of_place(actor, revision, anchor)
     with transaction.atomic():
         comment = Comment.objects.create(
             dialogue=dialogue,
@@ -185,8 +189,29 @@ def _add(
     return comment
 
 
+def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
+    """The hash of what stands at an anchor; blank where only the actor's draft has it: nothing there can change yet.
+
+    What the version at hand has lost, or does not have yet, may stand in another one that the actor sees, on a page
+    that was opened earlier, say. Raises Invalid for a place that none of them has.
+    """
+    if about := _hash_at(revision.document(), anchor):
+        return about
+    dialogue = revision.dialogue_id
+    if any(_hash_at(draft.document(), anchor) for draft in Draft.objects.filter(author=actor, dialogue=dialogue)):
+        return ""
+    others = Revision.objects.visible_to(actor).filter(dialogue=dialogue).exclude(pk=revision.pk)
+    for other in others.order_by("-pk"):
+        if about := _hash_at(other.document(), anchor):
+            return about
+    raise Invalid(
+        f"The dialogue has nothing at {anchor[:200]}; choose another place, or remark on the dialogue as a whole.",
+        field="anchor",
+    )
+
+
 def _hash_at(document: Document, anchor: str) -> str:
-    """The hash of what stands at an anchor; blank for a step that only a draft has: nothing there could change yet."""
+    """The hash of what stands at an anchor; blank where there is nothing."""
     try:
         return value_hash(resolve(document, anchor.rstrip("/")))
     except AnchorMissing:

@@ -6,9 +6,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Notice, User
+from annotator.models import Dialogue, Draft, Notice, User
+from annotator.schema import canonical, read_document
+from annotator.services.drafts import open_draft
 from annotator.services.notices import list_notices, unread_count
 from reviews.models import Comment
 from reviews.services.assignments import hand_over, reassign
@@ -201,6 +204,41 @@ def test_an_anchor_survives_edits_elsewhere_and_goes_stale_with_its_value(team: 
     ]  # fmt: skip
 
 
+def test_a_place_that_no_version_has_is_refused_and_one_that_was_there_is_not(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    for anchor in ("/tasks/t9", "/tasks/t1/steps/s1/no", "nowhere", "/tasks/0"):
+        with pytest.raises(Invalid, match=f"nothing at {anchor}; choose another place"):
+            comment_on(actor=team.senior, dialogue=item, anchor=anchor, text="Hm.")
+    document = current(item)
+    document["tasks"][0]["steps"][1]["id"] = "s9"
+    hand_in(team.annotator, item, "fix", document=document)
+    item.refresh_from_db()
+    # On a page that was opened before, it is there still.
+    gone = comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1/steps/s1", text="This was right.")
+    (thread,) = read_threads(actor=team.senior, dialogue=item, document=current(item))
+    assert (thread.comment, thread.stale) == (gone, True)
+
+
+def test_on_the_work_page_a_place_may_lie_in_ones_own_draft_and_in_nobody_elses(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    work = load_work(
+        actor=team.annotator, public_id=claim_slot(actor=team.annotator, slot=open_slot(item)).slot.public_id
+    )
+    new = "/tasks/t1/steps/s7"
+    with pytest.raises(Invalid, match="choose another place"):
+        add_comment(actor=team.annotator, work=work, anchor=new, text="Is it needed?")
+    step = {"id": "s7", "type": "call", "name": "get_weather", "arguments": {}, "observation": None, "depends_on": []}
+    draft = open_draft(actor=team.annotator, dialogue=item, base=work.slot.revision, branch="main")
+    steps = [step, *current(item)["tasks"][0]["steps"]]
+    document = current(item)
+    document["tasks"][0]["steps"] = steps
+    Draft.objects.filter(pk=draft.pk).update(content=canonical(read_document(document)))
+    remark = add_comment(actor=team.annotator, work=work, anchor=new, text="Is it needed?")
+    assert (remark.anchor, remark.value_hash) == (new, "")
+    with pytest.raises(Invalid):
+        comment_on(actor=team.senior, dialogue=item, anchor=new, text="Is it needed?")
+
+
 def test_dealt_with_and_open_again(team: Team) -> None:
     item = make_item(team, "self_check_single")
     first, second = (comment_on(actor=team.senior, dialogue=item, anchor="", text=text) for text in ("A", "B"))
@@ -222,6 +260,21 @@ def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team:
     first = add_comment(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
     assert is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
     assert not is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.", reply_to=first.public_id)
+
+
+def test_both_pages_say_that_there_is_no_such_place(team: Team, client: Client) -> None:
+    item = make_item(team, "self_check_single")
+    claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    posted = {"anchor": "/tasks/t9", "text": "My words."}
+    for address in (
+        f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/",
+        reverse("workspace-comment", args=[claim.slot.public_id]),
+    ):
+        answer = client.post(address, posted)
+        assert answer.status_code == 422
+        assert "nothing at /tasks/t9; choose another place" in answer.content.decode()
+    assert not Comment.objects.exists()
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
