@@ -3,11 +3,15 @@
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 #: How the published files name the function that judges one constraint.
 PREFIX = "validate"
+#: Python takes a minute for an imported name that fills what code may hold.
+_MOST_DOTS = 1_000
+_CONTINUED = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +30,36 @@ class Outline:
 @lru_cache(maxsize=512)
 def outline(code: str) -> Outline:
     """Read code, never run it."""
+    if any("import" in line and line.count(".") > _MOST_DOTS for line in _CONTINUED.sub("", code).split("\n")):
+        return Outline({}, f"it imports a name with more than {_MOST_DOTS:,} dots")
     try:
         with warnings.catch_warnings():
             # An odd escape in a pattern is no fault of the code.
             warnings.simplefilter("ignore")
-            tree = ast.parse(code)
+            tree = ast.parse(code.removeprefix("\ufeff"))
     except SyntaxError as error:
         place = f" (line {error.lineno})" if error.lineno else ""
         return Outline({}, f"{error.msg}{place}")
     except (ValueError, RecursionError, MemoryError):
         return Outline({}, "it is nested too deeply, or holds signs that no code may hold")
-    return Outline(
-        {node.name: _takes_one(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    )
+    return Outline({name: _takes_one(given) for name, given in _functions(tree.body)})
 
 
-def _takes_one(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    given = node.args
+def _functions(body: list[ast.stmt]) -> Iterator[tuple[str, ast.arguments]]:
+    """What a module's own statements define, also under a condition, and small ones without ``def``."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node.args
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            yield from ((target.id, node.value.args) for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            parts = [node.body, getattr(node, "orelse", []), getattr(node, "finalbody", [])]
+            parts += [handler.body for handler in getattr(node, "handlers", [])]
+            for part in parts:
+                yield from _functions(part)
+
+
+def _takes_one(given: ast.arguments) -> bool:
     places = len(given.posonlyargs) + len(given.args)
     needed = places - len(given.defaults)
     keywords = sum(default is None for default in given.kw_defaults)

@@ -107,16 +107,25 @@ def _call(entry: Any, where: str) -> dict[str, Any]:
         entry = entry["function"]
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
         raise TrajectoryProblem(f"{where} has no name. {_FORMS}")
+    where = f"{where} ({_name(entry['name'], where)[:80]})"
     arguments = entry.get("arguments", {})
     if isinstance(arguments, str):
         try:
             arguments = read_json(arguments)
         except JsonProblem as problem:
-            raise TrajectoryProblem(f"{where} ({entry['name'][:80]}): its arguments are a text. {problem}") from None
+            raise TrajectoryProblem(f"{where}: its arguments are a text. {problem}") from None
     if not isinstance(arguments, dict):
-        raise TrajectoryProblem(f"{where} ({entry['name'][:80]}): its arguments must be an object.")
+        raise TrajectoryProblem(f"{where}: its arguments must be an object.")
     try:
         canonical(arguments)
     except SchemaProblem as problem:
-        raise TrajectoryProblem(f"{where} ({entry['name'][:80]}): {problem}") from None
+        raise TrajectoryProblem(f"{where}: {problem}") from None
     return {"name": entry["name"], "arguments": arguments}
+
+
+def _name(name: str, where: str) -> str:
+    try:
+        canonical([name])
+    except SchemaProblem as problem:
+        raise TrajectoryProblem(f"{where}: its name cannot be read. {problem.problems[0].message}") from None
+    return name

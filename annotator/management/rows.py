@@ -48,7 +48,8 @@ class RowCommand(SentenceCommand):
 
     def _row(self, number: int, line: bytes) -> dict[str, Any]:
         try:
-            record = orjson.loads(line)
+            # Some editors begin a file with a byte order mark; importers pass over it, too.
+            record = orjson.loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
         except orjson.JSONDecodeError as error:
             return {"error": f"Line {number} is not JSON: {error.msg}."}
         try:

@@ -14,6 +14,8 @@ def json_object(response: str, keys: list[str]) -> tuple[bool, str]:
         data: Any = json.loads(response)
     except ValueError as error:
         return False, f"The response is not JSON: {error}."
+    except RecursionError:
+        return False, "The response is nested too deeply to be read as JSON."
     if not isinstance(data, dict):
         return False, "The response is JSON, but not an object."
     missing = [key for key in keys if key not in data]
@@ -53,7 +55,9 @@ def lacks(response: str, texts: list[str], ignore_case: bool) -> tuple[bool, str
 def bullets(response: str, at_least: int, at_most: int | None) -> tuple[bool, str]:
     import re
 
-    found = len(re.findall(r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", response))
+    # A line across, such as * * *, is no item.
+    item = r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?!(?:[-*_][ \t]*){2,}\r?$)\S"
+    found = len(re.findall(item, response))
     if found < at_least or (at_most is not None and found > at_most):
         return False, f"The response has {found} list items."
     return True, "The response has the required list."
@@ -62,21 +66,24 @@ def bullets(response: str, at_least: int, at_most: int | None) -> tuple[bool, st
 def table(response: str, columns: list[str], rows_at_least: int) -> tuple[bool, str]:
     import re
 
+    def cells(line: str) -> list[str]:
+        return re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
+
     lines = [line.strip() for line in response.splitlines()]
     for number, line in enumerate(lines[1:], 1):
         if not re.fullmatch(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?", line) or "|" not in lines[number - 1]:
             continue
-        head = [cell.strip() for cell in lines[number - 1].strip("|").split("|")]
-        if len(head) != len(line.strip("|").split("|")):
+        head = [cell.strip(" \t*_`").lower() for cell in cells(lines[number - 1])]
+        if len(head) != len(cells(line)):
             continue
         rows = 0
         for row in lines[number + 1 :]:
             if "|" not in row:
                 break
-            if len(row.strip("|").split("|")) != len(head):
+            if len(cells(row)) != len(head):
                 return False, "A row of the table has another number of columns than its head."
             rows += 1
-        missing = [column for column in columns if column.lower() not in [name.lower() for name in head]]
+        missing = [column for column in columns if column.strip(" \t*_`").lower() not in head]
         if missing:
             return False, f"The table lacks the column {missing[0]}."
         if rows < rows_at_least:
@@ -89,13 +96,13 @@ def markdown(response: str, elements: list[str]) -> tuple[bool, str]:
     import re
 
     signs = {
-        "heading": r"(?m)^#{1,6} +\S",
-        "list": r"(?m)^[ \t]*(?:[-*+]|\d{1,3}\.)[ \t]+\S",
+        "heading": r"(?m)^ {0,3}#{1,6}[ \t]+\S",
+        "list": r"(?m)^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?!(?:[-*_][ \t]*){2,}\r?$)\S",
         "bold": r"\*\*[^*\n]+\*\*|__[^_\n]+__",
         "italic": r"(?<!\*)\*[^*\n]+\*(?!\*)|(?<![_\w])_[^_\n]+_(?![_\w])",
         "link": r"\[[^\]\n]+\]\([^)\n]+\)",
         "code": r"`[^`\n]+`|(?m:^```)",
-        "table": r"(?m)^\|?[ \t]*:?-+:?[ \t]*\|[ \t:|-]*$",
+        "table": r"(?m)^\|?[ \t]*:?-+:?[ \t]*\|[ \t:|-]*\r?$",
         "quote": r"(?m)^> ?\S",
     }
     found = [name for name, sign in signs.items() if re.search(sign, response)]
@@ -137,11 +144,13 @@ def date(response: str, form: str) -> tuple[bool, str]:
     import re
 
     months = "January|February|March|April|May|June|July|August|September|October|November|December"
+    # Not \b: what stands before may be Chinese, without a space.
+    start, end = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
     forms = {
         "2026-03-31": r"(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)",
-        "March 31, 2026": rf"\b(?:{months}) (?:[1-9]|[12]\d|3[01]), \d{{4}}\b",
-        "31 March 2026": rf"\b(?:[1-9]|[12]\d|3[01]) (?:{months}) \d{{4}}\b",
-        "March 2026": rf"\b(?:{months}) \d{{4}}\b",
+        "March 31, 2026": rf"{start}(?:{months}) (?:[1-9]|[12]\d|3[01]), \d{{4}}{end}",
+        "31 March 2026": rf"{start}(?:[1-9]|[12]\d|3[01]) (?:{months}) \d{{4}}{end}",
+        "March 2026": rf"{start}(?:{months}) \d{{4}}{end}",
         "03/31/2026": r"(?<!\d)(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}(?!\d)",
     }
     if re.search(forms[form], response):

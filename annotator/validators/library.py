@@ -3,9 +3,9 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from annotator.schema.canonical import escape
 from annotator.schema.errors import Problem, SchemaProblem
@@ -38,10 +38,15 @@ class Bounds(_Parameters):
     at_least: Count = 0
     at_most: Count | None = None
 
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        if self.at_most is not None and self.at_most < self.at_least:
+            raise ValueError(f"At least {self.at_least} and at most {self.at_most} cannot both be")
+        return self
 
-class Items(_Parameters):
+
+class Items(Bounds):
     at_least: Count = 1
-    at_most: Count | None = None
 
 
 class TableShape(_Parameters):
@@ -82,7 +87,10 @@ class Form:
         except ValidationError as error:
             raise SchemaProblem(
                 [
-                    Problem("".join(f"/{escape(str(step))}" for step in one["loc"]), f"{one['msg']}.")
+                    Problem(
+                        "".join(f"/{escape(str(step))}" for step in one["loc"]),
+                        f"{one['msg'].removeprefix('Value error, ')}.",
+                    )
                     for one in error.errors(include_url=False)
                 ]
             ) from None

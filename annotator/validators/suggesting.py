@@ -1,10 +1,12 @@
 """Which form says what a constraint's sentence says; and whether a form does what code does."""
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotator.schema.errors import SchemaProblem
 from annotator.validators.aspects import LONGEST
 from annotator.validators.library import FORMS, Form
 
@@ -27,7 +29,9 @@ def suggest(text: str) -> list[Suggestion]:
 
     def add(key: str, **parameters: Any) -> None:
         form = FORMS[key]
-        out.append(Suggestion(form, form.read(parameters)))
+        # A sentence may quote more texts than a form takes.
+        with contextlib.suppress(SchemaProblem):
+            out.append(Suggestion(form, form.read(parameters)))
 
     if re.search(r"\bjson\b", lower):
         keyed = re.search(r"\b(?:keys?|fields?|contain|includ)", lower)

@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.case_presentation import CaseView, ConstraintView
 from annotator.checks.findings import Finding
+from annotator.comparison.anchors import position
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Draft, Job
 from annotator.parts.places import place_id
@@ -189,15 +190,17 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
             return _EMPTY | examples | {"code": source, "function": FUNCTION}
         case "keep" if side in examples:
             text = _response(request, bench.document, constraint)
+            if "row" not in posted and len(text) > trials.LONGEST_TEXT:
+                raise Invalid(f"The response has {len(text):,} characters; {trials.LONGEST_TEXT:,} are the most.")
             if text in examples["good"] or text in examples["bad"]:
                 raise Invalid("This response is an example already.")
             examples[side].append(text)
             return held | examples
         case "drop" if side in examples:
             index = posted.get("index", "")
-            if not index.isascii() or not index.isdigit() or int(index) >= len(examples[side]):
+            if (place := position(index, len(examples[side]))) < 0:
                 raise Conflict("This example is gone already.")
-            del examples[side][int(index)]
+            del examples[side][place]
             return held | examples
     raise Invalid("There is no such edit of a validator.")
 

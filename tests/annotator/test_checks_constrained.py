@@ -159,6 +159,16 @@ def test_code_is_read_and_never_run() -> None:
     assert outline(code).validators == ["validate_format"]
 
 
+def test_functions_are_found_however_a_module_defines_them() -> None:
+    code = "\ufefftry:\n    def validate(r): ...\nexcept OSError:\n    validate_it = lambda r: (True, '')\n"
+    assert outline(code).functions == {"validate": True, "validate_it": True}
+
+
+@pytest.mark.parametrize("dots", ["a." * 90_000, "a.\\\n" * 50_000, "a.\f" * 60_000])
+def test_an_import_that_would_be_read_for_a_minute_is_not(dots: str) -> None:
+    assert "dots" in outline(f"x = 1; import {dots}b").fault
+
+
 @pytest.mark.parametrize("code", ["(" * 100_000, "-" * 100_000 + "1", "def f(:", "\\", "a = '\\d'\ndef\n"])
 def test_code_that_cannot_be_read_is_said(code: str) -> None:
     assert outline(code).fault

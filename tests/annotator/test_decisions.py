@@ -342,6 +342,7 @@ def test_what_only_stands_for_an_answer_is_left_out() -> None:
         ('[{"name": "b", "arguments": "{"}]', "(b): its arguments are a text. This is not JSON (line 1, column 2"),
         ('[{"name": "b", "arguments": {"x": "\\ud800"}}]', "Batch 1, call 1 (b):"),
         ('[{"name": "b", "arguments": {"x": NaN}}]', "NaN is no JSON value"),
+        ('[{"name": "\\ud800", "arguments": []}]', "Batch 1, call 1: its name cannot be read. The text holds half of"),
         ('[{"name": "prepare_to_answer"}]', "holds no call"),
         (json.dumps([{"name": "a"}] * 10_000), "10,000 calls; 256 are the most"),
         (json.dumps([[A] * 10_000]), "characters; 200,000 are the most"),

@@ -96,7 +96,9 @@ class TestRow:
 class TestCommand:
     def test_a_line_out_for_each_line_in(self, tmp_path: Path) -> None:
         file = tmp_path / "graphs.jsonl"
-        file.write_text(json.dumps(SLIDES) + "\n\n" + json.dumps({"names": ["a"] * 24, "dependencies": [[]] * 24}))
+        file.write_text(
+            "\ufeff" + json.dumps(SLIDES) + "\n\n" + json.dumps({"names": ["a"] * 24, "dependencies": [[]] * 24})
+        )
         done = run(file)
         first, second = map(json.loads, done.stdout.splitlines())
         assert first == SLIDES_ROW

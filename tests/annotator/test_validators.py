@@ -44,8 +44,12 @@ ACCEPTED = [
     ("bullets", {}, "1. one\n2) two"),
     ("table", {"columns": ["City"], "rows_at_least": 2}, TABLE),
     ("table", {}, "a | b\n--- | ---\n1 | 2"),
+    ("table", {}, "| a | b |\n|---|---|\n| x \\| y | |\n||2|"),
+    ("table", {"columns": ["name", "`Year`"]}, "| **Name** | Year |\r\n|:-:|---|\r\n| a | b |\r\n"),
     ("markdown", {}, TABLE),
     ("markdown", {"elements": ["bold", "list"]}, LIST),
+    ("markdown", {"elements": ["table"]}, TABLE.replace("\n", "\r\n")),
+    ("markdown", {"elements": ["heading", "list"]}, "  ## Ports\n1) Rome"),
     ("language", {"language": "en"}, PROSE),
     ("language", {"language": "zh"}, CHINESE),
     ("words", {"at_least": 21, "at_most": 21}, PROSE),
@@ -54,6 +58,7 @@ ACCEPTED = [
     ("date", {"form": "2026-03-31"}, OBJECT),
     ("date", {"form": "31 March 2026"}, "on 31 March 2026"),
     ("date", {"form": "March 2026"}, "in March 2026"),
+    ("date", {"form": "March 31, 2026"}, "条约于March 31, 2026签署。"),
     ("date", {"form": "03/31/2026"}, "on 03/31/2026"),
     ("case", {"case": "upper"}, "ALL OF IT, 3 TIMES"),
     ("case", {"case": "lower"}, "none of it"),
@@ -68,6 +73,9 @@ REJECTED = [
     ("lacks", {"texts": ["ROME"], "ignore_case": True}, PROSE, "must not contain ROME"),
     ("bullets", {"at_least": 4}, LIST, "has 3 list items"),
     ("bullets", {"at_most": 2}, LIST, "has 3 list items"),
+    ("bullets", {}, "One\r\n\r\n* * *\r\n- - -\r\nTwo", "has 0 list items"),
+    ("json_object", {}, "[" * 100_000, "nested too deeply"),
+    ("date", {"form": "March 31, 2026"}, "March 31, 20261", "no date"),
     ("table", {"columns": ["year"]}, TABLE, "lacks the column year"),
     ("table", {"rows_at_least": 3}, TABLE, "has 2 rows"),
     ("table", {}, "a | b\n1 | 2", "no Markdown table"),
@@ -106,6 +114,7 @@ def test_every_form_is_tried_both_ways():
 @pytest.mark.parametrize(
     ("key", "parameters", "pointer"),
     [
+        ("words", {"at_least": 9, "at_most": 3}, ""),
         ("ends_with", {}, "/texts"),
         ("ends_with", {"texts": []}, "/texts"),
         ("ends_with", {"texts": [""]}, "/texts/0"),
@@ -296,3 +305,7 @@ def test_texts_within_json_are_resized_within_reason():
     assert list(resized("no JSON")) == list(resized("12")) == list(resized('{"a": 1}')) == []
     assert [name for name, _ in resized(json.dumps(["x"] * 5_000))] == ["shorter"]
     assert list(resized("[" * 100_000 + '"x"' + "]" * 100_000)) == []
+
+
+def test_a_sentence_that_quotes_more_than_a_form_takes_suggests_nothing():
+    assert suggest("Include " + ", ".join(f'"w{n}"' for n in range(25))) == []

@@ -286,6 +286,20 @@ def test_what_cannot_be_done_is_said_beside_what_was_typed(client: Client, team:
     assert client.get(url.replace("/c4/", "/c99/")).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("posted", "words"),
+    [
+        ({"do": "drop", "as": "good", "index": "1" * 5000}, "gone already"),
+        ({"do": "keep", "as": "bad", "text": "x" * 20_001}, "20,001 characters; 20,000 are the most"),
+        ({"do": "form", "form": "words", "p-at_least": "9", "p-at_most": "3"}, "cannot both be"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(client: Client, team: Team, posted: dict[str, str], words: str) -> None:
+    response = client.post(working(client, team, coded(CODE)), {**posted, "seen": "0"})
+    assert response.status_code in (409, 422)
+    assert words in response.content.decode()
+
+
 def test_nothing_is_run_in_a_web_process(client: Client, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: Any) -> Any:
         raise AssertionError("a page ran code")
