@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from annotator.constraints.wording import counted
 from annotator.schema.canonical import normalise
 from annotator.schema.errors import Problem, SchemaProblem
 
@@ -71,7 +72,8 @@ def check_size(rounds: list[dict[str, Any]]) -> None:
     """Raises SchemaProblem where there are more rounds or calls than are replayed."""
     calls = sum(len(each["calls"]) for each in rounds)
     if len(rounds) > MAX_ROUNDS or calls > MAX_CALLS:
-        words = f"There are {len(rounds):,} rounds with {calls:,} calls; at most {MAX_ROUNDS} with {MAX_CALLS} are run."
+        found = f"{counted(len(rounds), 'round')} with {counted(calls, 'call')}"
+        words = f"The trajectory has {found}; at most {MAX_ROUNDS} rounds with {MAX_CALLS} calls are run."
         raise SchemaProblem([Problem("", words)])
 
 

@@ -130,11 +130,16 @@ class Text:
             span = self._inflected(forms)
             if span:
                 return [(*span, Quality.INSIDE)]
+        if self._written and type(forms.number) is int:
+            # A year may be asked for by itself; days and months are too small to tell where they come from.
+            years = dict.fromkeys(span for (year, *_), span in self.dates if forms.number == year)
+            return [(*span, Quality.INSIDE) for span in list(years)[:most]]
         return []
 
     def _number(self, number: int | float) -> list[Span]:
         spans = plainly(number, self.folded)
-        if spans or not self._has_other_figures(number):
+        # Python writes small fractions with an exponent, people do not.
+        if spans or not (self._has_other_figures(number) or "e-" in str(number)):
             return spans
         if self._numbers is None:
             taken = [span for _, span in self.dates] + [span for _, span in self.times]

@@ -13,8 +13,13 @@ Date = tuple[int | None, int, int | None]
 #: (hour, minute)
 Time = tuple[int, int]
 
+#: What stands between thousands; of spaces only those that hold a number together.
+_THOUSANDS = ",，\u00a0\u2009\u202f"
+_APART = str.maketrans("", "", _THOUSANDS)
 #: Figures that are not written out as they count: percentages, thousands, commas of another kind, trailing zeros.
-_SCALED = re.compile(r"\d(?:\s?(?:%|％|per ?cent|million|billion|thousand|k\b|千|万|亿)|[,，]\d{3}|\.\d{0,11}0(?!\d))")
+_SCALED = re.compile(
+    rf"\d(?:\s?(?:%|％|per ?cent|million|billion|thousand|k\b|千|万|亿)|[{_THOUSANDS}]\d{{3}}|\.\d{{0,11}}0(?!\d))"
+)
 _POINTS = frozenset(".,")
 _JOINTS = frozenset("-/:")
 #: More digits than this are no number but an identifier.
@@ -22,7 +27,7 @@ _MOST_DIGITS = 18
 # Patterns begin with the digits themselves, so that searching skips what holds none; what stands before is looked at
 # afterwards.
 _NUMBER = re.compile(
-    r"(\d{1,3}(?:[,，]\d{3}){1,5}(?!\d)(?:\.\d{1,12}(?!\d))?|\d{1,18}(?:\.\d{1,12})?(?!\d))"
+    rf"(\d{{1,3}}(?:[{_THOUSANDS}]\d{{3}}){{1,5}}(?!\d)(?:\.\d{{1,12}}(?!\d))?|\d{{1,18}}(?:\.\d{{1,12}})?(?!\d))"
     r"(?:\s?(%|％|percent\b|per cent\b|thousand\b|million\b|billion\b|k\b|千|万|亿))?"
 )
 _SCALES: dict[str, int] = {
@@ -36,17 +41,22 @@ _UNITS = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS: dict[str, int | float] = {word: number for number, word in enumerate(_UNITS)}
 _WORDS |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
-_WORDS |= {"a hundred": 100, "one hundred": 100, "hundred": 100, "dozen": 12, "half": 0.5, "twice": 2, "both": 2}
+_WORDS |= {"hundred": 100, "dozen": 12, "half": 0.5, "twice": 2, "both": 2}
 _SPELT: dict[int | float, list[str]] = {}
 for _word, _number in _WORDS.items():
     _SPELT.setdefault(_number, []).append(_word)
+_TO_NINETEEN = "|".join(sorted(_UNITS, key=len, reverse=True))
+_BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])})\b)?|{_TO_NINETEEN})"
+_BELOW_THOUSAND = rf"(?:(?:(?:a|{_BELOW_HUNDRED})[ -])?hundred\b(?: (?:and )?{_BELOW_HUNDRED}\b)?|{_BELOW_HUNDRED}\b)"
+_LARGE_WORDS = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _NUMBER_WORD = re.compile(
-    rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_UNITS[1:10])})\b|(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b"
+    rf"(?:a|{_BELOW_THOUSAND})[ -](?:{'|'.join(_LARGE_WORDS)})\b(?:,? (?:and )?{_BELOW_THOUSAND})?"
+    rf"|{_BELOW_THOUSAND}|(?:dozen|half|twice|both)\b"
 )
 _HAN_DIGITS = {**{sign: value for value, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
 _HAN_SIGNS = ("零〇", "一", "二两", "三", "四", "五", "六", "七", "八", "九")
-_HAN_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000}
-_HAN = re.compile(r"[零〇一二两三四五六七八九十百千万]{1,12}")
+_HAN_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
+_HAN = re.compile(r"[零〇一二两三四五六七八九十百千万亿]{1,12}")
 
 _MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
@@ -74,10 +84,13 @@ _HAN_DATE = re.compile(
 _REACH = 24
 
 _TIMES = re.compile(
-    r"\d{1,2}(?:[:：](?P<m>\d{2})(?!\d)(?::\d{2}(?!\d))?(?:\s?(?P<half>[ap])\.?m\b)?|\s?(?P<half12>[ap])\.?m\b)"
+    r"\d{1,2}(?:[:：](?P<m>\d{2})(?!\d)(?::\d{2}(?!\d))?(?:\s?(?P<half>[ap])\.?m\b)?|\s?(?P<half12>[ap])\.?m\b"
+    r"|\.(?P<m12>\d{2})\s?(?P<half24>[ap])\.?m\b|\s?o['’]clock\b)"
 )
 _HAN_TIME = re.compile(
-    r"(上午|早上|下午|晚上|中午)?(\d{1,2}|[一二三四五六七八九十两]{1,3})[点时](?:(\d{1,2})分?|(半))?"
+    r"(上午|早上|下午|晚上|中午)?(\d{1,2}|[一二三四五六七八九十两]{1,3})[点时]"
+    r"(?:(\d{1,2}|[一二三四五六七八九十]{1,3}(?=分)|[二三四五]?十[一二三四五六七八九]?|[零〇][一二三四五六七八九])分?"
+    r"|(半)|([一三])刻)?"
 )
 _HOURS = (("noon", 12), ("midday", 12), ("midnight", 0))
 _WHOLE_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?:\.\d{1,12})?")
@@ -141,11 +154,11 @@ def may_be_spelt(number: int | float, folded: str) -> bool:
         return "half" in folded
     size = abs(int(number))
     if not folded.isascii():
-        signs = _HAN_SIGNS[size] if size < 10 else "十百千万〇零一二三四五六七八九"
+        signs = _HAN_SIGNS[size] if size < 10 else "十百千万亿〇零一二三四五六七八九"
         if any(sign in folded for sign in signs):
             return True
     if size > 100:
-        return False
+        return "hundred" in folded or any(word in folded for word in _LARGE_WORDS)
     if size > 20 and size % 10:
         return _TENS[size // 10 - 2] in folded
     return any(word in folded for word in _SPELT.get(size, ()))
@@ -163,7 +176,7 @@ def numbers_in(folded: str, taken: list[Span], *, words: bool = True) -> dict[in
         start, end = match.span(1)
         if _goes_on(folded, start) or (ends and _inside(start, ends)):
             continue
-        digits = match[1].replace(",", "").replace("，", "")
+        digits = match[1].translate(_APART)
         number: int | float = float(digits) if "." in digits else int(digits)
         found.setdefault(number, []).append((start, end))
         unit = match[2]
@@ -203,12 +216,7 @@ def _written(folded: str) -> Iterator[tuple[int | float, Span]]:
         start = match.start()
         if start and folded[start - 1].isalnum() and folded[start - 1].isascii():
             continue
-        word = match[0]
-        number = _WORDS.get(word)
-        if number is None:
-            tens, _, units = word.replace("-", " ").partition(" ")
-            number = _WORDS[tens] + _WORDS[units]
-        yield number, match.span()
+        yield _spelt(match[0]), match.span()
     if not folded.isascii():
         for match in _HAN.finditer(folded):
             han = han_number(match[0])
@@ -216,20 +224,39 @@ def _written(folded: str) -> Iterator[tuple[int | float, Span]]:
                 yield han, match.span()
 
 
+def _spelt(words: str) -> int | float:
+    total: int | float = 0
+    section: int | float = 0
+    for word in re.split("[ ,-]+", words):
+        if word == "hundred":
+            section = (section or 1) * 100
+        elif word in _LARGE_WORDS:
+            total, section = total + (section or 1) * _LARGE_WORDS[word], 0
+        elif word not in ("a", "and"):
+            section += _WORDS[word]
+    return total + section
+
+
 def han_number(text: str) -> int | None:
-    """The number that Chinese numerals spell, below a hundred million; None where they spell none."""
+    """The number that Chinese numerals spell; None where they spell none. 一万五 is 15,000, 一万零五 is 10,005."""
     if all(sign in _HAN_DIGITS for sign in text):
         return int("".join(str(_HAN_DIGITS[sign]) for sign in text))
     total = section = digit = 0
+    scale = 1
     for sign in text:
         if sign in _HAN_DIGITS:
             digit = _HAN_DIGITS[sign]
+            scale = scale if digit else 1
+            continue
+        scale = _HAN_SCALES[sign]
+        if sign == "亿":
+            total, section = (total + section + digit or 1) * scale, 0
         elif sign == "万":
-            total, section, digit = (total + section + digit or 1) * 10_000, 0, 0
+            total, section = total + (section + digit or 1) * scale, 0
         else:
-            section += (digit or 1) * _HAN_SCALES[sign]
-            digit = 0
-    return total + section + digit
+            section += (digit or 1) * scale
+        digit = 0
+    return total + section + digit * (scale // 10 if scale > 10 else 1)
 
 
 def dates_in(folded: str) -> list[tuple[Date, Span]]:
@@ -323,16 +350,17 @@ def times_in(folded: str) -> list[tuple[Time, Span]]:
         if start and (folded[start - 1].isdecimal() or folded[start - 1] in ":."):
             continue
         hour = int(folded[start : start + 2]) if folded[start + 1].isdecimal() else int(folded[start])
-        half = match["half"] or match["half12"]
+        half = match["half"] or match["half12"] or match["half24"]
         if half:
             hour = hour % 12 + (12 if half == "p" else 0)
-        found.append(((hour, int(match["m"] or 0)), match.span()))
+        found.append(((hour, int(match["m"] or match["m12"] or 0)), match.span()))
     if "点" in folded or "时" in folded:
         for match in _HAN_TIME.finditer(folded):
             hour = _count(match[2])
             if match[1] in ("下午", "晚上") and hour < 12:
                 hour += 12
-            found.append(((hour, 30 if match[4] else int(match[3] or 0)), match.span()))
+            quarter = {"一": 15, "三": 45}.get(match[5], 0)
+            found.append(((hour, 30 if match[4] else quarter or _count(match[3] or "0")), match.span()))
     for word, hour in _HOURS:
         at = folded.find(word)
         if at >= 0:

@@ -97,6 +97,10 @@ class Forms:
                     self.core = max(digits, key=len) if digits else folded[:2] if is_unspaced(folded[:2]) else ""
                 if len(folded) > 3 and folded.isascii() and folded.isalpha():
                     self.stem = folded[: max(4, len(folded) - 2)]
+        if folded and number is not None and not self.dates and not self.common:
+            # The digits of a telephone or card number, which people write in groups.
+            digits = squash(folded)
+            self.squashed = digits if len(digits) > 6 and digits.isdecimal() and "." not in folded else ""
 
     @property
     def written(self) -> bool:

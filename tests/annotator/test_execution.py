@@ -303,7 +303,7 @@ def test_messages_of_the_openai_format_are_read() -> None:
         ('[{"final": "\\u0000"}]', "/0/final", "NUL"),
         ('[{"final": "\\ud800"}]', "/0/final", "surrogate"),
         ("[" * 100_000, "", "nested too deeply"),
-        (json.dumps([{"calls": [{"name": "a"}] * (MAX_CALLS + 1)}]), "", "at most 200 with 500 are run"),
+        (json.dumps([{"calls": [{"name": "a"}] * (MAX_CALLS + 1)}]), "", "at most 200 rounds with 500 calls are run"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_a_sentence_at_its_place(text: str, place: str, words: str) -> None:
