@@ -99,8 +99,8 @@ class Forms:
                     self.stem = folded[: max(4, len(folded) - 2)]
         if folded and number is not None and not self.dates and not self.common:
             # The digits of a telephone or card number, which people write in groups.
-            digits = squash(folded)
-            self.squashed = digits if len(digits) > 6 and digits.isdecimal() and "." not in folded else ""
+            figures = squash(folded)
+            self.squashed = figures if len(figures) > 6 and figures.isdecimal() and "." not in folded else ""
 
     @property
     def written(self) -> bool:
