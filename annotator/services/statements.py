@@ -21,22 +21,25 @@ from django.utils import timezone
 Row = tuple[Any, ...]
 Value = int | str | bool | datetime | None
 
+#: Where a connection to PostgreSQL keeps its cursor: what a statement returns is read before the next one begins.
+_KEPT = "assay_cursor"
+
 
 def rows(statement: str, values: Sequence[Value] = ()) -> list[Row]:
     """What a SELECT returns."""
     database = _database()
-    with _cursor(database) as cursor:
-        cursor.execute(statement, _adapted(database, values))
-        found: list[Row] = cursor.fetchall()
-        return found
+    cursor = _cursor(database)
+    cursor.execute(statement, _adapted(database, values))
+    found: list[Row] = cursor.fetchall()
+    return found
 
 
 def write(statement: str, values: Sequence[Value] = ()) -> int:
     """Execute a statement that writes; returns how many rows it changed."""
     database = _database()
-    with _cursor(database) as cursor:
-        cursor.execute(statement, _adapted(database, values))
-        return int(cursor.rowcount)
+    cursor = _cursor(database)
+    cursor.execute(statement, _adapted(database, values))
+    return int(cursor.rowcount)
 
 
 def insert(instances: Sequence[models.Model]) -> None:
@@ -53,9 +56,9 @@ def insert(instances: Sequence[models.Model]) -> None:
         for instance in instances
         for field in fields
     ]
-    with _cursor(database) as cursor:
-        cursor.execute(statement, values)
-        keys = cursor.fetchall()
+    cursor = _cursor(database)
+    cursor.execute(statement, values)
+    keys = cursor.fetchall()
     for instance, (key,) in zip(instances, keys, strict=True):
         instance.pk = key
         instance._state.adding, instance._state.db = False, database.alias
@@ -95,11 +98,14 @@ def _database() -> BaseDatabaseWrapper:
 
 
 def _cursor(database: BaseDatabaseWrapper) -> Any:
-    """Django's cursor (its log and its errors), around one that prepares."""
+    """Django's cursor (its log and its errors), around one that prepares and is kept as long as its connection."""
     if database.vendor != "postgresql":
         return database.cursor()
     database.ensure_connection()
-    return database._prepare_cursor(_preparing()(database.connection))  # type: ignore[attr-defined]
+    kept = vars(database.connection)
+    if _KEPT not in kept:
+        kept[_KEPT] = _preparing()(database.connection)
+    return database._prepare_cursor(kept[_KEPT])  # type: ignore[attr-defined]
 
 
 @cache

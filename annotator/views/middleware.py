@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from csp.constants import HEADER
+from csp.utils import build_policy
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 
@@ -21,6 +23,23 @@ class HealthMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return healthz(request) if request.path == "/healthz" else self.get_response(request)
+
+
+class PolicyMiddleware:
+    """Puts the content security policy of the settings on every answer: one text, put together once.
+
+    (The middleware of django-csp, whose settings and words these are, does that for each answer, since a page of its
+    may have a policy of its own; here none has.)
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self._policy = build_policy()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response[HEADER] = self._policy
+        return response
 
 
 class NulMiddleware:

@@ -199,14 +199,15 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
     roles, now = lock_membership(actor=actor, project=dialogue.project)
-    guideline = _lock_and_read_again(slot)
+    guideline, has_form = _lock_and_read_again(actor, slot)
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
         return Review.objects.get(slot=slot)
     seconds = _end_claim(actor, roles, slot, claim, now)
     if not run.blind and dialogue.head_id != seen.pk:
         raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
     _close_draft(actor, slot, handed_in)
-    write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
+    if has_form:
+        write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
 
     stage = stage_of(slot)
     taken = stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None
@@ -272,28 +273,29 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     return review
 
 
-def _lock_and_read_again(slot: Slot) -> int | None:
+def _lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
     """Lock the dialogue, then the slot, and see what has become of them since they were read.
 
-    Returns the id of the guideline in force, which costs no statement of its own here.
+    Returns what costs no statement of its own here: the id of the guideline in force, and whether the actor has filled
+    in a form.
     """
     dialogue = slot.dialogue
     statement = (
-        "SELECT status, stage, owner_id, head_id, (SELECT g.id FROM annotator_guideline g "
-        "WHERE g.project_id = annotator_dialogue.project_id ORDER BY g.number DESC LIMIT 1) "
-        "FROM annotator_dialogue WHERE id = %s"
+        "SELECT d.status, d.stage, d.owner_id, d.head_id, (SELECT g.id FROM annotator_guideline g "
+        "WHERE g.project_id = d.project_id ORDER BY g.number DESC LIMIT 1), "
+        "EXISTS (SELECT 1 FROM reviews_reviewdraft f WHERE f.slot_id = s.id AND f.person_id = %s), "
+        "s.state, s.holder_id, s.reserved_for_id, s.owner_id, s.protocol_id "
+        "FROM annotator_dialogue d JOIN reviews_slot s ON s.dialogue_id = d.id WHERE s.id = %s"
     )
-    [(dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id, guideline)] = rows(
-        locked(statement), [dialogue.pk]
-    )
-    statement = "SELECT state, holder_id, reserved_for_id, owner_id, protocol_id FROM reviews_slot WHERE id = %s"
-    [found] = rows(locked(statement), [slot.pk])
-    slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id = found
+    # In the order in which they are named.
+    [row] = rows(locked(statement, "FOR UPDATE OF d, s"), [actor.pk, slot.pk])
+    dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id, guideline, has_form, *again = row
+    slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id = again
     if protocol_id != slot.protocol_id:
         # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
         slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=protocol_id)
         slot.cycle.protocol_id = protocol_id
-    return None if guideline is None else int(guideline)
+    return None if guideline is None else int(guideline), bool(has_form)
 
 
 def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:
