@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,9 +11,10 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import Hidden
-from annotator.models import Job, Project
+from annotator.models import Dialogue, Job, Project, Replay, User
 from annotator.services.access import require_administrator
 from annotator.services.jobs import cancel_job
+from annotator.services.trials import KIND as TRIALS
 from annotator.views.pages import PageRequest, project_page
 from benchmark.models import ImportBatch, Release
 from benchmark.views.paging import page_of, place_of, watches
@@ -39,13 +41,14 @@ def job_list(request: PageRequest) -> HttpResponse:
     if watches(request, "jobs"):
         if not busy:
             return HttpResponseClientRefresh()
-        return render(request, "benchmark/job_list.html#jobs", _context(project, page, busy))
-    context = _context(project, page, busy) | {"trail": [(project.name, f"/p/{project.slug}/"), ("Jobs", "")]}
+        return render(request, "benchmark/job_list.html#jobs", _context(request, page, busy))
+    context = _context(request, page, busy) | {"trail": [(project.name, f"/p/{project.slug}/"), ("Jobs", "")]}
     return render(request, "benchmark/job_list.html", context)
 
 
-def _context(project: Project, page: Any, busy: bool) -> dict[str, Any]:
-    links = _links(project, page.rows)
+def _context(request: PageRequest, page: Any, busy: bool) -> dict[str, Any]:
+    project = request.project
+    links = _links(project, page.rows) | _links_of_code(request.user, project, page.rows)
     return {
         "project": project,
         "page": page,
@@ -56,13 +59,48 @@ def _context(project: Project, page: Any, busy: bool) -> dict[str, Any]:
 
 def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
     """What each job was about: a word for it and the page that shows it."""
-    out = {
-        batch.job_id: (batch.filename, reverse("import-detail", args=[project.slug, batch.public_id]))
-        for batch in ImportBatch.objects.filter(job__in=jobs)
-    }
+    # What follows from an import names it.
+    following = {job.pk: job.parameters["import"] for job in jobs if "import" in job.parameters}
+    out = {}
+    batches = ImportBatch.objects.filter(Q(job__in=jobs) | Q(public_id__in=following.values()), project=project)
+    for batch in batches:
+        link = (batch.filename, reverse("import-detail", args=[project.slug, batch.public_id]))
+        out[batch.job_id] = link
+        out |= {job: link for job, name in following.items() if name == batch.public_id}
     for release in Release.objects.filter(job__in=jobs).defer("frozen"):
         out[release.job_id] = (
             f"release {release.version}",
             reverse("release-detail", args=[project.slug, release.public_id]),
         )
     return out
+
+
+def _links_of_code(user: User, project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
+    """The same of replays and trials. What somebody runs of their draft is theirs: there the dialogue is named."""
+    out = {}
+    replays = Replay.objects.filter(job__in=jobs).select_related("dialogue").defer("record", "pasted")
+    shown = set(Replay.objects.visible_to(user).filter(job__in=jobs).values_list("pk", flat=True))
+    for replay in replays:
+        where = [project.slug, replay.dialogue.public_id]
+        url = (
+            reverse("replay", args=[*where, replay.public_id])
+            if replay.pk in shown
+            else reverse("dialogue", args=where)
+        )
+        out[replay.job_id] = (replay.dialogue.external_id, url)
+    trials = {job: job.parameters["dialogue"] for job in jobs if job.kind == TRIALS and job.parameters.get("dialogue")}
+    rows = Dialogue.objects.visible_to(user).filter(project=project, public_id__in=trials.values())
+    dialogues = {one.public_id: one for one in rows.select_related("head")}
+    for job, name in trials.items():
+        if (dialogue := dialogues.get(name)) is not None:
+            out[job.pk] = (dialogue.external_id, _page_of_trial(project, dialogue, job))
+    return out
+
+
+def _page_of_trial(project: Project, dialogue: Dialogue, job: Job) -> str:
+    """The workbench of the validator that was tried; the dialogue where it was several, or the newest version lacks it."""
+    tried = {subject["constraint"] for subject in job.parameters["subjects"]}
+    held = {one["id"] for one in dialogue.head.document().get("constraints", ())} if dialogue.head else set()
+    if len(tried) == 1 and tried <= held:
+        return reverse("validator", args=[project.slug, dialogue.public_id, *tried]) + f"?job={job.public_id}"
+    return reverse("dialogue", args=[project.slug, dialogue.public_id])
