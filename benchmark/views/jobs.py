@@ -98,7 +98,7 @@ def _links_of_code(user: User, project: Project, jobs: list[Job]) -> dict[int, t
 
 
 def _page_of_trial(project: Project, dialogue: Dialogue, job: Job) -> str:
-    """The workbench of the validator that was tried; the dialogue where it was several, or the newest version lacks it."""
+    """The workbench of the validator that was tried; where it was several, or is gone by now, the dialogue."""
     tried = {subject["constraint"] for subject in job.parameters["subjects"]}
     held = {one["id"] for one in dialogue.head.document().get("constraints", ())} if dialogue.head else set()
     if len(tried) == 1 and tried <= held:

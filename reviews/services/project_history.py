@@ -106,22 +106,32 @@ class HistoryPage:
     newer: int | None = None
 
 
-def read_filters(query: dict[str, str]) -> Filters:
-    """Filters from a query string. Raises Invalid for a day that is none; unknown families are dropped."""
+def check_filters(query: dict[str, str]) -> tuple[Filters, dict[str, str]]:
+    """Filters from a query string, and field → what is wrong with a day; unknown families are dropped."""
     days: dict[str, date | None] = {}
+    wrong = {}
     for name in ("since", "until"):
         raw = query.get(name, "").strip()
         try:
             days[name] = date.fromisoformat(raw) if raw else None
         except ValueError:
-            raise Invalid(f"“{raw[:40]}” is no day; write it as in 2026-05-31.", field=name) from None
+            wrong[name] = f"“{raw[:40]}” is no day; write it as in 2026-05-31."
     family = query.get("kind", "")
-    return Filters(
+    filters = Filters(
         person=query.get("person", "")[:12],
         family=family if family in SETTINGS or family in ITEMS else "",
         item=query.get("item", "").strip()[:200],
         **days,
     )
+    return filters, wrong
+
+
+def read_filters(query: dict[str, str]) -> Filters:
+    """The same for those who do not ask back. Raises Invalid."""
+    filters, wrong = check_filters(query)
+    for name, sentence in wrong.items():
+        raise Invalid(sentence, field=name)
+    return filters
 
 
 def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:

@@ -23,8 +23,13 @@ from reviews.services.protocols import stage_titles
 @require_safe
 def assignment_list(request: PageRequest) -> HttpResponse:
     """Who holds what, what waits in each stage, and each person's load."""
+    require_administrator(actor=request.user, project=request.project)
+    return _overview(request, {})
+
+
+def _overview(request: PageRequest, wrong: dict[str, str]) -> HttpResponse:
+    """``wrong``: field of the rules → why what was posted cannot be; said beside the field, which keeps it."""
     project = request.project
-    require_administrator(actor=request.user, project=project)
     titles = stage_titles(project)
     filters = Filters.of(request.GET.dict(), titles)
     stages = assignment_lists.read_stages(project)
@@ -35,6 +40,7 @@ def assignment_list(request: PageRequest) -> HttpResponse:
     page = assignment_lists.list_slots(project=project, filters=filters, after=request.GET.get("after", ""))
     people = assignment_lists.read_people(project)
     query = urlencode(filters.query)
+    rules = AssignmentRules.objects.filter(project=project).first()
     context = {
         "page": page,
         "rows": [(row, titles.get(row.slot.stage, row.slot.stage)) for row in page.rows],
@@ -58,10 +64,42 @@ def assignment_list(request: PageRequest) -> HttpResponse:
         "people": people,
         "stages": stages,
         "pause": assignment_lists.project_pause(project),
-        "rules": AssignmentRules.objects.filter(project=project).first() or AssignmentRules(project=project),
+        "rules": _rule_fields(request, rules, wrong),
+        "rules_open": bool(wrong) or rules is not None,
     }
-    template = "reviews/assignment_list.html#slots" if request.htmx else "reviews/assignment_list.html"
-    return render(request, template, context)
+    template = "reviews/assignment_list.html#slots" if request.htmx and not wrong else "reviews/assignment_list.html"
+    return render(request, template, context, status=422 if wrong else 200)
+
+
+def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dict[str, str]) -> list[dict[str, Any]]:
+    """The fields of the rules: as they are in force, or as they were posted where something is wrong."""
+    fields = []
+    for name, (label, hint, most) in _RULES.items():
+        typed = request.POST.get(name, "").strip()[:20] if wrong else getattr(rules, name, None)
+        fields.append(
+            {
+                "name": name,
+                "label": label,
+                "hint": hint,
+                "most": most,
+                "value": "" if typed is None else typed,
+                # A browser shows nothing in a field for numbers that holds something else.
+                "type": "number" if typed in (None, "") or str(typed).isdigit() else "text",
+                "error": wrong.get(name, ""),
+            }
+        )
+    return fields
+
+
+#: Field of the rules → its label, its hint, the highest number.
+_RULES = {
+    "most_held": ("Items one person may hold at a time", "Empty: as many as they like.", 500),
+    "absent_days": (
+        "Days without a sign of life",
+        "After so many what is reserved for somebody is opened to all. Empty: never.",
+        365,
+    ),
+}
 
 
 @project_page
@@ -201,12 +239,20 @@ def assignment_resume(request: PageRequest, public_id: str) -> HttpResponse:
 @require_POST
 def assignment_rules(request: PageRequest) -> HttpResponse:
     """How much one person may hold, and when somebody counts as away."""
-    numbers = {}
-    for name in ("most_held", "absent_days"):
+    require_administrator(actor=request.user, project=request.project)
+    numbers: dict[str, int | None] = {}
+    wrong = {}
+    for name in _RULES:
         text = request.POST.get(name, "").strip()
         if text and not (text.isascii() and text.isdigit() and len(text) < 6):
-            raise Invalid("Write a whole number, or leave it empty.")
-        numbers[name] = int(text) if text else None
-    pauses.set_rules(actor=request.user, project=request.project, **numbers)
+            wrong[name] = "Write a whole number, or leave it empty."
+        numbers[name] = int(text) if text and name not in wrong else None
+    if not wrong:
+        try:
+            pauses.set_rules(actor=request.user, project=request.project, **numbers)
+        except Invalid as error:
+            wrong[error.details["field"]] = error.sentence
+    if wrong:
+        return _overview(request, wrong)
     messages.success(request, "Saved.")
     return redirect("assignment-list", slug=request.project.slug)

@@ -6,6 +6,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from annotator.models import Role, User
 from annotator.services.keyset import read_key
@@ -16,15 +17,24 @@ from reviews.services import project_history as history
 @project_page
 @require_safe
 def history_list(request: PageRequest) -> HttpResponse:
-    """Who did what when, newest first."""
+    """Who did what when, newest first. What is wrong with a filter is said beside its field, and nothing is listed."""
     project = request.project
-    filters = history.read_filters(request.GET.dict())
-    page = history.list_events(
-        actor=request.user,
-        project=project,
-        filters=filters,
-        before=read_key(request.GET.get("before")),
-        after=read_key(request.GET.get("after")),
+    filters, wrong = history.check_filters(request.GET.dict())
+    # Whoever may not read the history at all is told that first.
+    history.visible_events(actor=request.user, project=project)
+    if wrong and request.htmx:
+        # The fields stand beside the part that is asked for.
+        return HttpResponseClientRedirect(request.get_full_path())
+    page = (
+        history.HistoryPage()
+        if wrong
+        else history.list_events(
+            actor=request.user,
+            project=project,
+            filters=filters,
+            before=read_key(request.GET.get("before")),
+            after=read_key(request.GET.get("after")),
+        )
     )
     is_admin = Role.ADMINISTRATOR in request.roles
     query = urlencode({"kind" if name == "family" else name: value for name, value in filters.active.items()})
@@ -34,6 +44,11 @@ def history_list(request: PageRequest) -> HttpResponse:
         "older": _link(query, "before", page.older),
         "newer": _link(query, "after", page.newer),
         "filters": filters,
+        "days": [
+            (name, label, request.GET.get(name, "").strip()[:40], wrong.get(name, ""))
+            for name, label in (("since", "From"), ("until", "To"))
+        ],
+        "wrong": wrong,
         "query": query,
         "people": people,
         "families": ([("Settings", list(history.SETTINGS.items()))] if is_admin else [])
@@ -41,7 +56,7 @@ def history_list(request: PageRequest) -> HttpResponse:
         "is_admin": is_admin,
     }
     template = "reviews/history.html#results" if request.htmx else "reviews/history.html"
-    return render(request, template, context)
+    return render(request, template, context, status=422 if wrong else 200)
 
 
 @project_page

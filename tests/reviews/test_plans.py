@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Notice, NoticeKind
 from annotator.services import jobs
-from reviews.models import AssignmentPlan, Priority, Slot, SlotState
+from reviews.models import AssignmentPlan, AssignmentRules, Priority, Slot, SlotState
 from reviews.services import assignment_lists, plans
 from reviews.services.assignment_lists import Filters, list_slots, matching, read_people, read_stages
 from reviews.services.claims import claim_next, claim_slot
@@ -298,7 +298,19 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
     assert "Holiday" in page
     assert page.count("paused</span>") == 2
     assert 'value="3"' in page
-    assert client.post(f"{base}rules/", {"most_held": "many"}).status_code == 422
+    for field, typed, words in (
+        ("most_held", "many", "Write a whole number"),
+        ("most_held", "501", "between 1 and 500"),
+        ("absent_days", "0", "between 1 and 365"),
+    ):
+        refused = client.post(f"{base}rules/", {"most_held": "7", "absent_days": "9", field: typed})
+        form = refused.content.decode().partition("How work is given out")[2].partition("</form>")[0]
+        assert (refused.status_code, form.count("field-error"), form.count('aria-invalid="true"')) == (422, 1, 1)
+        assert words in form
+        assert f'name="{field}" value="{typed}"' in form
+        other, kept = ("absent_days", "9") if field == "most_held" else ("most_held", "7")
+        assert f'name="{other}" value="{kept}"' in form
+    assert AssignmentRules.objects.get().most_held == 3
     assert client.post(f"{base}pause/", {"person": "nobody"}).status_code == 422
 
 

@@ -160,6 +160,26 @@ def test_what_a_query_may_say() -> None:
         history.read_filters({"since": "soon"})
 
 
+def test_a_day_that_is_none_is_refused_beside_its_field_with_what_was_typed(team: Team, client: Client) -> None:
+    client.force_login(team.administrator)
+    url = f"/p/{team.project.slug}/history/"
+    typed = {"since": "31.5.2026", "until": "2026-06-01", "item": "one"}
+    refused = client.get(url, typed)
+    page = refused.content.decode()
+    assert refused.status_code == 422
+    assert page.count("field-error") == 1
+    assert "“31.5.2026” is no day" in page
+    assert 'name="since" value="31.5.2026" aria-invalid="true"' in page
+    assert 'type="date" id="f-until" name="until" value="2026-06-01"' in page
+    assert 'name="item" value="one"' in page
+    assert "Nothing happened" not in page
+    # The part alone has no fields to say it beside.
+    sent = client.get(url, typed, headers={"HX-Request": "true", "HX-Target": "results"})
+    assert "since=31.5.2026" in sent.headers["HX-Redirect"]
+    client.force_login(team.annotator)
+    assert client.get(url, typed).status_code == 403
+
+
 def test_pages_go_forth_and_back_and_cost_the_same(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "PAGE", 5)
     for _ in range(3):
