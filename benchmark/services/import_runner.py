@@ -115,6 +115,8 @@ class ImportRun:
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
             for prepared in preparers.prepare(self._chunks(file)):
                 self._take(self._pending.popleft(), prepared)
+        if not self.consumed:
+            raise Invalid("The file holds no record: every line of it is blank, or its list is empty.")
 
     def _chunks(self, file: BinaryIO) -> Iterator[list[RawLine]]:
         items = read_lines(

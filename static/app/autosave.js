@@ -185,6 +185,11 @@ function conflict() {
   prompt?.focus();
 }
 
+function undecided() {
+  conflict();
+  emit("toast", {tone: "bad", text: "Nothing was done: first choose which version stays."});
+}
+
 function retry() {
   if (current || state === "conflict" || !unsent().length) return;
   state = "saving";
@@ -224,6 +229,8 @@ document.addEventListener("htmx:before:request", (event) => {
   event.preventDefault();
   clearTimeout(typing.get(form));
   typing.delete(form);
+  // Words wait for the decision. Buttons pressed meanwhile, undo above all, would all go off after it, unseen.
+  if (state === "conflict" && form.dataset.anchor === undefined) return undecided();
   add({ctx, form});
 });
 

@@ -108,6 +108,8 @@ class TestImport:
         [
             (as_lines(candidates(3))[:-50], "a.jsonl", "cut off"),
             (as_zip({"a.jsonl": b"\n" * (64 << 20)}), "a.zip", "zip bomb"),
+            (b"\n  \n", "a.jsonl", "no record"),
+            (b"[]", "a.json", "no record"),
             (b'{"id": "x", "messages": [{"role": "user", "content": "hi"}]}\n', "a.jsonl", "openai"),
         ],
     )
@@ -137,6 +139,7 @@ class TestImport:
             "small letters",
         )
         assert_refused(manage("import_dialogues", file, *options, "--report", tmp_path / "no" / "r.jsonl"), "no folder")
+        assert_refused(manage("import_dialogues", file, *options, "--report", tmp_path), "is a folder")
         assert_refused(manage("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from annotator.models import Dialogue
 from reviews.models import Review
 from tests.factories import begin, current, make_dialogue, make_document
-from tests.journeys.seats import ANSWER, CALL, sit_down
+from tests.journeys.seats import ANSWER, CALL, at_work, sit_down
 
 #: Controls that can be seen and stick out of the window at a side.
 OUTSIDE = """
@@ -108,3 +108,17 @@ def test_a_narrow_window_shows_every_control(desk_of, team, check_accessibility)
     expect(desk.chat.get_by_text("Short.")).to_be_in_viewport()
     assert page.locator("#toolbar").bounding_box()["height"] < 130
     check_accessibility(page)
+
+
+def test_a_name_without_a_space_widens_no_page(desk_of, team):
+    project = team.project
+    dialogue = make_dialogue(project, make_document(), external_id="candidate" * 20)
+    begin(project, [dialogue])
+    page = at_work(desk_of, team, width=320).page
+    listed, workspace = f"/p/{project.slug}/dialogues/", page.url
+    for width in (320, 1440):
+        page.set_viewport_size({"width": width, "height": 640})
+        for path in ("/", listed, f"{listed}{dialogue.public_id}/", workspace):
+            page.goto(path)
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -99,6 +99,9 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
     expect(prompt).to_contain_text("From window two.")
     two.expect_state("conflict")
     assert steps_of(team)[1]["text"] == "From window one."
+    two.inspector.get_by_role("button", name="Delete").click()
+    expect(two.page.locator("#toasts")).to_contain_text("first choose which version stays")
+    expect(prompt).to_be_focused()
     prompt.get_by_role("button", name=choice).click()
     expect(prompt).not_to_contain_text("window")
     two.expect_state("saved")

@@ -1,5 +1,6 @@
 """``manage.py import_dialogues FILE --project SLUG --format NAME``"""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ class Command(PipelineCommand):
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--format", required=True, choices=sorted(READERS), help="what the records are")
         parser.add_argument("--create-project", action="store_true", help="make the project where there is none")
-        parser.add_argument("--dry-run", action="store_true", help="validate and report; write nothing")
+        parser.add_argument("--dry-run", action="store_true", help="validate and report; no dialogue is written")
         parser.add_argument("--revise", action="store_true", help="known ids with other content become revisions")
         parser.add_argument("--report", type=Path, metavar="OUT.jsonl", help="write every finding to this file")
 
@@ -39,8 +40,8 @@ class Command(PipelineCommand):
         if not file.is_file():
             raise Stop(f"{file} is no file; give the path of a file of records.")
         report: Path | None = options["report"]
-        if report is not None and not report.absolute().parent.is_dir():
-            raise Stop(f"The report cannot be written: there is no folder {report.absolute().parent}.")
+        if report is not None:
+            _require_writable(report.absolute())
         project = self._project(options["project"], create=options["create_project"], native=options["format"])
         batch = self._batch(project, file, options)
         job = self.run_here(batch.job, progress=_progress)
@@ -51,13 +52,20 @@ class Command(PipelineCommand):
             self.run_here(following, progress=_progress)
         self._try_validators(batch)
         if report is not None:
-            with written_whole(report.absolute()) as out:
-                for piece in read_report(batch):
-                    out.write(piece)
+            self._write(report.absolute(), batch)
         self.tell({name: getattr(batch, name) for name in COUNTERS})
         code = self._explain(batch, job)
         if code != DONE:
             raise SystemExit(code)
+
+    def _write(self, report: Path, batch: ImportBatch) -> None:
+        """Without its report, an import stands all the same."""
+        try:
+            with written_whole(report) as out:
+                for piece in read_report(batch):
+                    out.write(piece)
+        except OSError as error:
+            self.say(f"The report could not be written to {report} ({error.strerror or error}).")
 
     def _try_validators(self, batch: ImportBatch) -> None:
         """A long trial goes on in another job; without a sandbox the import stands all the same."""
@@ -122,6 +130,16 @@ class Command(PipelineCommand):
         if batch.rejected > _NAMED:
             self.say("  … and more; --report writes all of them to a file.")
         return REFUSED
+
+
+def _require_writable(report: Path) -> None:
+    """Before anything is imported. Raises Stop."""
+    if report.is_dir():
+        raise Stop(f"{report} is a folder; give the report a file's name in it.")
+    if not report.parent.is_dir():
+        raise Stop(f"The report cannot be written: there is no folder {report.parent}.")
+    if not os.access(report.parent, os.W_OK):
+        raise Stop(f"The report cannot be written: the folder {report.parent} is not yours to write to.")
 
 
 def _progress(job: Job) -> str:
