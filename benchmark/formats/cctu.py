@@ -182,7 +182,7 @@ class _Reading:
 
     # --- fields
 
-    def _messages(self) -> tuple[str | None, str]:
+    def _messages(self) -> tuple[str | None, Any]:
         messages = self.record.get("messages")
         if type(messages) is not list or not all(type(one) is dict for one in messages):
             self.faults.add("/messages", f"The messages must be a list of messages, not {describe(messages)}.")
@@ -201,7 +201,8 @@ class _Reading:
             self._warn(
                 "/messages", "Only the first system message and the last of the user are read; the others are kept."
             )
-        return (systems[0]["content"] if systems else None), users[-1]["content"]
+        # One without a content has its fault already.
+        return (systems[0].get("content") if systems else None), users[-1].get("content")
 
     def _tools(self) -> list[Any]:
         tools = self.record.get("tools")

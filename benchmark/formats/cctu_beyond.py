@@ -8,6 +8,7 @@ from typing import Any
 
 from annotator.constraints.code import function_for, outline
 from annotator.schema import Problem, SchemaProblem, read_document
+from annotator.validators import read_form
 from benchmark.formats.interface import Faults, describe, guess_language
 from benchmark.formats.residue import native
 
@@ -68,6 +69,15 @@ def put_beyond(document: dict[str, Any], beyond: Any, faults: Faults) -> None:
         read_document(document)
     except SchemaProblem as problem:
         faults.extend(Problem(f"/{BEYOND}{one.pointer}", one.message) for one in problem.problems)
+        return
+    for n, constraint in enumerate(document["constraints"]):
+        validator = constraint["validator"]
+        if validator is not None and validator["code"] is None and validator["form"] is not None:
+            try:
+                read_form(validator["form"], validator["parameters"] or {})
+            except SchemaProblem as problem:
+                place = f"/{BEYOND}/constraints/{n}/validator"
+                faults.extend(Problem(place + one.pointer, one.message) for one in problem.problems)
 
 
 def _put(constraint: dict[str, Any], held: dict[str, Any]) -> None:

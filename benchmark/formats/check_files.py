@@ -11,13 +11,14 @@ from typing import Any
 
 import orjson
 
-from benchmark.formats.limits import Budget, Limits, SourceFault
+from benchmark.formats.limits import Budget, Limits
 from benchmark.formats.manifest import is_safe_path
 from benchmark.formats.zips import open_member, refusal
 
 CHECK_CODE = "check_code"
 #: Longest of these files that is read, in bytes.
 MAX_FILE = 1 << 20
+_BOM = "\ufeff"
 
 _PATH = re.compile(r"(?:.*/)?check_code/([^/]+)/(check_constraint_\d{1,4}\.(?:json|py))")
 
@@ -43,7 +44,9 @@ def mark(name: str, text: str, canary: str) -> str:
     Raises ValueError for parameters that are no JSON object and can carry none.
     """
     if name.endswith(".py"):
-        return f"{_comment(canary)}{text}"
+        # A byte order mark stays first, or the code is no Python any more.
+        mark = _BOM if text.startswith(_BOM) else ""
+        return f"{mark}{_comment(canary)}{text.removeprefix(_BOM)}"
     body = text.rstrip()
     if not body.startswith("{") or not body.endswith("}"):
         raise ValueError(f"{name} is no JSON object; write the parameters again.")
@@ -57,7 +60,8 @@ def unmark(name: str, text: str, canary: Any) -> str:
     if type(canary) is not str:
         return text
     if name.endswith(".py"):
-        return text.removeprefix(_comment(canary))
+        mark = _BOM if text.startswith(_BOM) else ""
+        return mark + text.removeprefix(_BOM).removeprefix(_comment(canary))
     before, found, after = text.rpartition(f", {_field(canary)}}}")
     if found and not after.strip():
         return f"{before}}}{after}"
@@ -71,6 +75,10 @@ def _comment(canary: str) -> str:
 
 def _field(canary: str) -> str:
     return f'"canary": {orjson.dumps(canary).decode()}'
+
+
+class FileFault(Exception):
+    """A file that cannot be read, and so its record; the sentence says why."""
 
 
 class CheckFiles:
@@ -109,7 +117,7 @@ class CheckFiles:
         return folder if folder in self._infos else None
 
     def join(self, line: bytes) -> bytes:
-        """The line with its record's files in it; the line itself where it has none. Raises SourceFault."""
+        """The line with its record's files in it; the line itself where it has none. Raises FileFault."""
         folder = self.see(line)
         if folder is None:
             return line
@@ -117,7 +125,7 @@ class CheckFiles:
         body = line.rstrip()
         joined = body[:-1] + b',"check_code":' + orjson.dumps(files) + b"}"
         if len(joined) > self._limit:
-            raise SourceFault(f"The files in {CHECK_CODE}/{folder} are too large to be read with their record.")
+            raise FileFault(f"The files in {CHECK_CODE}/{folder} are too large to be read with their record.")
         return joined
 
     def _text(self, info: zipfile.ZipInfo) -> str:
@@ -126,9 +134,9 @@ class CheckFiles:
             while piece := member.read(1 << 16):
                 size += len(piece)
                 if size > MAX_FILE:
-                    raise SourceFault(f"{info.filename} is larger than 1 MiB, which no check of a constraint is.")
+                    raise FileFault(f"{info.filename} is larger than 1 MiB, which no check of a constraint is.")
                 pieces.append(piece)
         try:
             return b"".join(pieces).decode()
         except UnicodeDecodeError:
-            raise SourceFault(f"{info.filename} is not UTF-8; save it as UTF-8.") from None
+            raise FileFault(f"{info.filename} is not UTF-8; save it as UTF-8.") from None

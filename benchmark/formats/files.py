@@ -15,7 +15,7 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
-from benchmark.formats.check_files import CheckFiles, is_check_file
+from benchmark.formats.check_files import CheckFiles, FileFault, is_check_file
 from benchmark.formats.gzips import GzipStream, Readable, open_gzip
 from benchmark.formats.limits import Budget, Limits, SourceFault, shown_size
 from benchmark.formats.lines import BOM, LineFault, parse_record, split_lines, too_long
@@ -236,7 +236,7 @@ class _File:
             if not line or line.isspace():
                 continue
             if self._is_due():
-                yield RawLine(number, member, self._joined(line), length, ended)
+                yield self._raw(number, member, line, length, ended=ended)
             elif self.beside:
                 self.beside.see(line)
 
@@ -255,7 +255,7 @@ class _File:
             yield from self._lines(BytesIO(content), member)
         elif begin == b"{":
             if self._is_due():
-                yield RawLine(1, member, self._joined(content), len(content), True)
+                yield self._raw(1, member, content, len(content))
         else:
             raise SourceFault("A .json file must hold a list of objects, or one object.")
 
@@ -276,13 +276,17 @@ class _File:
                 return
             element = text[start:end].encode()
             if self._is_due():
-                yield RawLine(line, member, self._joined(element), len(element), True)
+                yield self._raw(line, member, element, len(element))
             elif self.beside:
                 self.beside.see(element)
 
-    def _joined(self, line: bytes) -> bytes:
-        """A record with the files that belong to it."""
-        return self.beside.join(line) if self.beside else line
+    def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordFault:
+        """A record with the files that belong to it; where one of these cannot be read, the others still come."""
+        try:
+            content = self.beside.join(line) if self.beside else line
+        except FileFault as fault:
+            return RecordFault(number, member, str(fault), False)
+        return RawLine(number, member, content, length, ended)
 
     def _is_due(self) -> bool:
         """Count one item; False when it is to be passed over."""

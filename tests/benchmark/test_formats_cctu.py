@@ -177,6 +177,8 @@ def test_a_stranger_under_our_field_is_told() -> None:
         ({"messages": "hello"}, "/messages"),
         ({"messages": [{"role": "system", "content": "x"}]}, "/messages"),
         ({"messages": [{"role": "user", "content": ["x"]}]}, "/messages/0/content"),
+        ({"messages": [{"role": "user"}]}, "/messages/0/content"),
+        ({"messages": [{"role": "system"}, {"role": "user", "content": "x"}]}, "/messages/0/content"),
         ({"tools": "[{"}, "/tools"),
         ({"tools": '{"a": 1}'}, "/tools"),
         ({"constraints_list": {}}, "/constraints_list"),
@@ -214,6 +216,7 @@ def test_marking_a_file_can_be_undone(values: dict[str, Any], indent: int | None
     assert unmark("check_constraint_0.json", marked, CANARY) == text
     assert unmark("check_constraint_0.json", text, CANARY) == text
     assert unmark("a.py", mark("a.py", text, CANARY), CANARY) == text
+    assert unmark("a.py", mark("a.py", f"\ufeff{text}", CANARY), CANARY) == f"\ufeff{text}"
 
 
 def test_parameters_that_are_no_object_carry_no_canary() -> None:
@@ -233,6 +236,23 @@ def test_an_archive_brings_the_files_to_their_records(root: str) -> None:
     assert len(items) == 2
 
 
+@pytest.mark.parametrize(
+    ("validator", "pointer"),
+    [
+        ({"form": "haiku"}, "/assay/constraints/0/validator/form"),
+        ({"form": "words", "parameters": {"at_least": -1}}, "/assay/constraints/0/validator/at_least"),
+    ],
+)
+def test_a_ready_form_that_there_is_not_is_refused_at_its_place(validator: dict[str, Any], pointer: str) -> None:
+    constraint = ["Response", "Content", "Say it briefly."]
+    data = record(
+        constraints_list=[constraint],
+        check_code={"check_constraint_0.py": CODE},
+        assay={"constraints": [{"validator": validator}]},
+    )
+    assert pointer in faults(data)
+
+
 def test_files_without_a_record_are_named() -> None:
     content = members(whole()) | {"check_code/99/check_constraint_0.json": b"{}"}
     (_, fault) = archive(content)
@@ -248,10 +268,14 @@ def test_going_on_after_a_stop_finds_the_same_files() -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"x" * 2_000_000])
-def test_a_file_that_cannot_be_read_ends_the_import(content: bytes) -> None:
-    items = archive(members(whole()) | {"check_code/7/check_constraint_4.py": content})
-    assert isinstance(items[-1], RecordFault)
-    assert items[-1].fatal
+def test_a_file_that_cannot_be_read_costs_its_own_record_alone(content: bytes) -> None:
+    good = record("8")
+    fault, other = archive(members(whole(), good) | {"check_code/7/check_constraint_4.py": content})
+    assert isinstance(fault, RecordFault)
+    assert (fault.line, fault.fatal) == (1, False)
+    assert "check_code/7/check_constraint_4.py is" in fault.message
+    assert isinstance(other, RawRecord)
+    assert other.data == good
 
 
 def test_every_published_constraint_comes_back_from_a_record(shared_data: Path) -> None:
