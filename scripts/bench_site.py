@@ -16,6 +16,7 @@ ANNOTATORS = 8
 
 def prepare() -> dict[str, Any]:
     """A project under the c3 protocol with eight annotators; their tokens and sessions."""
+    from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
 
@@ -34,7 +35,7 @@ def prepare() -> dict[str, Any]:
         _, secret = create_token(actor=user, name="measurement", expires_at=None)
         session = SessionStore()
         session[SESSION_KEY] = str(user.pk)
-        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        [session[BACKEND_SESSION_KEY]] = settings.AUTHENTICATION_BACKENDS
         session[HASH_SESSION_KEY] = user.get_session_auth_hash()
         session.create()
         people.append({"name": name, "token": secret, "session": session.session_key})

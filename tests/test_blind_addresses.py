@@ -126,7 +126,7 @@ def reading(half: Half, reader: str) -> Callable[[str], str]:
     person = half.world.people[reader]
     assert person is not None
     client = Client(raise_request_exception=False)
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
 
     def fetch(path: str) -> str:
         with transaction.atomic():

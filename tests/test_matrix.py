@@ -79,7 +79,7 @@ def visit(world: World, role: str, name: str, method: str, ids: dict[str, str] |
     person = world.people[role]
     with transaction.atomic():
         if person is not None:
-            client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+            client.force_login(person)
         path, body = address(name, ids), body_of(name, ids)
         if method == "GET":
             response = client.get(path)
@@ -225,7 +225,7 @@ def test_a_session_of_somebody_deactivated_ends(world: World) -> None:
     client = Client()
     person = world.people["annotator"]
     assert person is not None
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     assert client.get(f"/p/{world.slug}/").status_code == 200
     type(person).objects.filter(pk=person.pk).update(is_active=False)
     assert SESSION_KEY in client.session

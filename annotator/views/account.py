@@ -63,7 +63,7 @@ def demo_sign_in(request: PageRequest) -> HttpResponse:
     person = next((user for user in demo_people() if user.public_id == wanted), None)
     if person is None:
         raise Http404
-    login(request, person, backend="django.contrib.auth.backends.ModelBackend")
+    login(request, person)
     wanted_page = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(wanted_page, allowed_hosts={request.get_host()}):
         wanted_page = reverse("home")

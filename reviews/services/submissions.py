@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models.functions import Now
 
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRevision, User
@@ -205,7 +204,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
     seconds = _end_claim(actor, roles, slot, claim, now)
     if not run.blind and dialogue.head_id != seen.pk:
         raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
-    _close_draft(actor, slot, handed_in)
+    _close_draft(actor, slot, handed_in, now)
     if has_form:
         write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
 
@@ -326,7 +325,7 @@ def _mark_submitted(claim: Claim, now: datetime, only: str = "") -> int:
     return write(statement, [now, claim.pk])
 
 
-def _close_draft(actor: User, slot: Slot, handed_in: HandIn) -> None:
+def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> None:
     """Compare-and-swap: the draft is what was checked, or nothing is submitted. One that was not used is kept."""
     draft = handed_in.draft
     if draft is None:
@@ -334,10 +333,13 @@ def _close_draft(actor: User, slot: Slot, handed_in: HandIn) -> None:
             unused = Draft.objects.filter(
                 dialogue_id=slot.dialogue_id, author=actor, branch=branch_of(slot), closed_at=None
             )
-            unused.update(closed_at=Now(), outcome="kept")
+            unused.update(closed_at=now, outcome="kept")
         return
-    mine = Draft.objects.filter(pk=draft.pk, version=draft.version, closed_at=None)
-    if not mine.update(closed_at=Now(), outcome="submitted"):
+    statement = (
+        "UPDATE annotator_draft SET closed_at = %s, outcome = 'submitted' "
+        "WHERE id = %s AND version = %s AND closed_at IS NULL"
+    )
+    if not write(statement, [now, draft.pk, draft.version]):
         raise Conflict("The draft was changed in another window while you submitted it; look at it, then submit again.")
 
 

@@ -123,7 +123,7 @@ def test_all_that_the_page_knew_of_is_read_and_what_came_since_is_new(team: Team
 def test_the_bar_asks_once_however_many_there_are(team: Team, client: Client) -> None:
     for _ in range(120):
         tell(team, team.annotator)
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     with CaptureQueriesContext(connection) as captured:
         page = client.get("/notices/settings/").content.decode()
     assert "99+" in page
@@ -134,7 +134,7 @@ def test_the_bar_asks_once_however_many_there_are(team: Team, client: Client) ->
 
 
 def test_pages_work_without_scripts(team: Team, client: Client) -> None:
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     assert "No notices yet" in client.get("/notices/").content.decode()
     for text in ("One", "Two"):
         tell(team, team.annotator, text=text)

@@ -47,7 +47,7 @@ def address(dialogue: Dialogue, task: str = "t1") -> str:
 
 def client_of(person: User) -> Client:
     client = Client()
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     return client
 
 

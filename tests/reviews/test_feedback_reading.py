@@ -102,7 +102,7 @@ def test_ones_own_is_for_oneself_and_for_who_oversees(team: Team, client: Client
         (team.annotator, "", 200), (colleague, "?of=all", 403), (team.senior, "?of=all", 200),
         (team.senior, f"?of={team.outsider.public_id}", 404), (team.senior, f"?of={team.annotator.public_id}", 200),
     ):  # fmt: skip
-        client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(person)
         assert client.get(address + query).status_code == status
 
 
@@ -116,7 +116,7 @@ def test_another_projects_feedback_is_not_counted(team: Team) -> None:
 
 def test_the_page_leads_to_the_place_and_asks_as_often_for_many(team: Team, client: Client) -> None:
     item = told(team)
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     address = f"/p/{team.project.slug}/feedback/"
     shown = client.get(address).content.decode()
     assert f"/dialogues/{item.public_id}/#at-tasks-t1-steps-s1" in shown

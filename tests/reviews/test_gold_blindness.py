@@ -25,7 +25,7 @@ def team() -> Team:
 
 def signed_in(person: User) -> Client:
     client = Client()
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     return client
 
 

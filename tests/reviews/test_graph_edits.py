@@ -29,7 +29,7 @@ def desk(team: Team) -> Client:
     claim = claim_next(actor=team.annotator, project=team.project)
     assert claim is not None
     client = Client()
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     client.work = f"/work/{claim.slot.public_id}/"  # type: ignore[attr-defined]
     client.get(client.work)  # type: ignore[attr-defined]
     return client

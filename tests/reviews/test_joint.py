@@ -226,7 +226,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
     samples = reverse("statistics-samples", args=[slug])
     assert url in client.get(samples).content.decode()
     other = Client()
-    other.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    other.force_login(team.annotator)
     assert url not in other.get(samples).content.decode()
     assert client.get(reverse("joint", args=[slug, "1"])).status_code == 200
     assert "3 in dispute" in client.get(url).content.decode()

@@ -115,7 +115,7 @@ def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Clien
     page = list_dialogues(actor=team.annotator, project=team.project, filters=Filters.of({"stale": "1"}))
     assert page.rows == [item]
     assert [row.person for row in Notice.objects.filter(kind="guideline")] == [team.annotator]
-    client.force_login(team.annotators[1], backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotators[1])
     shown = client.get(f"/p/{team.project.slug}/dialogues/{item.public_id}/").content.decode()
     assert "Guideline 2 overtakes this work" in shown
     assert "guideline 1</a>" in shown
@@ -183,7 +183,7 @@ def test_withdrawn_or_empty_marks(team: Team) -> None:
 def test_the_page_without_scripts(team: Team, client: Client) -> None:
     make_item(team, "cross_check", external_id="before")
     publish(team)
-    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.administrator)
     address = f"/p/{team.project.slug}/guideline/overtaken/"
     shown = client.get(address, {"preview": "1", "version": "2", "policy": "single_tool"}).content.decode()
     assert "It touches 1 dialogue" in shown

@@ -192,7 +192,7 @@ def test_pauses_are_for_administrators_and_make_sense(team: Team) -> None:
 def test_the_page_says_why_nothing_is_given_out(team: Team) -> None:
     begin(team.project, make_dialogues(team.project, 2))
     client = Client()
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     pause(actor=team.administrator, project=team.project, reason="Lunch")
     refused = client.post(f"/p/{team.project.slug}/next/", follow=True)
     assert "Work in this project is paused: Lunch." in refused.content.decode()

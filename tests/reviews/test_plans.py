@@ -34,7 +34,7 @@ def team() -> Team:
 @pytest.fixture
 def client(team: Team) -> Client:
     client = Client()
-    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.administrator)
     return client
 
 

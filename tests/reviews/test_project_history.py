@@ -107,7 +107,7 @@ def test_nothing_tells_of_a_blind_review_before_it_has_settled(team: Team, clien
     item = make_item(team, "cross_check")
 
     def seen(person: User) -> tuple[Any, ...]:
-        client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(person)
         page = client.get(f"/p/{team.project.slug}/history/").content.decode()
         told = [(line.event.pk, line.text) for line in lines(team, person)]
         return told, page.count("<details><summary"), page.count(str(team.annotators[1]))
@@ -215,7 +215,7 @@ def test_what_belongs_to_no_dialogue_is_read_by_an_index_of_its_own(team: Team) 
 
 def test_the_file_holds_what_every_hash_was_made_of(team: Team, client: Client) -> None:
     make_item(team, "cross_check")
-    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.administrator)
     response = client.get(f"/p/{team.project.slug}/history/events.jsonl")
     rows = [json.loads(line) for line in response.getvalue().splitlines()]
     assert len(rows) == Event.objects.filter(project=team.project).count()

@@ -24,7 +24,7 @@ def team() -> Team:
 @pytest.fixture
 def client(team: Team) -> Client:
     client = Client()
-    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.administrator)
     return client
 
 
@@ -221,7 +221,7 @@ def test_a_kind_in_force_is_taken_out_of_use_not_removed(client: Client, team: T
 def test_a_new_project_is_set_up_without_inviting_first() -> None:
     team = make_team(annotators=0, seniors=0)
     client = Client()
-    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.administrator)
     page = text(client.get(address(team, "")))
     assert "Use the C3-Bench protocol" in page
     assert "There is none yet. Choose a published one" in page

@@ -45,7 +45,7 @@ def told(person: User) -> list[tuple[str, str]]:
 
 
 def page(team: Team, person: User, item: Dialogue, client: Client, **posted: str) -> str:
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     address = f"/p/{team.project.slug}/dialogues/{item.public_id}/"
     if posted:
         return client.post(f"{address}comments/", posted, follow=True).content.decode()
@@ -265,7 +265,7 @@ def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team:
 def test_both_pages_say_that_there_is_no_such_place(team: Team, client: Client) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     posted = {"anchor": "/tasks/t9", "text": "My words."}
     for address in (
         f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/",

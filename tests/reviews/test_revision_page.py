@@ -39,7 +39,7 @@ def count(team: Team, revised: dict[str, dict[int, int]], finished: int) -> None
 
 def page(team: Team, path: str = "revisions/", **query: str) -> Any:
     client = Client()
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     return client.get(f"/p/{team.project.slug}/statistics/{path}", query)
 
 
@@ -65,7 +65,7 @@ def test_the_papers_table(team: Team) -> None:
 def test_for_machines(team: Team) -> None:
     count(team, TABLE_3, 200)
     client = Client()
-    client.force_login(team.annotator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.annotator)
     found = client.get(f"/api/projects/{team.project.slug}/statistics/revisions/").json()
     assert found["finished"] == 200
     code = found["stages"][1]

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 def page(person: User, team: Team, **query: str) -> Any:
     client = Client()
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     return client.get(f"/p/{team.project.slug}/statistics/samples/", query)
 
 

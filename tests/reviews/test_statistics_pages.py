@@ -43,7 +43,7 @@ def fold_all() -> None:
 
 def page(person: User, team: Team, path: str = "", **query: str) -> Any:
     client = Client()
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     return client.get(f"/p/{team.project.slug}/statistics/{path}", query)
 
 
@@ -260,7 +260,7 @@ def test_a_review_that_cannot_be_counted_is_set_aside_and_the_others_go_on(
 
 def api(person: User, team: Team, path: str, **query: str) -> Any:
     client = Client()
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person)
     return client.get(f"/api/projects/{team.project.slug}/statistics/{path}", query)
 
 
