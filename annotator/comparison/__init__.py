@@ -1,6 +1,7 @@
 """Comparing, merging and settling versions of a dialogue document. Pure: no Django here."""
 
 from annotator.comparison.alignment import align
+from annotator.comparison.alike import added_alike, with_values
 from annotator.comparison.anchors import AnchorMissing, from_pointer, join, leaves, lookup, owner, resolve, split
 from annotator.comparison.changes import Change, ChangeKind, apply_changes, diff
 from annotator.comparison.choices import ChoiceProblem, resolve_choices
@@ -23,6 +24,7 @@ __all__ = [
     "Label",
     "MergeResult",
     "Part",
+    "added_alike",
     "align",
     "apply_changes",
     "describe",
@@ -46,5 +48,6 @@ __all__ = [
     "split",
     "step_words",
     "value_text",
+    "with_values",
     "word_diff",
 ]

@@ -10,6 +10,7 @@ import orjson
 from annotator.comparison import (
     ChoiceProblem,
     Discrepancy,
+    added_alike,
     align,
     describe,
     discrepancies,
@@ -18,8 +19,9 @@ from annotator.comparison import (
     merge,
     moot_places,
     resolve_choices,
+    with_values,
 )
-from annotator.comparison.anchors import covers
+from annotator.comparison.anchors import covers, split
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
@@ -30,6 +32,10 @@ CHOICES = ("left", "right", "third", "none")
 MAX_REASON = 1000
 
 _NOTHING = object()
+#: Fields that hold a text where they hold anything.
+_TEXTS = frozenset(
+    {"user_message", "policy", "information", "name", "question", "user_reply", "text", "answer_type", "final"}
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,18 @@ class Dispute:
     def aligned(self) -> dict[str, Any]:
         """The right version with the ids of its steps as the disputed places name them."""
         return align(self.left.document, self.right.document)
+
+    @cached_property
+    def alike(self) -> list[Discrepancy]:
+        """What both sides have added alike, field by field: nobody has to rule there, but may write something else.
+
+        The version that the expert edits has no such place.
+        """
+        return added_alike(self.base, self.left.document, self.aligned)
+
+    def place_at(self, anchor: str) -> Discrepancy:
+        """The place with that anchor, disputed or added alike."""
+        return next(place for place in (*self.places, *self.alike) if place.anchor == anchor)
 
     def words(self, anchor: str) -> str:
         """A disputed place in words."""
@@ -176,7 +194,8 @@ def settle_document(
     draft = load_text(text)
     require_known(dispute, lines)
     lines = [with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
-    choices = choices_of(lines)
+    dispute, disputed = _rewritten(dispute, lines)
+    choices = choices_of(disputed)
     moot = moot_places(dispute.left.document, dispute.right.document, dispute.places, choices)
     _require_complete(dispute, lines, kinds, moot)
     choices = dict.fromkeys(moot, "left") | choices
@@ -201,13 +220,41 @@ def settle_document(
     return canonical(result.document), lines
 
 
+def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list[RulingLine]]:
+    """The dispute as if both sides had added what the expert writes instead; and the rulings on what is disputed."""
+    known = {place.anchor for place in dispute.places}
+    for line in lines:
+        if line.anchor in known:
+            continue
+        try:
+            left, right = (
+                with_values(one, {line.anchor: line.value}) for one in (dispute.left.document, dispute.aligned)
+            )
+        except SchemaProblem as problem:
+            sentence = f"{capital(dispute.words(line.anchor))}: {problem.problems[0].message}"
+            raise Invalid(sentence, anchor=line.anchor) from None
+        dispute = replace(
+            dispute, left=replace(dispute.left, document=left), right=replace(dispute.right, document=right)
+        )
+    return dispute, [line for line in lines if line.anchor in known]
+
+
 def _is_disputed(dispute: Dispute, anchor: str) -> bool:
     return any(covers(place.anchor, anchor) or covers(anchor, place.anchor) for place in dispute.places)
 
 
 def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
-    """Raises Invalid for a ruling on a place that is not disputed."""
+    """Raises Invalid for a ruling on a place that is not disputed; on what both added, only a third value is one."""
     foreign = {line.anchor for line in lines} - {place.anchor for place in dispute.places}
+    if foreign:
+        alike = {place.anchor for place in dispute.alike}
+        foreign -= alike
+        for line in lines:
+            if line.anchor in alike and line.choice != "third":
+                raise Invalid(
+                    f"Both agree on {dispute.words(line.anchor)}; write something else there, or leave it as it is.",
+                    anchor=line.anchor,
+                )
     if foreign:
         raise Invalid(f"Nothing is disputed at {min(foreign)}; load the page again.", anchors=sorted(foreign))
 
@@ -235,10 +282,11 @@ def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited
     """The ruling with its third value: as given, else as the expert's draft has it (perhaps nothing at all)."""
     if line.choice != "third":
         return replace(line, value=None, has_value=False)
-    place = next(place for place in dispute.places if place.anchor == line.anchor)
+    place = dispute.place_at(line.anchor)
     if line.has_value:
         return replace(line, value=read_value(line, place, dispute), has_value=True)
-    if not edited:
+    # What both added is not in the expert's draft.
+    if not edited or place not in dispute.places:
         raise Invalid(f"Give the third value for {dispute.words(line.anchor)}.", anchor=line.anchor)
     own = lookup(draft, line.anchor, _NOTHING)
     return replace(line, value=None if own is _NOTHING else own, has_value=own is not _NOTHING)
@@ -247,7 +295,7 @@ def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited
 def is_text(place: Discrepancy) -> bool:
     """Whether the values at a disputed place are texts, and so a third one is."""
     values = [value for value in (place.left, place.right) if value is not None]
-    return bool(values) and all(isinstance(value, str) for value in values)
+    return all(isinstance(value, str) for value in values) if values else split(place.anchor)[-1] in _TEXTS
 
 
 def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
@@ -262,7 +310,7 @@ def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
             return read_json(line.value)
         except JsonProblem as problem:
             raise Invalid(f"{capital(dispute.words(place.anchor))}: {problem}", anchor=place.anchor) from None
-    if isinstance(place.left, str) or isinstance(place.right, str):
+    if is_text(place) or isinstance(place.left, str) or isinstance(place.right, str):
         return line.value
     try:
         return orjson.loads(line.value)

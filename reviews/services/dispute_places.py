@@ -60,6 +60,8 @@ class PlaceRow:
     problem: str = ""
     moot: str = ""
     settled: bool = False
+    #: Both have added it alike: it may be left as it is.
+    optional: bool = False
 
     @property
     def long(self) -> bool:

@@ -49,6 +49,8 @@ class Agreed:
     own: str = ""
     #: Whether it can be edited besides: what both have added is not in the version the expert edits.
     editable: bool = True
+    #: Of what both have added alike: what the expert writes there instead.
+    row: PlaceRow | None = None
 
 
 @dataclass
@@ -90,6 +92,8 @@ class Sheet:
     rows: list[PlaceRow]
     groups: list[Group]
     outcome: Outcome
+    #: Places that both have added alike, where something else may be written.
+    alike: list[PlaceRow] = field(default_factory=list)
 
     @property
     def settled(self) -> int:
@@ -97,7 +101,7 @@ class Sheet:
 
     def row_at(self, anchor: str) -> PlaceRow | None:
         """The disputed place that an anchor means: itself, what it lies in, else what lies in it."""
-        for row in self.rows:
+        for row in (*self.rows, *self.alike):
             if covers(row.anchor, anchor):
                 return row
         return next((row for row in self.rows if anchor and covers(anchor, row.anchor)), None)
@@ -110,7 +114,7 @@ def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) 
     """
     out: dict[str, dict[str, Any]] = {}
     kind = note = ""
-    for place in dispute.places:
+    for place in (*dispute.places, *dispute.alike):
         row = dict(given.get(place.anchor, {}))
         if not row.get("reason_kind") and kind:
             row |= {"reason_kind": kind, "reason": row.get("reason") or note}
@@ -138,8 +142,9 @@ def read_sheet(
     rulings = effective_rulings(dispute, given)
     kinds = protocol.finding_kinds()
     rows, inherited = [], None
-    for number, place in enumerate(dispute.places, 1):
+    for number, place in enumerate((*dispute.places, *dispute.alike), 1):
         row = place_row(number, place, dispute, given.get(place.anchor, {}))
+        row.optional = number > len(dispute.places)
         row.inherited = None if row.reason_kind else inherited
         if row.follow and row.kind:
             inherited = (number, row.kind)
@@ -151,10 +156,11 @@ def read_sheet(
     for row in rows:
         row.moot = moot.get(row.anchor, "")
         row.settled = row.settled or (bool(row.moot) and not row.problem)
-    outcome = Outcome(ready=all(row.settled for row in rows))
+    outcome = Outcome(ready=all(row.settled or (row.optional and not row.choice) for row in rows))
     if outcome.ready:
         _read_outcome(outcome, actor=actor, slot=slot, dispute=dispute, draft=draft, lines=lines, kinds=kinds)
-    return Sheet(rows, _groups(dispute, rows, draft, whole=whole), outcome)
+    rows, alike = rows[: len(dispute.places)], rows[len(dispute.places) :]
+    return Sheet(rows, _groups(dispute, rows, alike, draft, whole=whole), outcome, alike)
 
 
 def _good_lines(
@@ -212,7 +218,7 @@ def _read_outcome(
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _groups(dispute: Dispute, rows: list[PlaceRow], draft: Draft, *, whole: bool) -> list[Group]:
+def _groups(dispute: Dispute, rows: list[PlaceRow], alike: list[PlaceRow], draft: Draft, *, whole: bool) -> list[Group]:
     groups: dict[str, Group] = {}
     for row in rows:
         parts = split(row.anchor)
@@ -223,16 +229,17 @@ def _groups(dispute: Dispute, rows: list[PlaceRow], draft: Draft, *, whole: bool
     if whole:
         changed = {change.anchor: change for change in diff(dispute.base, dispute.left.document)}
         titles, content = (dispute.left.title, dispute.right.title), draft.document()
+        editors = {row.anchor: row for row in alike}
         for key, group in groups.items():
-            group.agreed = _agreed(dispute, key, rows, changed, content)
+            group.agreed = _agreed(dispute, key, rows, changed, content, editors)
             if key:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
         # Nothing is disputed there, and yet it is not as it was.
         for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
             if key not in groups:
-                alike = [one for one in _agreed(dispute, key, rows, changed, content) if one.changed]
-                if alike:
-                    groups[key] = Group(title=_title(dispute, key), key=key, agreed=alike)
+                both = [one for one in _agreed(dispute, key, rows, changed, content, editors) if one.changed]
+                if both:
+                    groups[key] = Group(title=_title(dispute, key), key=key, agreed=both)
     return list(groups.values())
 
 
@@ -242,7 +249,12 @@ def _title(dispute: Dispute, key: str) -> str:
 
 
 def _agreed(
-    dispute: Dispute, task_id: str, rows: list[PlaceRow], changed: Mapping[str, Change], draft: dict[str, Any]
+    dispute: Dispute,
+    task_id: str,
+    rows: list[PlaceRow],
+    changed: Mapping[str, Change],
+    draft: dict[str, Any],
+    editors: Mapping[str, PlaceRow],
 ) -> list[Agreed]:
     """What both sides have alike in a task, field by field; of the dialogue's own fields for the blank task."""
     document = dispute.left.document
@@ -255,16 +267,20 @@ def _agreed(
             places += [f"/tasks/{task_id}/steps/{step['id']}/{key}" for key in step if key not in ("id", "type")]
     else:
         places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
+        # Of a constrained case: constraints, rounds and calls that both have added.
+        places += [anchor for anchor in editors if not covers("/tasks", anchor)]
     out = []
     for anchor in places:
         value = lookup(document, anchor, None)
-        if value in (None, {}) or any(covers(row.anchor, anchor) or covers(anchor, row.anchor) for row in rows):
+        if (value in (None, {}) and anchor not in editors) or any(
+            covers(row.anchor, anchor) or covers(anchor, row.anchor) for row in rows
+        ):
             continue
         touched = any(covers(anchor, one) or one == owner(anchor) for one in changed)
         name = anchor.rpartition("/")[2]
         one = Agreed(anchor, describe(document, anchor), shown(value, name), touched, not isinstance(value, str))
         mine, before = lookup(draft, anchor, None), lookup(dispute.base, anchor, None)
-        one.editable = before is not None
+        one.editable, one.row = before is not None, editors.get(anchor)
         if mine != before:
             one.own = shown(mine, name) if mine is not None else "Nothing"
         out.append(one)

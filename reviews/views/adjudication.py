@@ -241,7 +241,9 @@ def _refused_places(sheet: Sheet, bench: Workbench, refused: DomainError) -> lis
 def sheet_words(sheet: Sheet, anchor: str) -> str:
     """A place as the page calls it: by its number, where it is disputed."""
     row = sheet.row_at(anchor)
-    return f"Place {row.number}: {row.place}" if row else anchor or "the dialogue"
+    if row is None:
+        return anchor or "the dialogue"
+    return row.place if row.optional else f"Place {row.number}: {row.place}"
 
 
 def _way_to(sheet: Sheet, bench: Workbench, anchor: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.comparison import resolve_choices
+from annotator.comparison import added_alike, resolve_choices
 from annotator.comparison.consequences import moot_places
 from annotator.comparison.discrepancies import discrepancies
 from annotator.errors import Invalid
@@ -18,6 +18,7 @@ from reviews.services.adjudication import load_dispute
 from reviews.services.claims import claim_slot
 from reviews.services.disputes import Sheet, effective_rulings, read_sheet
 from reviews.services.workbench import keep_form, open_workbench
+from tests.annotator.case_documents import case
 from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -219,6 +220,107 @@ def test_an_order_is_moot_where_only_tasks_left_out_differ() -> None:
     places = discrepancies(left, other)
     assert [place.anchor for place in places] == ["/tasks#order"]
     assert moot_places(left, other, places, {}) == {}
+
+
+# --- what both have added alike ---------------------------------------------------------------------------------------
+
+ADDED = "/tasks/t1/steps/s2"
+
+
+def both_add(team: Team) -> Dialogue:
+    """Both add the same call, under ids of their own, and differ on the answer's text."""
+
+    def edit(key: str, words: str) -> Any:
+        def made(document: dict[str, Any]) -> dict[str, Any]:
+            copy = with_call(document, key)
+            copy["tasks"][0]["steps"][-1]["text"] = words
+            return copy
+
+        return made
+
+    return disputed(team, edit("s2", "Four trains."), edit("s7", "4 trains."))
+
+
+def test_what_both_added_alike_may_become_something_else(team: Team) -> None:
+    item = both_add(team)
+    slot = at_desk(team, item)
+    sheet = sheet_of(team, slot)
+    assert [row.anchor for row in sheet.rows] == [TEXT]
+    fields = {"name", "arguments", "observation", "inferable", "depends_on"}
+    assert {row.anchor for row in sheet.alike} == {f"{ADDED}/{field}" for field in fields}
+    agreed = {one.anchor: one for group in sheet.groups for one in group.agreed}
+    assert agreed[f"{ADDED}/arguments"].row is not None
+    assert agreed["/tasks/t1/user_message"].row is None
+    rulings = {
+        TEXT: {"choice": "left", **REASON},
+        f"{ADDED}/arguments": {"choice": "third", "value": '{"origin": "Ghent x", "destination": "Ghent"}', **REASON},
+        f"{ADDED}/depends_on": {"choice": "third", "value": [{"id": "s0", "kind": "logical"}], **REASON},
+    }
+    assert rule(team, slot, rulings=rulings).outcome.ready
+    hand_in(team.senior, item, rulings=rulings)
+    added = current(item)["tasks"][0]["steps"][1]
+    assert (added["id"], added["arguments"]) == ("s2", {"origin": "Ghent x", "destination": "Ghent"})
+    assert (added["depends_on"], added["observation"]) == ([{"id": "s0", "kind": "logical"}], {"trains": 4})
+    assert current(item)["tasks"][0]["steps"][2]["text"] == "Four trains."
+    assert set(Ruling.objects.values_list("anchor", "choice")) == {
+        (TEXT, "left"), (f"{ADDED}/arguments", "third"), (f"{ADDED}/depends_on", "third"),
+    }  # fmt: skip
+
+
+def test_what_both_added_alike_needs_no_ruling_and_none_is_taken_from_either(team: Team) -> None:
+    item = both_add(team)
+    slot = at_desk(team, item)
+    ruled = {TEXT: {"choice": "right", **REASON}}
+    sheet = rule(team, slot, rulings=ruled)
+    assert (sheet.settled, sheet.outcome.ready) == (1, True)
+    for wrong, words in (
+        ({f"{ADDED}/name": {"choice": "left", **REASON}}, "Both agree on"),
+        ({f"{ADDED}/arguments": {"choice": "third", **REASON}}, "Give the third value"),
+        ({f"{ADDED}/arguments": {"choice": "third", "value": "5", **REASON}}, "arguments"),
+        ({f"{ADDED}/name": {"choice": "third", "value": "x", "reason_kind": ""}}, "which kind of fault"),
+        ({"/tasks/t1/steps/s0/name": {"choice": "third", "value": "x", **REASON}}, "Nothing is disputed"),
+    ):
+        with pytest.raises(Invalid, match=words):
+            hand_in(team.senior, item, rulings=ruled | wrong)
+    # One that is not finished holds the settlement up, and says why.
+    open_ = rule(team, slot, rulings=ruled | {f"{ADDED}/arguments": {"choice": "third", "value": "{", **REASON}})
+    assert not open_.outcome.ready
+    assert "This is not JSON" in next(row for row in open_.alike if row.anchor == f"{ADDED}/arguments").problem
+
+
+def test_the_page_takes_a_third_version_of_what_both_added(client: Client, team: Team) -> None:
+    item = both_add(team)
+    slot = at_desk(team, item)
+    url = page_of(client, team.senior, slot)
+    page = client.get(url).content.decode()
+    place = f"{ADDED}/observation"
+    assert f'<input type="checkbox" name="ruling:{place}" value="third">' in page
+    form = {f"ruling:{TEXT}": "left", f"why:{TEXT}": "answer_wrong"} | {
+        f"ruling:{place}": "third", f"third:{place}": '{"trains": 5}', f"why:{place}": "answer_wrong",
+    }  # fmt: skip
+    client.post(reverse("workspace-settle-keep", args=[slot]), form)
+    kept = client.get(url).content.decode()
+    assert f'name="ruling:{place}" value="third" checked' in kept
+    assert "&quot;trains&quot;: 5" in kept
+    part = client.post(
+        reverse("workspace-settle-keep", args=[slot]), form | {f"third:{place}": "{"}, headers={"HX-Request": "true"}
+    )
+    assert "This is not JSON" in part.content.decode()
+
+
+def test_of_added_tasks_and_parts_of_a_case_each_field_is_one_place() -> None:
+    two = make_document("x", tasks=2)
+    anchors = [place.anchor for place in added_alike(make_document("x"), two, deepcopy(two))]
+    answer = two["tasks"][1]["steps"][-1]["id"]
+    assert {"/tasks/t2/user_message", f"/tasks/t2/steps/{answer}/text"} <= set(anchors)
+    assert not [one for one in anchors if not one.startswith("/tasks/t2/") or one.endswith(("/steps", "/id", "/type"))]
+    base = case(constraints=case()["constraints"][:4], reference_trajectory=case()["reference_trajectory"][1:])
+    right = case()
+    right["constraints"][4]["text"] = "End it with a stop."
+    anchors = [place.anchor for place in added_alike(base, case(), right)]
+    assert "/constraints/c4/validator" in anchors
+    assert "/constraints/c4/text" not in anchors  # they differ on it: it is disputed
+    assert "/reference_trajectory/r1/calls/s1/arguments" in anchors
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------
