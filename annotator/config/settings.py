@@ -122,8 +122,9 @@ else:
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         prepare_threshold=5, options="-c plan_cache_mode=force_generic_plan"
     )
-# Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back.
-DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+# Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back. On
+# PostgreSQL what was prepared is lost with its connection.
+DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people -----------------------------------------------------------------------------------------------------
