@@ -10,6 +10,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 
+_SAVE = mark_safe('<div class="actions needs-no-script"><button class="small">Save</button></div>')
+
 
 @register.inclusion_tag("parts/field.html")
 def field(bound: BoundField, note: str = "", code: str = "") -> dict[str, Any]:
@@ -113,6 +115,23 @@ def autosave(
     if anchor is not None:
         attributes += f' data-anchor="{escape(anchor)}"'
     return mark_safe(attributes)  # noqa: S308 - escaped above
+
+
+@register.simple_tag
+def save_button() -> SafeString:
+    """The button of a form that saves itself, for whoever has no scripts."""
+    return _SAVE
+
+
+@register.simple_tag
+def tiles(options: Iterable[tuple[str, str]], chosen: str | None) -> SafeString:
+    """Radio buttons for the ``value`` of a form; ``options``: (value, label). Nothing chosen is the blank one."""
+    rows = (
+        f'<label class="tile"><input type="radio" name="value" value="{escape(value)}"'
+        f"{' checked' if value == (chosen or '') else ''}>{escape(label)}</label>"
+        for value, label in options
+    )
+    return mark_safe("".join(rows))  # noqa: S308 - escaped
 
 
 def plain_name(name: str) -> str:

@@ -1,7 +1,9 @@
 """Who may do what, in one place. Loading and authorising are one step: what one may not see does not exist."""
 
+from dataclasses import dataclass
+
 from annotator.errors import Denied, Hidden
-from annotator.models import Project, Role, User
+from annotator.models import Membership, Project, Role, User
 from annotator.models.content import Dialogue
 from annotator.services.joined import Part, read_joined
 from annotator.services.statements import rows
@@ -34,20 +36,33 @@ def load_project(*, actor: User, slug: str) -> Project:
     return project
 
 
-#: ``Project.objects.visible_to`` once more, of those that are not archived.
-_SWITCHABLE = (
-    "FROM annotator_project p WHERE p.archived_at IS NULL AND p.id IN (SELECT m.project_id "
-    "FROM annotator_membership m WHERE m.user_id = %s AND m.ended_at IS NULL) ORDER BY p.name LIMIT 20"
+@dataclass(frozen=True)
+class Standing:
+    """What the bar at the top of a page says of a person."""
+
+    #: Theirs that are not archived, with what links to them show.
+    projects: list[Project]
+    #: Key of each project that is theirs → their roles in it.
+    roles: dict[int, frozenset[Role]]
+
+
+_STANDING = (Part("p", Project, ("id", "slug", "name", "archived_at")), Part("m", Membership, ("id", "role")))
+_LIVE = (
+    "FROM annotator_membership m JOIN annotator_project p ON p.id = m.project_id "
+    "WHERE m.user_id = %s AND m.ended_at IS NULL ORDER BY p.name, p.id"
 )
 
 
-def switchable_projects(user: User) -> list[Project]:
-    """The projects one can go to from any page: what their links show, no more."""
-    if not user.is_active:
-        return []
-    return [
-        project for project, _ in read_joined((Part("p", Project, ("id", "slug", "name")),), _SWITCHABLE, [user.pk])
-    ]
+def standing_of(user: User) -> Standing:
+    """A person's projects, by name, and their roles."""
+    found = read_joined(_STANDING, _LIVE, [user.pk]) if user.is_active else []
+    projects: dict[int, Project] = {}
+    roles: dict[int, set[Role]] = {}
+    for project, membership, _ in found:
+        projects.setdefault(project.pk, project)
+        roles.setdefault(project.pk, set()).add(Role(membership.role))
+    live = [project for project in projects.values() if project.archived_at is None]
+    return Standing(live, {key: frozenset(held) for key, held in roles.items()})
 
 
 def load_dialogue(*, actor: User, project: Project, public_id: str) -> Dialogue:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from annotator.comparison import Conflict as MergeConflict
@@ -14,7 +14,7 @@ from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, Us
 from annotator.schema import SchemaProblem, canonical, load_text
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.joined import Part, read_joined
-from annotator.services.statements import insert
+from annotator.services.statements import insert_unless_there
 
 #: Steps that are kept: as far as undo reaches back, and as old as a window may be to have its edit rebased.
 KEPT_STEPS = 200
@@ -58,16 +58,12 @@ def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draf
         toolset_revision_id=base.toolset_revision_id,
         content=base.content,
     )
-    try:
-        with transaction.atomic():
-            insert([draft])
-    except IntegrityError:
-        # Another window of theirs was quicker.
-        other = _find_open(actor, dialogue, branch)
-        if other is None:
-            raise
-        return other
-    return draft
+    if insert_unless_there(draft):
+        return draft
+    # Another window of theirs was quicker.
+    other = _find_open(actor, dialogue, branch)
+    assert other is not None  # noqa: S101 - what stood in the way
+    return other
 
 
 def load_draft(*, actor: User, public_id: str, for_update: bool = False) -> Draft:

@@ -49,8 +49,25 @@ def insert(instances: Sequence[models.Model]) -> None:
     """
     if not instances:
         return
+    keys = _write_rows(instances)
+    for instance, (key,) in zip(instances, keys, strict=True):
+        _is_stored(instance, key)
+
+
+def insert_unless_there(instance: models.Model) -> bool:
+    """Write one new row, as ``insert`` does, unless a constraint says that there is one already; says whether it did.
+
+    One statement, which harms no transaction around it and needs none of its own.
+    """
+    keys = _write_rows([instance], "ON CONFLICT DO NOTHING")
+    for (key,) in keys:
+        _is_stored(instance, key)
+    return bool(keys)
+
+
+def _write_rows(instances: Sequence[models.Model], otherwise: str = "") -> list[Row]:
     database = _database()
-    fields, statement = _insertion(database.vendor, type(instances[0]), len(instances))
+    fields, statement = _insertion(database.vendor, type(instances[0]), len(instances), otherwise)
     values = [
         field.get_db_prep_save(field.pre_save(instance, add=True), database)
         for instance in instances
@@ -58,10 +75,13 @@ def insert(instances: Sequence[models.Model]) -> None:
     ]
     cursor = _cursor(database)
     cursor.execute(statement, values)
-    keys = cursor.fetchall()
-    for instance, (key,) in zip(instances, keys, strict=True):
-        instance.pk = key
-        instance._state.adding, instance._state.db = False, database.alias
+    keys: list[Row] = cursor.fetchall()
+    return keys
+
+
+def _is_stored(instance: models.Model, key: Any) -> None:
+    instance.pk = key
+    instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
 
 
 def locked(statement: str, how: str = "FOR UPDATE") -> str:
@@ -83,13 +103,15 @@ def read_clock(value: datetime | None) -> datetime:
 
 
 @lru_cache(maxsize=64)
-def _insertion(vendor: str, model: type[models.Model], count: int) -> tuple[list["models.Field[Any, Any]"], str]:
+def _insertion(
+    vendor: str, model: type[models.Model], count: int, otherwise: str
+) -> tuple[list["models.Field[Any, Any]"], str]:
     """The fields of a new row, and the statement that writes so many of them."""
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     names = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
     marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * count)
     table = connection.ops.quote_name(model._meta.db_table)
-    return fields, f"INSERT INTO {table} ({names}) VALUES {marks} RETURNING id"  # noqa: S608 - names of our own
+    return fields, f"INSERT INTO {table} ({names}) VALUES {marks} {otherwise} RETURNING id"  # noqa: S608 - our own names
 
 
 def _database() -> BaseDatabaseWrapper:

@@ -1,21 +1,25 @@
 """What every page needs: the theme, the person's roles, the project's navigation."""
 
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from annotator.models import Project, Role, User
-from annotator.services.access import roles_in, switchable_projects
+from annotator.services.access import Standing, standing_of
 from annotator.services.accounts import demo_people
 from annotator.services.notices import unread_count
 
 _SENIOR = frozenset({Role.SENIOR_REVIEWER, Role.ADMINISTRATOR})
 _ADMINISTRATOR = frozenset({Role.ADMINISTRATOR})
 
+#: In the menu of projects; whoever has more finds them on the page that lists them.
+MOST_PROJECTS = 20
 #: (URL name, label, key, roles that see it; empty: every member). URL names only: the pages live in several apps.
 #: What some roles alone see stands in a menu, so that the bar has one row.
 _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
@@ -53,33 +57,47 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
         context["demo_people"] = demo_people()
     project = getattr(request, "project", None)
     if project is not None:
+        # Asked only by pages that show the bar, as above.
+        standing = cache(partial(_standing, user))
         context |= {
             "project": project,
-            # Asked only by pages that show the bar, as above.
-            "projects": SimpleLazyObject(partial(switchable_projects, user)) if user else [],
-            "nav": SimpleLazyObject(partial(_entries, request, project)),
+            "projects": SimpleLazyObject(lambda: standing().projects[:MOST_PROJECTS]),
+            "nav": SimpleLazyObject(lambda: _entries(request, project, standing())),
         }
     return context
 
 
-def _entries(request: HttpRequest, project: Project) -> list[dict[str, Any]]:
-    """The bar's entries for whoever asks. A workspace, whose address names no project, has no roles yet."""
-    roles = getattr(request, "roles", None)
-    if roles is None:
-        roles = roles_in(project, request.user) if isinstance(request.user, User) else frozenset()
+def _standing(user: object) -> Standing:
+    return standing_of(user) if isinstance(user, User) else Standing([], {})
+
+
+def _entries(request: HttpRequest, project: Project, standing: Standing) -> list[dict[str, Any]]:
+    """The bar's entries for whoever asks."""
+    roles = standing.roles.get(project.pk, frozenset())
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     current = _entry_of(here)
     return [
-        {"label": label, "url": url, "key": key, "current": name == current, "in_menu": bool(needed)}
-        for (name, label, key, needed), url in zip(_ENTRIES, _addresses(project.slug), strict=True)
+        {
+            "label": label,
+            "link": marked if name == current else link,
+            "current": name == current,
+            "in_menu": bool(needed),
+        }
+        for (name, label, _, needed), (link, marked) in zip(_ENTRIES, _links(project.slug), strict=True)
         if not needed or needed & roles
     ]
 
 
 @lru_cache(maxsize=256)
-def _addresses(slug: str) -> tuple[str, ...]:
-    """The address of each entry, of one project: every page of it shows them."""
-    return tuple(reverse(name, args=[slug]) for name, *_ in _ENTRIES)
+def _links(slug: str) -> list[tuple[SafeString, SafeString]]:
+    """The link of each entry, of one project, and the same where it leads to the page one is on."""
+    return [
+        (
+            format_html('<a href="{}" data-key="{}">{}</a>', url, key, label),
+            format_html('<a href="{}" data-key="{}" aria-current="page">{}</a>', url, key, label),
+        )
+        for url, key, label in ((reverse(name, args=[slug]), key, label) for name, label, key, _ in _ENTRIES)
+    ]
 
 
 def _entry_of(page: str) -> str:

@@ -25,13 +25,21 @@ MAX_REASON = 4000
 
 @dataclass
 class Workbench:
-    """One person's work on one slot. What takes time (the checks, the form) is made when it is first asked for."""
+    """One person's work on one slot. What takes time (content, checks, form) is made when it is first asked for."""
 
     actor: User
     work: Work
     draft: Draft
-    document: dict[str, Any]
-    toolset: CompiledToolset
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The draft's content."""
+        return self.draft.document()
+
+    @cached_property
+    def toolset(self) -> CompiledToolset:
+        """The tools that the draft may call."""
+        return CompiledToolset.of(self.draft.toolset_revision.content)
 
     @cached_property
     def view(self) -> DialogueView:
@@ -79,18 +87,7 @@ def open_workbench(*, actor: User, slot_id: str) -> Workbench:
     """The actor's work on a slot they hold; begins a draft where there is none. Raises Hidden or Conflict."""
     work = load_work(actor=actor, public_id=slot_id)
     draft = open_draft(actor=actor, dialogue=work.slot.dialogue, base=work.slot.revision, branch=branch_of(work))
-    return assemble(actor=actor, work=work, draft=draft)
-
-
-def assemble(*, actor: User, work: Work, draft: Draft) -> Workbench:
-    """The workbench around a draft."""
-    return Workbench(
-        actor=actor,
-        work=work,
-        draft=draft,
-        document=draft.document(),
-        toolset=CompiledToolset.of(draft.toolset_revision.content),
-    )
+    return Workbench(actor=actor, work=work, draft=draft)
 
 
 #: Written out, because every submission asks for it.

@@ -1,6 +1,8 @@
 """What the templates of a workbench are given."""
 
+from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from django.urls import reverse
 
@@ -38,6 +40,8 @@ _LINKS = (
     "settle",
     "merge",
 )
+#: Stands for the id of a slot where addresses are worked out once for all of them.
+_ANY_SLOT = "0" * 12
 #: Edits that open what they have made.
 _OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_round", "add_call")
 PANELS = {
@@ -51,6 +55,8 @@ PANELS = {
 }
 STEP_TYPES = [("clarification", "Add a clarification"), ("answer", "Add the answer")]
 ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("chat", "its own knowledge")]
+POLICIES = [("", "not annotated"), *POLICY_LABELS.items()]
+INFORMATION = [("", "not annotated"), *INFORMATION_LABELS.items()]
 CATEGORIES = [("", "not annotated"), *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
 LANGUAGES = [("", "not annotated"), ("en", "English"), ("zh", "Chinese")]
 #: (verdict, words, key, whether Ctrl+Enter means it)
@@ -74,12 +80,17 @@ def workbench_context(
     work = bench.work
     request.project = work.slot.project
     selected, anchor = bench.view.select(at)
-    links = {name: reverse(f"workspace-{name}", args=[work.slot.public_id]) for name in _LINKS}
+    links = {name: url.replace(_ANY_SLOT, work.slot.public_id) for name, url in _addresses().items()}
+    work_url = links.pop("")
     # Every step makes a version: of a draft just begun there is nothing to ask.
     undoable, redoable = undo_and_redo(bench.draft) if bench.draft.version else (False, False)
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
-        "work_url": reverse("workspace", args=[work.slot.public_id]),
-        "panels": [(key, label) for key, label in PANELS.items() if key != "graph" or bench.view.tasks],
+        "work_url": work_url,
+        "panels": [
+            (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
+            for key, label in PANELS.items()
+            if key != "graph" or bench.view.tasks
+        ],
         "step_types": STEP_TYPES,
         "answer_types": ANSWER_TYPES,
         "language_choices": LANGUAGES,
@@ -107,8 +118,8 @@ def workbench_context(
         "at": anchor,
         "selected": selected,
         "panel": panel if panel in PANELS else "edit",
-        "policies": POLICY_LABELS,
-        "information_labels": INFORMATION_LABELS,
+        "policies": POLICIES,
+        "information_choices": INFORMATION,
         "scenario_choices": [("", "not annotated"), *SCENARIO_LABELS.items()],
         "category_choices": CATEGORIES,
         "threads": comments.read_threads(
@@ -149,6 +160,13 @@ def workbench_context(
         step = selected if isinstance(selected, StepView) else None
         context |= graph_context(bench, context["task"], step, refused=refused)
     return context
+
+
+@cache
+def _addresses() -> dict[str, str]:
+    """The addresses of a slot's page, under the empty name, and of what can be sent from it."""
+    names = {"": "workspace"} | {name: f"workspace-{name}" for name in _LINKS}
+    return {name: reverse(address, args=[_ANY_SLOT]) for name, address in names.items()}
 
 
 def offered(bench: Workbench) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from annotator.services import drafts
 from annotator.views.pages import PageRequest, project_page
 from reviews.services import claims, comments, waivers
 from reviews.services.claims import Work
-from reviews.services.workbench import Workbench, assemble
+from reviews.services.workbench import Workbench
 from reviews.views.context import seen_version, workbench_context
 from reviews.views.graph import open_bench, refused_edge
 from reviews.views.operations import operation_of
@@ -214,7 +214,7 @@ def _answer(
         # No place of a dialogue has so long a name, and no address may be so long.
         query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value and len(value) < 2_000})
         return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
-    bench = assemble(actor=request.user, work=bench.work, draft=draft)
+    bench = Workbench(actor=request.user, work=bench.work, draft=draft)
     return _fragments(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
 
 
