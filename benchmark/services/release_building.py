@@ -17,7 +17,7 @@ from annotator.errors import Invalid
 from annotator.models import ToolsetRevision
 from annotator.schema import content_hash as checksum
 from benchmark.formats import WRITERS
-from benchmark.formats.archive import DeterministicZip, WrittenFile
+from benchmark.formats.archive import LEVEL, DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
 from benchmark.formats.limits import Limits
 from benchmark.formats.manifest import ITEMS, MANIFEST, VERSION, build_manifest
@@ -67,7 +67,9 @@ class _Building:
 
     def run(self, path: Path) -> None:
         formats = {DIALOGUES: NEUTRAL}
-        with TemporaryFile() as aside, DeterministicZip(path) as archive:
+        # Releases frozen before there was a choice are built again with what was usual then.
+        level = self.release.frozen.get("compression", LEVEL)
+        with TemporaryFile() as aside, DeterministicZip(path, level=level) as archive:
             self._aside = aside
             native = None
             if self.release.native_format != NEUTRAL:
