@@ -11,7 +11,7 @@ from annotator.constraints.demands import Demands, read_demands
 from annotator.constraints.model import Parameters
 from annotator.constraints.resource import CallBounds, CallsPerTool, RoundBounds
 from annotator.constraints.response import LengthBounds
-from annotator.constraints.wording import above, named
+from annotator.constraints.wording import above, counted, named
 
 ID = "constraint.contradiction"
 _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
@@ -120,7 +120,7 @@ def _groups(case: Case) -> Iterator[Finding]:
                 for name, times in Counter(group).items():
                     most = per_tool.max_calls_per_tool.get(name, "inf")
                     if alone and above(times, most):
-                        wants, allows = f"wants {times} calls of {name} at once", f"allows at most {most}"
+                        wants, allows = f"wants {counted(times, 'call')} of {name} at once", f"allows at most {most}"
                         yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
 
 

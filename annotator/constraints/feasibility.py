@@ -47,6 +47,7 @@ def feasibility_findings(case: Case) -> list[Finding]:
         *contradictions(case),
         *_scenario(case),
         *_solution(case),
+        *_toolbox(case),
         *_unknown_tools(case),
         *_wording(case),
         *anchor_findings(case),
@@ -110,6 +111,10 @@ def _solution(case: Case) -> Iterator[Finding]:
                 times = counted(most, "time")
                 told = f"{name} may be called {times} at most, but the solution needs {needed[name]}. Raise the limit."
                 yield case.finding(check, i, told)
+    for i, bounds in case.of(ParallelBounds):
+        if bounds.max_parallelCallTypes == 0 and total:
+            told = f"No round may hold a call, but the solution needs {total} ({_shares(needed)}). Raise the limit."
+            yield case.finding(check, i, told)
     fewest = _fewest_rounds(case, needed)
     for i, rounds in case.of(RoundBounds):
         if above(fewest, rounds.max_round):
@@ -118,6 +123,30 @@ def _solution(case: Case) -> Iterator[Finding]:
                 "with the answer. Raise the limit."
             )
             yield case.finding(check, i, told)
+
+
+def _toolbox(case: Case) -> Iterator[Finding]:
+    """Against the tools there are: what is wanted of them must be as much as they may give."""
+    check = "constraint.solution"
+    if not case.tools:
+        return
+    for i, bounds in case.of(ParallelBounds):
+        if bounds.unit == "type" and bounds.min_parallelCallTypes > len(set(case.tools)):
+            wanted, there = bounds.min_parallelCallTypes, counted(len(set(case.tools)), "tool")
+            yield case.finding(check, i, f"{wanted} different tools are wanted at once, but the case has {there}.")
+    limits: dict[str, int] = {}
+    for _, per_tool in case.of(CallsPerTool):
+        for name, most in per_tool.max_calls_per_tool.items():
+            limits[name] = min(most, limits.get(name, most))
+    if set(case.tools) <= limits.keys():
+        room = sum(limits[name] for name in set(case.tools))
+        for i, calls in case.of(CallBounds):
+            if calls.min_callTimes > room:
+                told = (
+                    f"At least {counted(calls.min_callTimes, 'call')} are wanted, but the limits of the single tools "
+                    f"leave room for {room}. Change one of them."
+                )
+                yield case.finding(check, i, told)
 
 
 def needed_calls(case: Case) -> Counter[str]:

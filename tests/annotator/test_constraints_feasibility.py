@@ -224,6 +224,24 @@ class TestSolution:
         ]
         assert found(*constraints, unsolved_set={"a": ["x", "y", "z"]}) == [("constraint.solution", "/constraints/1")]
 
+    def test_no_calls_in_any_round(self) -> None:
+        none = rule("parallel calls count", max_parallelCallTypes=0)
+        assert found(none, unsolved_set={"a": ["x"]}) == [("constraint.solution", "/constraints/0")]
+        assert found(none) == []
+
+    @pytest.mark.parametrize(("least", "expected"), [(4, 0), (5, 1)])
+    def test_what_the_single_tools_may_give_together(self, least: int, expected: int) -> None:
+        limits = [rule("specific tool call count", max_calls_per_tool=most) for most in ({"a": 3, "b": 2}, {"b": 1})]
+        calls = rule("tool call count", min_callTimes=least)
+        assert len(found(*limits, calls, tools=["a", "b"])) == expected
+        # A third tool has no limit.
+        assert found(*limits, calls, tools=["a", "b", "c"]) == []
+
+    @pytest.mark.parametrize(("unit", "expected"), [("type", 1), ("num", 0)])
+    def test_more_tools_at_once_than_there_are(self, unit: str, expected: int) -> None:
+        bounds = rule("parallel calls count", min_parallelCallTypes=3, unit=unit)
+        assert len(found(bounds, tools=["a", "b"])) == expected
+
 
 class TestUnknownTools:
     def test_are_named_with_what_was_meant(self) -> None:
