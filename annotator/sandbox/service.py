@@ -100,7 +100,11 @@ def _answer(free: Free, connection: socket.socket) -> None:
             answer = _run(free, _receive(connection))
         except (ValueError, TypeError, KeyError) as error:
             answer = {"unavailable": f"The sandbox service did not understand the request ({error})."}
-        _send(connection, answer)
+        try:
+            _send(connection, answer)
+        except ValueError:
+            words = f"What the code answered has more than {MOST >> 20} MiB in all; ask it less at once."
+            _send(connection, {"unavailable": words})
 
 
 def _run(free: Free, request: dict[str, Any]) -> dict[str, Any]:

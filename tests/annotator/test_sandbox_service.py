@@ -1,6 +1,7 @@
 """The sandbox as a service: the same answers over a socket, and sentences where it is not there."""
 
 import contextlib
+import queue
 import socket
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from annotator.sandbox import Call, Expected, Limits, SandboxUnavailable, Status, shared_sandbox
+from annotator.sandbox import Call, CallResult, Expected, Limits, SandboxUnavailable, Status, shared_sandbox
 from annotator.sandbox import service as service_module
 from annotator.sandbox.service import RemoteSandbox
 from tests.conftest import ROOT
@@ -103,6 +104,22 @@ def test_a_request_beyond_all_bounds_is_not_sent(service, monkeypatch):
     monkeypatch.setattr(service_module, "MOST", 100)
     with pytest.raises(SandboxUnavailable, match="too long"):
         service.run(SOURCE, "validate", [Call(("x" * 200,))])
+
+
+def test_an_answer_beyond_all_bounds_is_a_sentence(monkeypatch):
+    class Talkative:
+        def run(self, *arguments, **options):
+            return [CallResult(Status.OK, accepted=True, message="x" * 2000)]
+
+    monkeypatch.setattr(service_module, "MOST", 1000)
+    free = queue.LifoQueue()
+    free.put(Talkative())
+    ours, theirs = socket.socketpair()
+    with ours:
+        request = {"source": "", "function": "f", "calls": [], "expected": "verdict", "limits": {}}
+        service_module._send(ours, request)
+        service_module._answer(free, theirs)
+        assert "ask it less at once" in service_module._receive(ours)["unavailable"]
 
 
 def test_the_environment_names_the_service(service, monkeypatch):
