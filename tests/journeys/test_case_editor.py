@@ -63,3 +63,64 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, te
     ]  # fmt: skip
     assert constraints[0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 3}
     assert constraints[2]["parameters"] == {"order_constraints": [["find_ferry", "read_timetable", "find_ferry"]]}
+
+
+#: Where words of the prompt begin and end on the screen: [x, y] of the first and of the last.
+PLACES = """(prompt, [first, last]) => {
+    const at = (words, end) => {
+        const walker = document.createTreeWalker(prompt, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+            const found = walker.currentNode.data.indexOf(words);
+            if (found < 0) continue;
+            const range = document.createRange();
+            const edge = found + (end ? words.length : 0);
+            range.setStart(walker.currentNode, edge - (end ? 1 : 0));
+            range.setEnd(walker.currentNode, edge + (end ? 0 : 1));
+            const box = range.getBoundingClientRect();
+            return [end ? box.right - 0.5 : box.left + 0.5, (box.top + box.bottom) / 2];
+        }
+    };
+    prompt.scrollIntoView();
+    return [at(first, false), at(last, true)];
+}"""
+
+
+def test_the_words_that_state_a_constraint_are_selected_in_the_prompt(desk_of, team, check_accessibility):
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    begin(team.project, [make_dialogue(team.project, case(), toolset=toolset)])
+    slot = open_slot(Dialogue.objects.get())
+    claim_slot(actor=team.annotator, slot=slot)
+    desk = desk_of(team.annotator)
+    page, inspector = desk.page, desk.inspector
+    page.goto(f"{reverse('workspace', args=[slot.public_id])}?at=/constraints/c2")
+    prompt = desk.chat.locator(".turn-text").first
+    take = inspector.get_by_role("button", name="Take what is selected")
+    span = inspector.get_by_label("Span of the system prompt")
+    expect(take).to_be_disabled()
+
+    def select(first, last):
+        # Pressed within what is selected, the button of the mouse would begin to drag that.
+        page.locator("#i-head").click()
+        (left, top), (right, bottom) = prompt.evaluate(PLACES, [first, last])
+        page.mouse.move(left, top)
+        page.mouse.down()
+        page.mouse.move(right, bottom, steps=5)
+        page.mouse.up()
+
+    # Over the number of the constraint that the first line states: that is no word of the prompt.
+    select("no more than six", "Answer in at most")
+    words = "no more than six rounds.\n- Answer in at most"
+    expect(inspector.locator("prompt-selection output")).to_have_text(f"Selected: “{words}”")
+    check_accessibility(page)
+    with desk.saving():
+        take.click()
+    expect(span).to_have_value(words)
+    select("no more than six", "six rounds.")
+    # By keyboard: what was selected stays while the focus goes to the button.
+    inspector.locator("#span").focus()
+    desk.tab_to("prompt-selection button")
+    with desk.saving():
+        page.keyboard.press("Enter")
+    expect(span).to_have_value("no more than six rounds.")
+    expect(inspector.get_by_text("Stated once")).to_be_visible()
+    assert Draft.objects.get().document()["constraints"][2]["anchor"] == "no more than six rounds."
