@@ -1,8 +1,10 @@
 """Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
+import orjson
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -23,16 +25,23 @@ from annotator.services.trials import known_outcomes_of
 def check_settings(project: Project) -> CheckSettings:
     """How this project's checks run."""
     rule: LongRangeRule = "wild" if project.long_range_rule == "wild" else "c3"
-    return CheckSettings(long_range_rule=rule, severities=project.check_settings)
+    return CheckSettings(long_range_rule=rule, severities=dict(project.check_settings))
 
 
 def check_document(
     document: dict[str, Any], toolset_revision: ToolsetRevision, *, project: Project, stage: Stage
 ) -> list[CheckFinding]:
     """What the checks say of a document, with what is known of trials of its validators."""
-    toolset = CompiledToolset.of(toolset_revision.content)
     settings = check_settings(project)
+    if document["kind"] == "multi_turn":
+        return list(_said_of(orjson.dumps(document), toolset_revision.content, settings, stage))
+    toolset = CompiledToolset.of(toolset_revision.content)
     return run_checks(document, toolset, stage=stage, settings=settings, trials=known_outcomes_of(document))
+
+
+@lru_cache(maxsize=64)  # to read an item, to look it over and to hand it in are three requests about one content
+def _said_of(content: bytes, tools: str, settings: CheckSettings, stage: Stage) -> tuple[CheckFinding, ...]:
+    return tuple(run_checks(orjson.loads(content), CompiledToolset.of(tools), stage=stage, settings=settings))
 
 
 def ensure_toolset_revision(

@@ -201,6 +201,26 @@ def test_the_projects_own_severities_count(team, dialogue):
     assert not errors & {finding.check for finding in check}
 
 
+def test_one_content_is_checked_once_until_the_settings_are_others(team, dialogue, monkeypatch):
+    made = []
+    run_checks = revisions.run_checks
+    monkeypatch.setattr(revisions, "run_checks", lambda *args, **given: made.append(args) or run_checks(*args, **given))
+
+    def check(city):
+        document, tools = broken(make_document(city)), dialogue.head.toolset_revision
+        found = revisions.check_document(document, tools, project=team.project, stage="submit")
+        found.clear()
+        return revisions.check_document(document, tools, project=team.project, stage="submit")
+
+    first = check("checked once")
+    assert first
+    assert len(made) == 1
+    team.project.check_settings[first[0].check] = "off"
+    assert first[0] not in check("checked once")
+    check("checked twice")
+    assert len(made) == 3
+
+
 def test_the_latest_guideline(team):
     assert revisions.latest_guideline(team.project) is None
     for n in (1, 2, 3):
