@@ -195,7 +195,10 @@ class _Freezing:
         if cycle is None:
             return self._noted("not verified", "Its last review has not ended in verification.")
         for sibling in siblings.get(candidate.variant_group, []):
-            if sibling.pk != candidate.pk and sibling.listed != candidate.listed:
+            # A rejected one has come to its end: nobody could bring it together with this one any more.
+            if sibling.pk == candidate.pk or sibling.status == DialogueStatus.REJECTED:
+                continue
+            if sibling.listed != candidate.listed:
                 return self._noted(
                     "stale variant",
                     f"Its language variant {sibling.external_id} has other labels; bring the two together first.",

@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotator.checks import clean
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Job, Revision
+from annotator.models.content import DialogueStatus
 from annotator.services import jobs
 from annotator.services.revisions import check_document
 from benchmark.formats.verifying import verify_archive
@@ -142,6 +143,11 @@ def test_a_stale_language_variant_is_left_out(team: Team) -> None:
     assert [record["id"] for record in lines(files["dialogues.jsonl"])] == ["pair", "pair:zh"]
     (record,) = lines(files["wild.jsonl"])
     assert (record["id"], bool(record["tasks"]), bool(record["english_tasks"])) == ("pair", True, True)
+
+    # What was rejected stays as it is, and holds nobody up.
+    Dialogue.objects.filter(pk=sibling.pk).update(status=DialogueStatus.REJECTED)
+    release = run_release(team, "2.0", native_format="wild")
+    assert LeftOut.objects.get(release=release).dialogue_id == sibling.pk
 
 
 def test_nothing_verified_is_no_release(team: Team) -> None:
