@@ -256,6 +256,15 @@ def test_the_command_names_what_was_removed_or_changed(
     assert f"{team.project.slug}: dialogue d-one: {words}" in out["problems"][0]
 
 
+def test_a_setting_that_was_written_over_shows(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
+    unguard()
+    Event.objects.filter(project=team.project, kind="protocol.adopted").update(after={"number": 1, "preset": "wild"})
+    with pytest.raises(SystemExit, match="1"):
+        call_command("verify_history")
+    [problem] = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    assert "of the project (protocol.adopted, " in problem
+
+
 def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
     item = make_item(team, "self_check_multi")
     write_checkpoint(project=team.project, rest=timedelta(seconds=-60))
