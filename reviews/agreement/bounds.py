@@ -49,7 +49,8 @@ def score_interval(
     """A figure with its score interval.
 
     ``seen``: the features of each pattern that came up, and how often. ``unseen``: of those that could have. ``carry``:
-    from the measure to the statistic as it is shown, rising. ``least``: the lowest value there can be.
+    from the measure to the statistic as it is shown, rising. ``least``: the lowest value there can be; a kappa of
+    units with fewer ratings than others may lie below it all the same.
     """
     if n < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
@@ -58,7 +59,7 @@ def score_interval(
     bound = z_quantile(level) ** 2
     low, high = (carry(_farthest(counts, features, measure, bound, way)) for way in (-1, 1))
     # The value itself is never outside, not by a rounding error either.
-    low, high = max(least, min(low, value)), min(1.0, max(high, value))
+    low, high = max(min(least, value), min(low, value)), min(1.0, max(high, value))
     if high - low < 1e-12:
         return Figure(name, value, n, interval=NO_SPREAD)
     return Figure(name, value, n, low, high, interval=METHOD)

@@ -18,7 +18,7 @@ class AgreementCount(models.Model):
     label = models.CharField(max_length=20)
     #: "<lower>:<higher>" ids of two people, whose ratings stand in that order; blank for all reviewers, in no order.
     pair = models.CharField(max_length=41, blank=True)
-    #: The Monday (UTC) of the week in which the run was settled.
+    #: The Monday of the week, of the project's zone, in which the run was settled.
     week = models.DateField()
     #: ``reviews.agreement.pattern_key``.
     pattern = models.CharField(max_length=400)

@@ -7,8 +7,9 @@ from there in one transaction, so that each run is counted once. Figures are tho
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, timedelta
+from datetime import date, timedelta
 from itertools import combinations, islice
+from zoneinfo import ZoneInfo
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Q, QuerySet, Sum
@@ -232,7 +233,7 @@ def _tally(run_ids: Sequence[int]) -> Tally[Key]:
     """The pattern counts of these runs: for all reviewers, and for each pair of them."""
     reviews = (
         Review.objects.filter(stage_run__in=run_ids)
-        .select_related("stage_run__cycle", "dialogue", "seen_revision", "made_revision")
+        .select_related("stage_run__cycle", "dialogue__project", "seen_revision", "made_revision")
         .defer("dialogue__search_text")
         .order_by("stage_run_id", "person_id")
     )
@@ -263,7 +264,7 @@ def _keys(reviews: Sequence[Review]) -> Iterator[Key]:
     run = reviews[0].stage_run
     if run.settled_at is None:
         raise ValueError(f"Stage run {run.pk} has not settled, so its reviews cannot be compared yet.")
-    week = monday(run.settled_at.astimezone(UTC).date())
+    week = monday(run.settled_at.astimezone(ZoneInfo(reviews[0].dialogue.project.time_zone)).date())
     said = [(review.person_id, _handed_in(review)) for review in reviews]
     for unit in rating_units([one for _, one in said]):
         pattern = unit.pattern

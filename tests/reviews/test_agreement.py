@@ -227,6 +227,15 @@ def test_without_variation_chance_is_complete() -> None:
     assert gwet_ac1(counts, ["a", "b"]).value == 1
 
 
+def test_an_interval_holds_its_value_where_ratings_are_missing() -> None:
+    figure = fleiss_kappa(PatternCounts({("a", None): 3, ("a", "b"): 2, (None, "b"): 1}))
+    # Shares of a and b over units: 2/3 and 1/3, so p_e = 5/9; nobody agrees: -(5/9) / (4/9).
+    assert figure.value == pytest.approx(-1.25)
+    assert figure.low is not None
+    assert figure.high is not None
+    assert figure.low <= -1.25 <= figure.high
+
+
 def test_perfect_agreement_has_an_interval_that_reaches_down() -> None:
     counts = table(9, 0, 0, 11)
     # Disagreements that nobody saw: their share is Wilson's upper bound for 0 of 20, d = 1.959964² / (20 + 1.959964²)

@@ -1,7 +1,7 @@
 """Patterns counted as stages settle: each run once, equal to what all reviews say, repaired where they are not."""
 
 import json
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -146,6 +146,18 @@ def test_weeks_are_windows(team: Team) -> None:
     assert counts(team.project, "verdict", since=today - timedelta(weeks=3)) == both
     assert counts(team.project, "verdict", since=today) == PatternCounts({("approve", "approve"): 1})
     assert counts(team.project, "verdict", until=today - timedelta(weeks=1)) == PatternCounts({("reject", "reject"): 1})
+
+
+@pytest.mark.parametrize(("zone", "week"), [("UTC", date(2026, 5, 25)), ("Asia/Shanghai", date(2026, 6, 1))])
+def test_a_week_begins_at_the_projects_own_midnight(team: Team, zone: str, week: date) -> None:
+    Project.objects.filter(pk=team.project.pk).update(time_zone=zone)
+    item = cross_check(team, "approve", "approve")
+    # A Sunday evening in Greenwich is a Monday morning in Shanghai.
+    sunday = datetime(2026, 5, 31, 17, 30, tzinfo=UTC)
+    StageRun.objects.filter(cycle__dialogue=item, stage="cross_check").update(settled_at=sunday)
+    fold_all()
+    assert set(AgreementCount.objects.filter(project=team.project).values_list("week", flat=True)) == {week}
+    assert recount_agreement(team.project) == []
 
 
 def test_a_week_begins_on_monday() -> None:
