@@ -6,4 +6,4 @@ class AnnotatorConfig(AppConfig):
 
     def ready(self) -> None:
         # They register the kinds of jobs they run.
-        from annotator.services import replay_runner, trials  # noqa: F401
+        from annotator.services import history_checks, replay_runner, trials  # noqa: F401

@@ -84,15 +84,26 @@ def broken_links(dialogue: Dialogue) -> list[int]:
     return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
 
 
-def chain_faults(project: Project) -> Iterable[str]:
-    """What was removed from, changed in or slipped into a project's history, dialogue by dialogue, as sentences."""
+def chain_faults(project: Project, *, among: Sequence[int] | None = None) -> Iterable[str]:
+    """What was removed from, changed in or slipped into the dialogues' chains of a project, as sentences.
+
+    ``among``: keys of the dialogues whose chains are followed; without it all.
+    """
     events = Event.objects.filter(project=project).exclude(dialogue=None).select_related("dialogue")
+    if among is not None:
+        events = events.filter(dialogue__in=among)
     events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
     chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
     for dialogue, links in chains:
         for fault in _faults(links):
             yield f"dialogue {dialogue.external_id if dialogue else ''}: {fault}"
-    # The others are in no chain; that one is missing shows in the checkpoints, which hold the hashes of all.
+
+
+def loose_faults(project: Project) -> Iterable[str]:
+    """What was changed in events that belong to no dialogue, as sentences.
+
+    They are in no chain: that one is missing shows in the checkpoints, which hold the hashes of all.
+    """
     for event in Event.objects.filter(project=project, dialogue=None).order_by("pk").iterator(2000):
         if event.hash != _digest(event):
             yield f"event {event.pk} of the project ({event.kind}, {event.created_at:%Y-%m-%d %H:%M} UTC) was changed"

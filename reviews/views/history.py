@@ -2,23 +2,32 @@
 
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotator.models import Role, User
+from annotator.services.history_checks import last_check, start_check
 from annotator.services.keyset import read_key
 from annotator.views.pages import PageRequest, project_page
 from reviews.services import project_history as history
 
 
 @project_page
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def history_list(request: PageRequest) -> HttpResponse:
-    """Who did what when, newest first. What is wrong with a filter is said beside its field, and nothing is listed."""
+    """Who did what when, newest first. What is wrong with a filter is said beside its field, and nothing is listed.
+
+    POST checks that nothing of it was removed or changed.
+    """
     project = request.project
+    if request.method == "POST":
+        start_check(actor=request.user, project=project)
+        messages.success(request, "The history is being checked; what comes of it stands here when it is done.")
+        return redirect("history-list", slug=project.slug)
     filters, wrong = history.check_filters(request.GET.dict())
     # Whoever may not read the history at all is told that first.
     history.visible_events(actor=request.user, project=project)
@@ -54,6 +63,7 @@ def history_list(request: PageRequest) -> HttpResponse:
         "families": ([("Settings", list(history.SETTINGS.items()))] if is_admin else [])
         + [("Dialogues", list(history.ITEMS.items()))],
         "is_admin": is_admin,
+        "check": last_check(project) if is_admin and not request.htmx else None,
     }
     template = "reviews/history.html#results" if request.htmx else "reviews/history.html"
     return render(request, template, context, status=422 if wrong else 200)

@@ -11,8 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Event, Role, User
-from annotator.services import projects, tokens
+from annotator.models import Event, Job, Role, User
+from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
 from annotator.services.events import event_digest
 from reviews.models import Priority
@@ -263,6 +263,36 @@ def test_a_setting_that_was_written_over_shows(team: Team, capsys: pytest.Captur
         call_command("verify_history")
     [problem] = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     assert "of the project (protocol.adopted, " in problem
+
+
+def test_the_page_checks_by_a_job_and_names_what_is_missing(
+    team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_checks, "PORTION", 1)
+    first, _ = make_item(team, "cross_check", external_id="d-one"), make_item(team, "cross_check", external_id="d-two")
+    address = f"/p/{team.project.slug}/history/"
+
+    def check() -> str:
+        assert client.post(address).status_code == 302
+        # Asked for twice, done once.
+        assert client.post(address).status_code == 302
+        [job] = Job.objects.filter(kind=history_checks.JOB, ended_at=None)
+        assert "Checking the history" in client.get(address).content.decode()
+        assert jobs.run(job.pk).state == "done"
+        return client.get(address).content.decode()
+
+    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    assert "Nothing was removed or changed" in check()
+    unguard()
+    Event.objects.filter(dialogue=first, number=2).delete()
+    Event.objects.filter(project=team.project, kind="protocol.adopted").update(after={"number": 1})
+    page = check()
+    assert "2 places in" in page
+    assert "Dialogue d-one: event 2 was removed." in page
+    assert "of the project (protocol.adopted" in page
+    client.force_login(team.senior, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.post(address).status_code == 403
+    assert "was removed" not in client.get(address).content.decode()
 
 
 def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.models import Event, Project
 from annotator.services.checkpoints import checkpoint_faults
-from annotator.services.events import chain_faults
+from annotator.services.events import chain_faults, loose_faults
 
 
 class Command(SentenceCommand):
@@ -28,7 +28,7 @@ class Command(SentenceCommand):
                 raise Stop(f"There is no project {options['project']}.")
         problems = []
         for project in projects:
-            for fault in (*chain_faults(project), *checkpoint_faults(project)):
+            for fault in (*chain_faults(project), *loose_faults(project), *checkpoint_faults(project)):
                 problems.append(f"{project.slug}: {fault}.")
                 self.say(problems[-1])
         events = Event.objects.filter(project__in=projects).count()
