@@ -93,16 +93,17 @@ def step(draft: Draft, action: str) -> Draft:
 def complete(draft: Draft) -> Draft:
     """A copy in which what is new has a key, made from its words, and no fraction stands where every item enters."""
     draft = deepcopy(draft)
-    for stage in _dicts(draft.get("stages")):
+    stages = _dicts(draft.get("stages"))
+    for stage in stages:
         entry = stage.get("entry")
         if isinstance(entry, dict) and entry.get("mode") == EntryMode.ALL:
             entry["fraction"] = 0.0
     for rows, word, made in (
         (draft.get("stages"), "title", "stage"),
         (draft.get("taxonomy"), "label", "kind"),
-        *((stage.get("checklist", {}).get("items"), "text", "item") for stage in _dicts(draft.get("stages"))),
+        *((one.get("items"), "text", "item") for one in _dicts([stage.get("checklist") for stage in stages])),
     ):
-        taken = {row.get("key") for row in _dicts(rows)}
+        taken = {key for row in _dicts(rows) if isinstance(key := row.get("key"), str)}
         for row in _dicts(rows):
             if not row.get("key"):
                 row["key"] = _key(str(row.get(word) or ""), made, taken)
@@ -127,7 +128,7 @@ def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[
     """
     try:
         count = max(1, min(9, int(reviewers)))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = 1
     expert = kind == StageKind.EXPERT
     otherwise = Outcome.BACK_TO_AUTHOR if expert else Outcome.ESCALATE
@@ -200,7 +201,7 @@ def _new_rule(draft: Draft, pointer: str) -> Draft:
     holder, _ = _holder(draft, pointer)
     try:
         count = max(1, min(9, int((holder or {}).get("reviewers", 1))))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = 1
     return {"verdicts": [ANY] * count, "content": "any", "outcome": "escalate"}
 

@@ -167,6 +167,17 @@ def test_json_that_is_no_protocol_is_told_place_by_place(client: Client, team: T
     assert 'value="Cross-check"' in text(page)
 
 
+@pytest.mark.parametrize("checklist", [[], "x", {"items": [{"key": ["x"], "text": "Why?"}]}])
+def test_json_of_another_shape_is_told_place_by_place(client: Client, team: Team, checklist: Any) -> None:
+    sent = draft()
+    sent["stages"][2]["checklist"] = checklist
+    sent["taxonomy"][0]["key"] = ["x"]
+    page = send(client, team, "json", {"json": json.dumps(sent)})
+    assert page.status_code == 422
+    assert "/stages/2/checklist" in text(page)
+    assert "/taxonomy/0/key" in text(page)
+
+
 def test_json_that_breaks_a_rule_can_be_mended_in_the_form(client: Client, team: Team) -> None:
     base = draft()
     base["stages"][0]["outcomes"] = base["stages"][0]["outcomes"][:1]
