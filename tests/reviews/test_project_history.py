@@ -281,7 +281,7 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
         assert jobs.run(job.pk).state == "done"
         return client.get(address).content.decode()
 
-    client.force_login(team.administrator, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.administrator)
     assert "Nothing was removed or changed" in check()
     unguard()
     Event.objects.filter(dialogue=first, number=2).delete()
@@ -290,7 +290,7 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
     assert "2 places in" in page
     assert "Dialogue d-one: event 2 was removed." in page
     assert "of the project (protocol.adopted" in page
-    client.force_login(team.senior, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(team.senior)
     assert client.post(address).status_code == 403
     assert "was removed" not in client.get(address).content.decode()
 
