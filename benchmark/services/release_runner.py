@@ -88,25 +88,25 @@ def _build(running: Running, release: Release) -> None:
 
 
 def hand_out(release: Release, target: Path) -> None:
-    """Put the archive of a frozen release at ``target``, built again from the stored data.
+    """Put the archive of a frozen release at ``target``: the stored one or, where that is gone or damaged, built again.
 
-    Raises Invalid where that gives other bytes than were frozen and the archive itself is gone.
+    Raises Invalid where building gives other bytes than were frozen.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        stored = full_path(release.archive)
+        if stored.is_file() and sha256_of(stored) == release.sha256:
+            copy_whole(stored, target)
+            return
         aside = target.with_name(f".{target.name}.built")
         build_archive(release, aside)
-        if sha256_of(aside) == release.sha256:
-            aside.replace(target)
-            return
-        aside.unlink()
-        stored = full_path(release.archive)
-        if not stored.is_file() or sha256_of(stored) != release.sha256:
+        if sha256_of(aside) != release.sha256:
+            aside.unlink()
             raise Invalid(
                 f"Release {release.version} cannot be built again with the checksum it was frozen with: the stored "
-                "archive is gone, and this version of the program writes it differently."
+                "archive is gone or damaged, and this version of the program writes it differently."
             )
-        copy_whole(stored, target)
+        aside.replace(target)
     except OSError as error:
         raise Invalid(f"{target} cannot be written: {error.strerror or error}.") from None
 

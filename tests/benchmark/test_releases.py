@@ -438,7 +438,7 @@ def test_a_worker_that_lost_its_release_does_not_publish(team: Team, monkeypatch
     assert verify_archive(archive_path(frozen)).ok
 
 
-def test_handing_out_builds_again_and_falls_back_to_what_was_frozen(
+def test_handing_out_gives_what_was_frozen_or_builds_it_again(
     team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_verified(team, "a")
@@ -446,8 +446,10 @@ def test_handing_out_builds_again_and_falls_back_to_what_was_frozen(
     archive_path(release).rename(tmp_path / "moved.zip")
     with pytest.raises(Invalid, match="gone from the server"):
         archive_path(release)
-    hand_out(release, tmp_path / "sub" / "out.zip")
-    assert sha256_of(tmp_path / "sub" / "out.zip") == release.sha256
+    for _ in ("gone", "damaged"):
+        hand_out(release, tmp_path / "sub" / "out.zip")
+        assert sha256_of(tmp_path / "sub" / "out.zip") == release.sha256
+        full_path(release.archive).write_bytes(b"PK damaged")
 
     monkeypatch.setattr(release_building, "VERSION", 1, raising=True)
     monkeypatch.setattr(release_building, "write_card", lambda release, files: f"# {release.canary}\n")
