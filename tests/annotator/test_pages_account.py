@@ -4,6 +4,7 @@ from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection
 from django.test import Client
@@ -116,6 +117,17 @@ def test_failed_sign_ins_are_counted_by_the_readers_address_behind_a_proxy(setti
     assert refused.status_code == 429
     assert "Wait for five minutes, then try again." in words(refused)
     assert sign_in(Client(headers={"x-forwarded-for": "203.0.113.8"})).status_code == 302
+
+
+def test_a_session_ends_with_its_time_and_with_the_password(client, person):
+    client.force_login(person)
+    assert client.get("/").status_code == 200
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert client.get("/").status_code == 302
+    client.force_login(person)
+    person.set_password(f"{PASSWORD}-changed")
+    person.save()
+    assert client.get("/").status_code == 302
 
 
 def test_signing_in_goes_on_to_the_page_that_was_asked_for(client, person):
