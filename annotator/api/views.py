@@ -54,7 +54,7 @@ class ProjectDetail(APIView):
 
 
 _FILTERS = [
-    OpenApiParameter("q", description="Words (by prefix) and Chinese (by substring) that the text holds."),
+    OpenApiParameter("q", description="Words (by prefix) and Chinese (by substring) in the text; or a whole id."),
     OpenApiParameter("status"),
     OpenApiParameter("stage"),
     OpenApiParameter("policy"),

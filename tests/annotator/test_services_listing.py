@@ -232,3 +232,11 @@ def test_pages_of_a_search_hold_everything_once(team):
     wanted = [row.pk for row in rows[::2]]
     assert [pk for page in forward for pk in ids(page)] == wanted
     assert [pk for page in reversed(back) for pk in ids(page)] == wanted
+
+
+def test_a_whole_id_finds_its_dialogue_wherever_its_words_stand(team):
+    wanted = make_dialogue(team.project, make_document(), external_id="Rail/travel-01 🚚")
+    make_dialogue(team.project, make_document("rail travel 01"), external_id="another")
+    assert ids(page_of(team, filters=Filters(text="Rail/travel-01 🚚"))) == [wanted.pk]
+    Dialogue.objects.filter(pk=wanted.pk).update(published=False)
+    assert wanted.pk not in ids(page_of(team, filters=Filters(text="Rail/travel-01 🚚")))
