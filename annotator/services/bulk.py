@@ -39,6 +39,7 @@ class DialogueRow:
     #: (check, severity, anchor, value hash, message)
     findings: Sequence[Sequence[str]]
     clean_mark: str | None = None
+    kind: str = "multi_turn"
 
 
 @dataclass(slots=True, frozen=True)
@@ -73,7 +74,7 @@ def write_dialogues(
         _DIALOGUE_FIELDS,
         [
             (
-                dialogue_id, public_id, revision_id, row.external_id, row.language, row.variant_group,
+                dialogue_id, public_id, revision_id, row.external_id, row.kind, row.language, row.variant_group,
                 row.content_hash, row.title, row.policies, row.topologies, row.information, row.task_count,
                 row.call_count, row.switches, _count(row, "error"), _count(row, "warning"), row.search_text,
             )
@@ -116,8 +117,9 @@ def write_dialogues(
 
 
 _DIALOGUE_FIELDS = (
-    "id", "public_id", "head_id", "external_id", "language", "variant_group", "content_hash", "title", "policies",
-    "topologies", "information", "task_count", "call_count", "switches", "error_count", "warning_count", "search_text",
+    "id", "public_id", "head_id", "external_id", "kind", "language", "variant_group", "content_hash", "title",
+    "policies", "topologies", "information", "task_count", "call_count", "switches", "error_count", "warning_count",
+    "search_text",
 )  # fmt: skip
 
 

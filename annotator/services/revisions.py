@@ -197,6 +197,7 @@ def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
 def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
     """Set what lists and counters read from the content; returns the names of the fields set."""
     labels = describe_document(document)
+    dialogue.kind = document["kind"]
     dialogue.title = labels.title[:160]
     dialogue.policies = _listed(labels.policies)
     dialogue.topologies = _listed(labels.topologies)
@@ -209,6 +210,7 @@ def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[Che
     dialogue.error_count = sum(1 for f in findings if f.severity == "error")
     dialogue.warning_count = sum(1 for f in findings if f.severity == "warning")
     return [
+        "kind",
         "title",
         "policies",
         "topologies",

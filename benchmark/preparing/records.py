@@ -76,6 +76,7 @@ class Preparer:
         digest = content_hash(text)
         return {
             "external_id": dialogue.external_id,
+            "kind": dialogue.document["kind"],
             "variant_group": dialogue.variant_group,
             "content": text,
             "content_hash": digest,

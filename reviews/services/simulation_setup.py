@@ -89,6 +89,7 @@ def _bring_in(world: World, project: Project, administrator: User) -> None:
         rows.append(
             DialogueRow(
                 external_id=item.name,
+                kind=document["kind"],
                 language=labels.language or "",
                 variant_group="",
                 content=item.candidate,

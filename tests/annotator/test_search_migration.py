@@ -6,6 +6,8 @@ from django.db import IntegrityError, connection
 
 from annotator.models import Dialogue, Event
 from annotator.services.events import append_event
+from annotator.services.revisions import ensure_toolset_revision
+from tests.annotator.case_documents import TOOLS, case
 from tests.factories import make_dialogue, make_team
 
 
@@ -35,6 +37,24 @@ def test_back_and_forth():
     assert Dialogue.objects.matching("weather").get() == dialogue
     with pytest.raises(IntegrityError):
         Event.objects.update(kind="test.changed-again")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_kind_of_what_is_there_already_is_that_of_its_content():
+    team = make_team()
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    constrained = make_dialogue(team.project, case(), toolset=toolset, external_id="constrained")
+    plain = make_dialogue(team.project, external_id="plain")
+    assert (constrained.kind, plain.kind) == ("constrained", "multi_turn")
+    try:
+        call_command("migrate", "annotator", "0010", verbosity=0)
+        Dialogue.objects.update(kind="multi_turn")
+    finally:
+        call_command("migrate", verbosity=0)
+    assert dict(Dialogue.objects.values_list("external_id", "kind")) == {
+        "constrained": "constrained",
+        "plain": "multi_turn",
+    }
 
 
 @pytest.mark.django_db

@@ -67,6 +67,7 @@ def test_import_review_release_and_the_same_again(team: Team) -> None:
     assert counters(batch) == (2, 2, 0, 0, 0, 0)
     seven, eight = Dialogue.objects.order_by("external_id")
     assert (seven.title, seven.task_count, seven.language) == ("When does the last boat leave Norhavn today?", 1, "en")
+    assert (seven.kind, eight.kind) == ("constrained", "constrained")
     complete(seven)
     for dialogue in (seven, eight):
         verify(team, dialogue)
