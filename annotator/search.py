@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from operator import add
 from typing import Any
 
 from annotator.graph import derive_topology
@@ -28,7 +29,8 @@ _CJK = (
     "\u3005\u3007\u3041-\u3096\u30a1-\u30fa\u30fc"
     "\u3400-\u4dbf\u4e00-\u9ffc\uac00-\ud7a3\uf900-\ufa6d\ufa70-\ufad9\U00020000-\U0002a6dd\U0002a700-\U0002b734"
 )
-_RUNS = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+#: Either a run of characters that are indexed in pairs, or one of letters and digits.
+_RUNS = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
 _ASCII = re.compile(r"[A-Za-z0-9]+")
 _LETTERS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -82,10 +84,9 @@ def parse_query(query: str) -> list[Term]:
     their neighbouring pairs, one after the other.
     """
     terms: list[Term] = []
-    for run in _RUNS.finditer(_normal(query[:MAX_QUERY])):
-        text = run[0]
-        if not run["cjk"]:
-            terms += [Term((word,), prefix=True) for word in _words(text.lower())]
+    for text, letters in _RUNS.findall(_normal(query[:MAX_QUERY])):
+        if letters:
+            terms += [Term((word,), prefix=True) for word in _words(letters.lower())]
         elif len(text) == 1:
             terms.append(Term((text,), prefix=True))
         else:
@@ -180,8 +181,11 @@ class _IndexText:
         text = text[:MAX_LOOK]
         if text.isascii():
             return self._words(_ASCII.findall(text))
-        for run in _RUNS.finditer(unicodedata.normalize("NFKC", text)):
-            if not (self._pairs(run[0]) if run["cjk"] else self._words([run[0]])):
+        for run, letters in _RUNS.findall(unicodedata.normalize("NFKC", text)):
+            if run:
+                if not self._pairs(run):
+                    return False
+            elif letters not in self.runs and not self._words((letters,)):
                 return False
         return True
 
@@ -207,12 +211,14 @@ class _IndexText:
         """Neighbouring characters; again where they come again, for their order matters."""
         # Each takes two characters and a blank, the last one a character less.
         last = len(run) - 1
+        if self.room >= 3 * last + 2:
+            self.room -= 3 * last + 2
+            self.tokens += map(add, run, run[1:])
+            self.tokens.append(run[-1])
+            return True
         fitting = min(last, self.room // 3)
-        if fitting == last and self.room >= 3 * last + 2:
-            fitting += 1
         self.tokens += [run[i : i + 2] for i in range(fitting)]
-        self.room -= 3 * last + 2
-        return fitting > last
+        return False
 
 
 @lru_cache(maxsize=1 << 15)

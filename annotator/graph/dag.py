@@ -5,6 +5,7 @@ integers are the sets, so a union over all of a node's dependencies is one opera
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 
 def positions(mask: int) -> Iterator[int]:
@@ -137,18 +138,8 @@ class Graph:
 
     def contracted(self, keep: Collection[str]) -> "Graph":
         """The graph on ``keep`` alone, where what led through a dropped node leads on to what that node needed."""
-        kept = [i for i, node in enumerate(self.ids) if node in keep]
-        place = {i: new for new, i in enumerate(kept)}
-        through = [0] * len(self.ids)
-        needs = [0] * len(kept)
-        for i in self.order:
-            mask = 0
-            for j in positions(self.needs[i]):
-                mask |= 1 << place[j] if j in place else through[j]
-            through[i] = mask
-            if i in place:
-                needs[place[i]] = mask
-        return Graph(tuple(self.ids[i] for i in kept), tuple(needs))
+        kept = tuple(i for i, node in enumerate(self.ids) if node in keep)
+        return Graph(tuple(self.ids[i] for i in kept), _contracted(self.needs, self.order, kept))
 
     def _layered(self) -> dict[str, int]:
         columns: dict[str, int] = {}
@@ -181,3 +172,19 @@ class Graph:
         self._implied = tuple(implied)
         self._above = tuple(above)
         return self._above
+
+
+@lru_cache(maxsize=4096)
+def _contracted(needs: tuple[int, ...], order: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
+    """``Graph.contracted`` of one shape: tasks of an import are many, their shapes few."""
+    place = {i: new for new, i in enumerate(kept)}
+    through = [0] * len(needs)
+    out = [0] * len(kept)
+    for i in order:
+        mask = 0
+        for j in positions(needs[i]):
+            mask |= 1 << place[j] if j in place else through[j]
+        through[i] = mask
+        if i in place:
+            out[place[i]] = mask
+    return tuple(out)

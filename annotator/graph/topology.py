@@ -52,4 +52,6 @@ def topology_of(calls: Graph | None) -> Topology | None:
 
 def derive_topology(steps: Sequence[Mapping[str, Any]]) -> Topology | None:
     """The topology of a task's steps; None where it has no call or its dependencies are faulty or not annotated."""
+    if not any(step["type"] == "call" for step in steps):
+        return None
     return topology_of(call_graph(steps, read_graph(steps)))

@@ -17,6 +17,7 @@ from annotator.provenance.figures import (
     Time,
     dates_in,
     has_scaled,
+    may_hold_date,
     may_be_spelt,
     numbers_in,
     plainly,
@@ -95,7 +96,8 @@ class Text:
 
     def has(self, forms: Forms) -> bool:
         """Tell whether the value stands here in any form."""
-        return bool(self._spans(forms, 1))
+        folded, text = forms.folded, self.folded
+        return bool((folded and folded in text and _standing(folded, text, 1)) or self._otherwise(forms, 1))
 
     def hits(self, forms: Forms) -> list[Hit]:
         """Where the value stands, at most MOST_SPANS places, best quality first; only the best form is given."""
@@ -109,6 +111,10 @@ class Text:
                 raw, value = self.raw, str(forms.value).strip()
                 exact = Quality.EXACT, Quality.NORMALISED
                 return [(start, end, exact[raw[start:end] != value]) for start, end in spans]
+        return self._otherwise(forms, most)
+
+    def _otherwise(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
+        """Where the value stands in any other way than letter by letter."""
         if forms.number is not None:
             spans = self._number(forms.number)
             if spans:
@@ -167,13 +173,8 @@ class Text:
 
     def _moment(self, forms: Forms) -> list[Span]:
         """Where a date stands, and with a time of day: where both do, or the date alone for midnight."""
-        folded = self.folded
-        if forms.dates and "月" not in folded:
-            for _, _, day in forms.dates:
-                if day is None or str(day) in folded:
-                    break
-            else:
-                return []
+        if forms.dates and not any(may_hold_date(self.folded, date) for date in forms.dates):
+            return []
         if self._days is None:
             self._days = {}
             for date, span in self.dates:

@@ -65,6 +65,8 @@ _MONTH_NAMES = (
 _MONTHS = {short: i for i, name in enumerate(_MONTH_NAMES, 1) for short in (name, name[:3])} | {"sept": 9}
 _TO = r"\s?(?:-|–|to|and|or|until|till|through)\s?(?:the )?"
 _RUN = re.compile(r"\d[\d/.\-]{4,24}")
+#: What every date in digits holds.
+_DATE_LIKE = re.compile(r"\d([-/.])\d{1,2}\1\d|\d{4}-\d|(?:19|20)\d{6}")
 _YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
 _FLAT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
@@ -257,6 +259,16 @@ def han_number(text: str) -> int | None:
             section += (digit or 1) * scale
         digit = 0
     return total + section + digit * (scale // 10 if scale > 10 else 1)
+
+
+def may_hold_date(folded: str, date: Date) -> bool:
+    """Tell whether a folded text may hold a date in any form; never wrongly says no, and costs less than looking."""
+    _, month, day = date
+    if "月" in folded:
+        return True
+    if day is not None and str(day) not in folded:
+        return False
+    return _MONTH_NAMES[month - 1][:3] in folded or (str(month) in folded and _DATE_LIKE.search(folded) is not None)
 
 
 def dates_in(folded: str) -> list[tuple[Date, Span]]:

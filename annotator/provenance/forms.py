@@ -35,6 +35,7 @@ def fold(text: str) -> str:
     return folded if len(folded) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)
 
 
+@lru_cache(maxsize=4096)
 def is_joined(character: str) -> bool:
     """Tell whether a character belongs to the word beside it; characters of scripts without spaces do not."""
     if character.isascii():

@@ -1,5 +1,6 @@
 """Values that a tool's own schema gives: defaults, and the values an argument may choose from."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from annotator.provenance.forms import Forms, fold, squash
@@ -27,20 +28,23 @@ def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> G
     if tool is None:
         return None
     schema: Any = tool.parameters
-    anchor = f"/{escape(tool.name)}/parameters"
     for step in path:
         if not isinstance(schema, dict):
             return None
         if isinstance(step, int):
-            schema, anchor = schema.get("items"), f"{anchor}/items"
+            schema = schema.get("items")
         else:
             properties = schema.get("properties")
             schema = properties.get(step) if isinstance(properties, dict) else None
-            anchor = f"{anchor}/properties/{escape(step)}"
-    return _given(schema, anchor, forms) if isinstance(schema, dict) else None
+    found = _given(schema, "", forms) if isinstance(schema, dict) else None
+    if found is None:
+        return None
+    below = "".join("/items" if isinstance(step, int) else f"/properties/{escape(step)}" for step in path)
+    return Given(found.kind, f"/{escape(tool.name)}/parameters{below}{found.anchor}")
 
 
 def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:
+    """What one schema has to say of a value; ``anchor`` is where it stands below the one that is asked about."""
     if "default" in schema and _same(schema["default"], forms):
         return Given(SourceKind.DEFAULT, f"{anchor}/default")
     enum = schema.get("enum")
@@ -55,7 +59,11 @@ def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:
             if found:
                 return found
     description = schema.get("description")
-    if isinstance(description, str) and description and _said_to_be_default(description, forms):
+    if (
+        isinstance(description, str)
+        and description
+        and (forms.folded or str(forms.value)) in _said_to_be_default(description)
+    ):
         return Given(SourceKind.DEFAULT, f"{anchor}/description")
     return None
 
@@ -68,14 +76,16 @@ def _same(value: Any, forms: Forms) -> bool:
     return forms.number is not None and not isinstance(value, bool) and value == forms.number
 
 
-def _said_to_be_default(description: str, forms: Forms) -> bool:
+@lru_cache(maxsize=8192)
+def _said_to_be_default(description: str) -> frozenset[str]:
+    """The words that stand behind “default” in a description; the values of many calls are held against the same few."""
+    found: set[str] = set()
     folded = fold(description[:2_000])
     for word in _DEFAULT_WORDS:
         at = folded.find(word)
         while at >= 0:
             behind = folded[at + len(word) : at + len(word) + _REACH]
             words = behind.replace("'", " ").replace('"', " ").replace("`", " ").split()
-            if (forms.folded or str(forms.value)) in (each.strip(".,;:()[]=“”‘’。，：") for each in words):
-                return True
+            found.update(each.strip(".,;:()[]=“”‘’。，：") for each in words)
             at = folded.find(word, at + len(word))
-    return False
+    return frozenset(found)

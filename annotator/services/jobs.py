@@ -321,16 +321,18 @@ def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = N
             kind=f"job.{state.value}",
             after={"job": running.job.public_id, "kind": running.job.kind},
         )
-        ended = {JobState.DONE: "is done", JobState.FAILED: f"has failed: {error}"}.get(state, "was cancelled")
-        notify(
-            actor=None,
-            project=running.job.project,
-            people=[] if kind.quiet else [running.job.requester_id],
-            kind=NoticeKind.JOB,
-            text=f"{kind.title} {ended}{'' if error and state == JobState.FAILED else '.'}",
-            target=reverse("job-list", args=[running.job.project.slug]),
-            subject=running.job.public_id,
-        )
+        # The command line asks in nobody's name; an address would cost it loading every page there is.
+        if running.job.requester_id is not None and not kind.quiet:
+            ended = {JobState.DONE: "is done", JobState.FAILED: f"has failed: {error}"}.get(state, "was cancelled")
+            notify(
+                actor=None,
+                project=running.job.project,
+                people=[running.job.requester_id],
+                kind=NoticeKind.JOB,
+                text=f"{kind.title} {ended}{'' if error and state == JobState.FAILED else '.'}",
+                target=reverse("job-list", args=[running.job.project.slug]),
+                subject=running.job.public_id,
+            )
         if kind.runs_code and person is not None:
             following = _code_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
             if following is not None:

@@ -4,6 +4,8 @@ Processes of our own instead of a pool: they end by themselves when whoever star
 they may be started from a Celery worker's child, and they load neither Django nor its database connections.
 """
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,10 +13,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import orjson
 
@@ -24,15 +27,17 @@ from benchmark.preparing.records import Preparer, Setup
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _MOST = 8
+_PIPE = 1 << 20
 
 
 class Preparers:
-    """Prepares chunks of records in order: the first ones here, the others, where there are many, on every core."""
+    """Prepares chunks of records in order: a few of them here, many on every core, this process among the others."""
 
-    #: Chunks prepared in this process before others are started: a small file is done sooner than a process is up.
+    #: Chunks prepared in this process alone where there are no more: that is done sooner than another process is up.
     ALONE = 2
 
     def __init__(self, setup: Setup, *, count: int | None = None) -> None:
+        """``count``: processes that prepare, this one included; as many as there are cores unless it is named."""
         self._setup = setup
         self._count = min(_MOST, count if count is not None else os.cpu_count() or 1)
         self._here = Preparer(setup)
@@ -54,26 +59,42 @@ class Preparers:
             child.communicate()
 
     def prepare(self, chunks: Iterable[Sequence[RawLine]]) -> Iterator[dict[str, Any]]:
-        """``Preparer.prepare`` of each chunk, in order. At most two chunks a process are held at a time."""
+        """``Preparer.prepare`` of each chunk, in order. At most two chunks a process are held at a time.
+
+        The other processes are started before the first chunk is prepared here, and take of the next ones what they
+        can; what they cannot take is prepared here instead of waiting for them. Where the chunks end in an exception,
+        it is raised after the answers to all that came before it.
+        """
+        source = _Source(chunks)
+        first = list(islice(source, self.ALONE + 1))
+        if len(first) > self.ALONE and self._count > 1:
+            self._start_others()
         waiting: deque[Future[dict[str, Any]]] = deque()
-        for number, chunk in enumerate(chunks):
-            if number < self.ALONE or self._count < 2:
-                yield self._here.prepare(chunk)
-                continue
-            waiting.append(self._submit(chunk))
-            if len(waiting) >= 2 * self._count:
+        for number, chunk in enumerate(chain(first, source)):
+            waiting.append(self._here_or_elsewhere(chunk, waiting, here=number == 0))
+            while waiting and (waiting[0].done() or len(waiting) >= 2 * self._count):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        if source.failure is not None:
+            raise source.failure
 
-    def _submit(self, chunk: Sequence[RawLine]) -> "Future[dict[str, Any]]":
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="preparer")
-            for _ in range(self._count):
-                child = self._start()
-                self._children.append(child)
-                self._idle.put(child)
-        return self._threads.submit(self._elsewhere, chunk)
+    def _here_or_elsewhere(
+        self, chunk: Sequence[RawLine], waiting: Iterable[Future[dict[str, Any]]], *, here: bool
+    ) -> "Future[dict[str, Any]]":
+        away = sum(not one.done() for one in waiting)
+        if self._threads is not None and not here and away < 2 * len(self._children):
+            return self._threads.submit(self._elsewhere, chunk)
+        done: Future[dict[str, Any]] = Future()
+        done.set_result(self._here.prepare(chunk))
+        return done
+
+    def _start_others(self) -> None:
+        self._threads = ThreadPoolExecutor(self._count - 1, thread_name_prefix="preparer")
+        for _ in range(self._count - 1):
+            child = self._start()
+            self._children.append(child)
+            self._idle.put(child)
 
     def _start(self) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
@@ -83,6 +104,8 @@ class Preparers:
             stdout=subprocess.PIPE,
         )
         assert child.stdin is not None  # noqa: S101 - asked for above
+        assert child.stdout is not None  # noqa: S101 - asked for above
+        _widen(child.stdin, child.stdout)
         write_frame(child.stdin, orjson.dumps(asdict(self._setup)))
         return child
 
@@ -100,3 +123,33 @@ class Preparers:
             raise RuntimeError(f"a process that prepares records ended with code {child.wait()}")
         prepared: dict[str, Any] = orjson.loads(answer)
         return prepared
+
+
+class _Source:
+    """Chunks one after the other; what goes wrong in reading them is kept for when it is their turn."""
+
+    def __init__(self, chunks: Iterable[Sequence[RawLine]]) -> None:
+        self._chunks = iter(chunks)
+        self.failure: Exception | None = None
+
+    def __iter__(self) -> Iterator[Sequence[RawLine]]:
+        return self
+
+    def __next__(self) -> Sequence[RawLine]:
+        if self.failure is not None:
+            raise StopIteration
+        try:
+            return next(self._chunks)
+        except StopIteration:
+            raise
+        except Exception as failure:
+            self.failure = failure
+            raise StopIteration from None
+
+
+def _widen(*pipes: IO[bytes]) -> None:
+    """Let a pipe hold more than it does by default: this process is at work itself and seldom looks."""
+    for pipe in pipes if hasattr(fcntl, "F_SETPIPE_SZ") else ():
+        # Refused where this user has too many wide ones; it goes with narrow ones, too.
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)

@@ -31,7 +31,7 @@ from reviews.services.cycles import begin_cycles
 from reviews.services.protocols import current_version
 
 #: A chunk ends at whichever comes first: this many records, or this many bytes of them.
-CHUNK_RECORDS = 500
+CHUNK_RECORDS = 250
 CHUNK_BYTES = 4 << 20
 #: When these first records all look like another format, that is the mistake.
 TELLING_RECORDS = 20
