@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from annotator.graph.dag import Graph, find_cycle
@@ -11,6 +12,11 @@ from annotator.graph.dag import Graph, find_cycle
 MAX_CALLS = 64
 #: Calls, clarifications and answers together.
 MAX_STEPS = 128
+#: Readings of tasks with no more steps, and of no step with more dependencies, are kept.
+_FEW = 16
+
+#: A step's id and the ids it depends on; None where nobody has said.
+Link = tuple[str, tuple[str, ...] | None]
 
 
 class FaultKind(StrEnum):
@@ -48,34 +54,49 @@ class GraphReading(NamedTuple):
 
 def read_graph(steps: Sequence[Mapping[str, Any]]) -> GraphReading:
     """The graph of one task's ``steps`` (dicts with ``id``, ``type``, ``depends_on`` as in the document)."""
-    position = {step["id"]: i for i, step in enumerate(steps)}
-    if len(position) != len(steps):
-        return GraphReading(None, tuple(_duplicate_ids(steps)), ())
-    if len(steps) > MAX_STEPS or (len(steps) > MAX_CALLS and sum(step["type"] == "call" for step in steps) > MAX_CALLS):
-        return GraphReading(None, (Fault(FaultKind.TOO_MANY_STEPS, steps[0]["id"], ()),), ())
+    few = len(steps) <= _FEW
+    links: list[Link] = []
+    for step in steps:
+        needs = step["depends_on"]
+        few = few and (needs is None or len(needs) <= _FEW)
+        links.append((step["id"], None if needs is None else tuple([need["id"] for need in needs])))
+    # What labels, checks and topology ask for is read once, and so are the tasks of a file that are built alike.
+    return _read_few(tuple(links)) if few else _read(tuple(links), sum(step["type"] == "call" for step in steps))
+
+
+@lru_cache(maxsize=4096)
+def _read_few(links: tuple[Link, ...]) -> GraphReading:
+    return _read(links, 0)
+
+
+def _read(links: tuple[Link, ...], calls: int) -> GraphReading:
+    position = {step: i for i, (step, _) in enumerate(links)}
+    if len(position) != len(links):
+        return GraphReading(None, tuple(_duplicate_ids(links)), ())
+    if len(links) > MAX_STEPS or calls > MAX_CALLS:
+        return GraphReading(None, (Fault(FaultKind.TOO_MANY_STEPS, links[0][0], ()),), ())
     faults: list[Fault] = []
     unannotated: list[str] = []
     needs: list[int] = []
     forward, needed = False, 0
-    for i, step in enumerate(steps):
-        dependencies = step["depends_on"]
+    for i, (step, dependencies) in enumerate(links):
         mask = 0
         if dependencies is None:
-            unannotated.append(step["id"])
-        elif dependencies:
+            unannotated.append(step)
+        else:
             for dependency in dependencies:
-                j = position.get(dependency["id"], -1)
+                j = position.get(dependency, -1)
                 if j >= 0 and j != i and not mask >> j & 1:
                     mask |= 1 << j
                     forward = forward or j > i
                 else:
-                    faults.append(Fault(_fault_kind(i, j), step["id"], (dependency["id"],)))
+                    faults.append(Fault(_fault_kind(i, j), step, (dependency,)))
         needs.append(mask)
         needed |= mask
     # Steps that only look back cannot run in a circle.
     cycle = find_cycle(needs) if forward else []
     if cycle:
-        ids = tuple(steps[i]["id"] for i in cycle)
+        ids = tuple(links[i][0] for i in cycle)
         faults.append(Fault(FaultKind.CYCLE, ids[0], ids))
         return GraphReading(None, tuple(faults), tuple(unannotated), needed)
     return GraphReading(Graph(tuple(position), tuple(needs)), tuple(faults), tuple(unannotated), needed)
@@ -87,11 +108,11 @@ def _fault_kind(node: int, needed: int) -> FaultKind:
     return FaultKind.SELF_DEPENDENCY if needed == node else FaultKind.DUPLICATE_DEPENDENCY
 
 
-def _duplicate_ids(steps: Sequence[Mapping[str, Any]]) -> list[Fault]:
+def _duplicate_ids(links: Sequence[Link]) -> list[Fault]:
     seen: set[str] = set()
     faults = []
-    for step in steps:
-        if step["id"] in seen:
-            faults.append(Fault(FaultKind.DUPLICATE_ID, step["id"], (step["id"],)))
-        seen.add(step["id"])
+    for step, _ in links:
+        if step in seen:
+            faults.append(Fault(FaultKind.DUPLICATE_ID, step, (step,)))
+        seen.add(step)
     return faults

@@ -5,6 +5,7 @@ Every pattern here is linear: bounded repetitions, and no two ways to read the s
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 Span = tuple[int, int]
@@ -65,8 +66,6 @@ _MONTH_NAMES = (
 _MONTHS = {short: i for i, name in enumerate(_MONTH_NAMES, 1) for short in (name, name[:3])} | {"sept": 9}
 _TO = r"\s?(?:-|–|to|and|or|until|till|through)\s?(?:the )?"
 _RUN = re.compile(r"\d[\d/.\-]{4,24}")
-#: What every date in digits holds.
-_DATE_LIKE = re.compile(r"\d([-/.])\d{1,2}\1\d|\d{4}-\d|(?:19|20)\d{6}")
 _YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
 _FLAT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
@@ -264,11 +263,21 @@ def han_number(text: str) -> int | None:
 def may_hold_date(folded: str, date: Date) -> bool:
     """Tell whether a folded text may hold a date in any form; never wrongly says no, and costs less than looking."""
     _, month, day = date
-    if "月" in folded:
+    if "月" in folded or day is None:
         return True
-    if day is not None and str(day) not in folded:
+    if str(day) not in folded:
         return False
-    return _MONTH_NAMES[month - 1][:3] in folded or (str(month) in folded and _DATE_LIKE.search(folded) is not None)
+    if _MONTH_NAMES[month - 1][:3] in folded:
+        return True
+    return any(digits in folded for digits in _in_digits(month, day))
+
+
+@lru_cache(maxsize=512)
+def _in_digits(month: int, day: int) -> tuple[str, ...]:
+    """What a date in digits holds at least: month and day side by side, either one first."""
+    months, days = {str(month), f"{month:02}"}, {str(day), f"{day:02}"}
+    pairs = [pair for one in months for other in days for pair in ((one, other), (other, one))]
+    return (f"{month:02}{day:02}", *sorted({f"{one}{sign}{other}" for one, other in pairs for sign in "-/."}))
 
 
 def dates_in(folded: str) -> list[tuple[Date, Span]]:

@@ -78,7 +78,7 @@ def _same(value: Any, forms: Forms) -> bool:
 
 @lru_cache(maxsize=8192)
 def _said_to_be_default(description: str) -> frozenset[str]:
-    """The words that stand behind “default” in a description; the values of many calls are held against the same few."""
+    """The words that stand behind “default” in a description: many values are held against the same few of them."""
     found: set[str] = set()
     folded = fold(description[:2_000])
     for word in _DEFAULT_WORDS:

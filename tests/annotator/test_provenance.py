@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from annotator.comparison.anchors import resolve
 from annotator.provenance import ArgumentTrace, Quality, SourceKind, Standing, trace
 from annotator.provenance.bodies import Observation, Text
+from annotator.provenance.figures import dates_in, may_hold_date
 from annotator.provenance.forms import fold, forms_of
 from tests.annotator.check_cases import TOOLSET, answer, ask, call, depends, document, task
 
@@ -363,3 +364,18 @@ def test_spans_and_paths_lead_to_something(value: Any, root: Any) -> None:
             parent = resolve({"root": root}, f"/root{hit.path}") if hit.path else root
             assert 0 <= hit.start < hit.end
             assert hit.whole is False or hit.end == len(str(parent))
+
+
+def test_a_text_that_holds_a_date_is_never_passed_over() -> None:
+    months = ["january", "jan", "september", "sept", "sep", "december"]
+    written = [f"{name} 5, 2026" for name in months] + ["5th of may", "the 5-7 march", "from may 5 to 9", "sep 2026"]
+    for month, day in ((9, 5), (12, 24), (3, 31)):
+        for m in (str(month), f"{month:02}"):
+            for d in (str(day), f"{day:02}"):
+                written += [f"x 2026-{m}-{d} y", f"2026/{m}/{d}", f"{d}.{m}.2026", f"{m}/{d}/26", f"2026年{m}月{d}日"]
+        written += [f"2026{month:02}{day:02}", f"2026-{month:02}", f"{month}月{day}号", "九月五日"]
+    for text in written:
+        found = dates_in(text)
+        assert found, text
+        for date, _ in found:
+            assert may_hold_date(text, date), (text, date)
