@@ -1,5 +1,6 @@
 """A process that prepares what comes in on standard input until that closes."""
 
+import gc
 import signal
 import sys
 
@@ -18,6 +19,9 @@ def main() -> None:
     if setup is None:
         return
     preparer = Preparer(Setup(**orjson.loads(setup)))
+    # What is loaded stays, and records hold no circles: looking for some all the time is for nothing.
+    gc.freeze()
+    gc.set_threshold(50_000)
     while (lines := read_lines(source)) is not None:
         write_frame(target, orjson.dumps(preparer.prepare(lines)))
 
