@@ -283,4 +283,4 @@ def shaped(draft: Any) -> bool:
         and rows(stage.get("outcomes"))
         and all(isinstance(rule.get("verdicts"), list) for rule in stage["outcomes"])
         for stage in draft["stages"]
-    ) and all("key" in kind for kind in draft["taxonomy"])
+    ) and all(isinstance(kind.get("key"), str) for kind in draft["taxonomy"])

@@ -186,7 +186,17 @@ def test_json_that_breaks_a_rule_can_be_mended_in_the_form(client: Client, team:
     assert "does not say what follows from fix" in text(page)
 
 
-@pytest.mark.parametrize("base", ["", "[]", "{}", '{"stages": [1], "taxonomy": []}', '{"stages": {}, "taxonomy": []}'])
+@pytest.mark.parametrize(
+    "base",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"stages": [], "taxonomy": [{"key": ["x"]}]}',
+        '{"stages": [1], "taxonomy": []}',
+        '{"stages": {}, "taxonomy": []}',
+    ],
+)
 def test_what_is_no_draft_is_refused(client: Client, team: Team, base: str) -> None:
     assert client.post(address(team), {"base": base, "do": "look"}).status_code == 422
 
