@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.urls import reverse
 
+from annotator.comparison import describe
 from annotator.models import NoticeKind
 from annotator.services.notices import notify
 from reviews.models import Cycle, Feedback, FeedbackKind, Review, StageRun, Verdict
@@ -70,6 +71,9 @@ def _words(opening: str, review: Review, protocol: Protocol) -> str:
     faults = [(fault.kind, fault.anchor, fault.note) for fault in review.findings.all()]
     rulings = [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in review.rulings.all()]
     for kind, anchor, note in (*faults, *rulings):
-        place = f" at {anchor}" if anchor else ""
+        if kind == "other" and not anchor and not note:
+            # Its reason says it all.
+            continue
+        place = f" at {describe(review.seen_revision.document(), anchor)}" if anchor else ""
         lines.append(f"{labels.get(kind, kind)}{place}{': ' + note if note else '.'}")
     return "\n".join(lines)[:MAX_TEXT]
