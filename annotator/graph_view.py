@@ -63,7 +63,8 @@ class Node:
 class Edge:
     """One dependency, there or suggested. ``state``: drawn, suggested, refused or circle.
 
-    ``unsupported``: it is said to carry a value, but none flows. ``why``: what a suggestion rests on.
+    ``unsupported``: it is said to carry a value, but none flows. ``why``: what a suggestion rests on. ``covered``: the
+    one the other way round was refused, and lies upon it with its word.
     """
 
     line: Line
@@ -72,6 +73,7 @@ class Edge:
     unsupported: bool = False
     why: str = ""
     weak: bool = False
+    covered: bool = False
 
     @property
     def step(self) -> str:
@@ -86,6 +88,8 @@ class Edge:
         """The word at its middle: a difference is never told by the style of a line alone."""
         if self.state != "drawn":
             return {"suggested": "suggested", "refused": "refused", "circle": "in a circle"}[self.state]
+        if self.covered:
+            return ""
         if self.unsupported:
             return "no value flows"
         order = "order" if self.kind == "logical" else ""
@@ -255,7 +259,8 @@ def _edges(
         one = suggestions.get(pair) if state == "suggested" else None
         kind = one.kind if one else kinds.get(pair, "parameter")
         bare = state == "drawn" and pair in unsupported
-        edges.append(Edge(line, kind, state, bare, one.why if one else "", one.weak if one else False))
+        covered = extra.get((line.needs, line.node)) == "refused"
+        edges.append(Edge(line, kind, state, bare, one.why if one else "", one.weak if one else False, covered))
     # What comes last is drawn on top, and gets the click.
     return sorted(edges, key=lambda edge: edge.state != "suggested")
 

@@ -97,6 +97,12 @@ def test_a_refused_edge_is_shown_with_its_circle():
     assert all(one.state != "refused" for one in view(trip(), refused=("s9", "s1")).edges)
 
 
+def test_a_refused_edge_and_the_one_it_turns_round_do_not_both_have_a_word():
+    graph = view(trip(), refused=("s2", "s3"), circle=("s2", "s3", "s2"))
+    assert (edge(graph, "s2", "s3").note, edge(graph, "s3", "s2").note) == ("refused", "")
+    assert edge(graph, "s3", "s2").label == edge(view(trip()), "s3", "s2").label
+
+
 def test_a_clarification_has_a_column_and_no_batch():
     data = document(task("t1", clarification("s1"), call("s2", depends_on=["s1"]), answer("s3", depends_on=["s2"])))
     graph = view(data)
