@@ -254,7 +254,7 @@ def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:
     hand_in(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
     notice = Feedback.objects.get(person=team.annotator)
     assert "The sky is clear." in notice.text
-    assert f"Answer wrong or unsupported at {TEXT}: As observed." in notice.text
+    assert "Answer wrong or unsupported at task 1, answer s1, text: As observed." in notice.text
     assert not Feedback.objects.exclude(person=team.annotator).exists()
 
 
