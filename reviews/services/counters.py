@@ -167,6 +167,25 @@ def recount(project: Project) -> dict[str, int]:
     return {key: value for key, value in out.items() if value}
 
 
+def recount_counters(project: Project, *, repair: bool = False) -> list[tuple[str, int, int]]:
+    """Compare the counters, outbox included, with the rows, and with ``repair`` put right what differs.
+
+    Returns (stored key, stored, right) of each that differs. Whoever works on meanwhile is not missed: both sides are
+    read in one snapshot, and a repair adds the difference.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost and connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        stored, right = stored_counters(project), recount(project)
+        keys = sorted(key for key in stored.keys() | right.keys() if stored.get(key, 0) != right.get(key, 0))
+        wrong = [(key, stored.get(key, 0), right.get(key, 0)) for key in keys]
+        if repair:
+            write_deltas(project_id=project.pk, deltas={key: should - there for key, there, should in wrong})
+    return wrong
+
+
 def _take_rounds(out: Tally[str], what: str, runs: QuerySet[StageRun], of: str) -> None:
     found = runs.values_list(f"{of}stage", f"{of}round").annotate(Count("id")).order_by()
     _take(out, "{}", ((f"round:{what}:{stage}:{number}", count) for stage, number, count in found))

@@ -1,6 +1,9 @@
 """Counters: at every step what counting the rows would give, folded or not."""
 
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 
 from annotator.models import Project
 from reviews.models import Counter, CounterDelta
@@ -116,3 +119,17 @@ def test_outcomes_add_up_to_what_has_settled(team: Team) -> None:
 def test_projects_do_not_count_each_others_items(team: Team) -> None:
     make_item(team, "cross_check")
     assert read_counters(make_team().project) == {}
+
+
+def test_the_command_finds_and_repairs_what_is_wrong(team: Team) -> None:
+    make_item(team, "cross_check")
+    fold_counters()
+    Counter.objects.filter(project=team.project, key="left:cross_check").update(value=40)
+    Counter.objects.filter(project=team.project, key="done:self_check_multi").delete()
+    err = StringIO()
+    with pytest.raises(SystemExit, match="1"):
+        call_command("recount_statistics", "--project", team.project.slug, stdout=StringIO(), stderr=err)
+    assert "left:cross_check is counted 40 times; it is right 2 times." in err.getvalue()
+    call_command("recount_statistics", "--repair", stdout=StringIO(), stderr=StringIO())
+    assert stored_counters(team.project) == recount(team.project)
+    call_command("recount_statistics", stdout=StringIO())
