@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotator.comparison import AnchorMissing, describe, resolve
@@ -97,9 +97,12 @@ def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply
 
 
 def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:
-    """Whether the actor holds, or has handed in, a review in a blind stage of the dialogue that has not settled."""
+    """Whether the actor holds, or has handed in, a review in a blind stage of the dialogue that has not settled.
+
+    Who gave it back counts as well: they may take it again, and the other reviewer would have read what they said.
+    """
     run = StageRun.objects.filter(cycle__dialogue=dialogue, state="open", blind=True).first()
-    return run is not None and run.slots.filter(holder=actor).exists()
+    return run is not None and run.slots.filter(Q(holder=actor) | Q(claims__person=actor)).exists()
 
 
 def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:

@@ -15,7 +15,7 @@ from annotator.services.drafts import open_draft
 from annotator.services.notices import list_notices, unread_count
 from reviews.models import Comment
 from reviews.services.assignments import hand_over, reassign
-from reviews.services.claims import claim_slot, load_work
+from reviews.services.claims import claim_slot, load_work, release
 from reviews.services.comments import (
     add_comment,
     comment_on,
@@ -190,6 +190,17 @@ def test_who_reviews_blind_remarks_in_the_workspace_and_leaves_the_open_ones_alo
 
 
 # --- places, and what becomes of them ---------------------------------------------------------------------------------
+
+
+def test_who_gave_a_blind_review_back_says_nothing_in_the_open_either(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    person = team.annotators[1]
+    claim = claim_slot(actor=person, slot=open_slot(item))
+    release(actor=person, token=claim.token)
+    with pytest.raises(Denied, match="independently"):
+        comment_on(actor=person, dialogue=item, anchor="", text="The answer is wrong.")
+    # Who never had it may.
+    assert comment_on(actor=team.senior, dialogue=item, anchor="", text="Nice.").sealed is False
 
 
 def test_an_anchor_survives_edits_elsewhere_and_goes_stale_with_its_value(team: Team) -> None:
