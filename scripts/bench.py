@@ -28,8 +28,8 @@ from scripts.bench_sandbox import measure_sandbox, sandbox_table  # noqa: E402
 from scripts.environment import Stop  # noqa: E402
 from scripts.private_services import find_postgresql, private_postgresql  # noqa: E402
 
-QUICK = Amounts(alone=3, cycles=2, pages=1, gets=2, seconds=60)
-USUAL = Amounts(alone=40, cycles=150, pages=80, gets=40, seconds=60)
+QUICK = Amounts(warm_up=1, alone=3, cycles=2, pages=1, gets=2, seconds=60)
+USUAL = Amounts(warm_up=5, alone=40, cycles=150, pages=80, gets=40, seconds=60)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ READY_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much is done: by one person alone, by each of eight, and how often each page is asked for."""
+    """How much is done: by each of eight before it counts, by one alone, by each of eight; how often a page is read."""
 
+    warm_up: int
     alone: int
     cycles: int
     pages: int
@@ -174,7 +175,12 @@ class Load:
         self.held: list[str] = []
 
     def one_person(self, measured: Measured) -> None:
-        """Claim and submit with nobody else there, through the API and through the pages."""
+        """Claim and submit with nobody else there, through the API and through the pages.
+
+        As on a server that has been up for a minute: each of its threads has met the database before.
+        """
+        warm_up = self.run([self.order("cycles", n, "token", count=self.amounts.warm_up) for n in range(PEOPLE)])
+        self.held += [slot for answer in warm_up for slot in answer["seen"]["held"]]
         seen = self.run([self.order("cycles", 0, "token", count=self.amounts.alone)])[0]["seen"]
         measured.times |= {"claim_alone": seen["claim"], "submit_alone": seen["submit"]}
         self.held += seen["held"]
