@@ -174,6 +174,15 @@ class Dialogue(models.Model):
             models.Index(
                 fields=["project", "language", "id"], condition=Q(published=True), name="dialogue_by_language"
             ),
+            # Few have an error, or a warning: to find them one must not walk past all that have none.
+            models.Index(
+                fields=["project", "id"], condition=Q(published=True, error_count__gt=0), name="dialogue_with_errors"
+            ),
+            models.Index(
+                fields=["project", "id"],
+                condition=Q(published=True, warning_count__gt=0),
+                name="dialogue_with_warnings",
+            ),
             models.Index(
                 fields=["project", "variant_group"], condition=~Q(variant_group=""), name="dialogue_by_variant"
             ),
