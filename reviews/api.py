@@ -13,9 +13,9 @@ from rest_framework.views import APIView
 
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
-from annotator.api.views import NOT_FOUND, actor
+from annotator.api.views import NOT_FOUND, actor, requested_dialogue
 from annotator.errors import Hidden
-from annotator.services.access import load_dialogue, load_project, roles_in
+from annotator.services.access import load_project, roles_in
 from reviews import api_serializers as shapes
 from reviews.models import Claim, Review
 from reviews.protocols import Stage, offered_verdicts
@@ -144,8 +144,7 @@ class DialogueReviews(APIView):
         responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
     )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         rows = (
             Review.objects.visible_to(actor(request))
             .filter(dialogue=dialogue)

@@ -9,12 +9,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
-from annotator.api.views import NOT_FOUND, actor
-from annotator.errors import Hidden
+from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.models import Replay
-from annotator.services.access import load_dialogue, load_project
 from annotator.services.replays import load_replay, start_replay
-from annotator.services.revisions import load_revision
 
 _CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many replays under way; wait until one has ended.")
 _INVALID = OpenApiResponse(ErrorSerializer, "It cannot be run; details say where in the trajectory, and why.")
@@ -63,14 +60,10 @@ class ReplayStart(APIView):
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Run a trajectory through the code of the tools. It runs in the background: look until its job has ended."""
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         sent = ReplayRequestSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
-        wanted = sent.validated_data.get("revision")
-        revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-        if revision is None:
-            raise Hidden("This dialogue has no content yet.")
+        revision = requested_revision(request, dialogue, sent.validated_data.get("revision", ""))
         begun = start_replay(
             actor=actor(request), dialogue=dialogue, revision=revision, pasted=sent.validated_data["trajectory"]
         )
@@ -82,6 +75,5 @@ class ReplayDetail(APIView):
 
     @extend_schema(responses={200: ReplaySerializer, 404: NOT_FOUND}, operation_id="replays_read")
     def get(self, request: Request, slug: str, public_id: str, replay: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         return Response(ReplaySerializer(load_replay(actor=actor(request), dialogue=dialogue, public_id=replay)).data)

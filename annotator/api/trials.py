@@ -9,11 +9,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
-from annotator.api.views import NOT_FOUND, actor
+from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.errors import Hidden
-from annotator.models import Dialogue, Job, Revision
-from annotator.services.access import load_dialogue, load_project
-from annotator.services.revisions import load_revision
+from annotator.models import Job
 from annotator.services.trials import known_outcomes, load_trial, read_trial, start_trials_of, subjects_of_trial
 from annotator.validators import Subject, subject_of, subjects_of
 
@@ -104,11 +102,11 @@ class TrialStart(APIView):
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Try validators that were not tried as they stand. In the background: look until its job has ended."""
-        dialogue = _dialogue(request, slug, public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         sent = TrialRequestSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         fields = sent.validated_data
-        revision = _revision(request, dialogue, fields.get("revision", ""))
+        revision = requested_revision(request, dialogue, fields.get("revision", ""))
         job = start_trials_of(
             actor=actor(request), revision=revision, constraint=fields["constraint"], texts=fields["responses"]
         )
@@ -124,7 +122,7 @@ class TrialDetail(APIView):
     @extend_schema(responses={200: TrialSerializer, 404: NOT_FOUND}, operation_id="trials_read")
     def get(self, request: Request, slug: str, public_id: str, trial: str) -> Response:
         """A trial of yours, with what is known of its validators by now."""
-        dialogue = _dialogue(request, slug, public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         return Response(_trial(load_trial(actor=actor(request), dialogue=dialogue, public_id=trial)))
 
 
@@ -138,8 +136,8 @@ class ValidatorDetail(APIView):
     )
     def get(self, request: Request, slug: str, public_id: str, constraint: str) -> Response:
         """What a constraint's validator must say of each response, and what it says. Nothing is run."""
-        dialogue = _dialogue(request, slug, public_id)
-        document = _revision(request, dialogue, request.query_params.get("revision", "")).document()
+        dialogue = requested_dialogue(request, slug, public_id)
+        document = requested_revision(request, dialogue, request.query_params.get("revision", "")).document()
         found = next((one for one in document.get("constraints", ()) if one["id"] == constraint), None)
         if found is None:
             raise Hidden("There is no such constraint in this version of the dialogue.")
@@ -150,18 +148,6 @@ class ValidatorDetail(APIView):
         (outcome,) = _outcomes([subject])
         rows = trial.matrix.rows if trial else []
         return Response(ValidatorSerializer({"why_not": "", "outcome": outcome, "rows": rows}).data)
-
-
-def _dialogue(request: Request, slug: str, public_id: str) -> Dialogue:
-    project = load_project(actor=actor(request), slug=slug)
-    return load_dialogue(actor=actor(request), project=project, public_id=public_id)
-
-
-def _revision(request: Request, dialogue: Dialogue, wanted: str) -> Revision:
-    revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-    if revision is None:
-        raise Hidden("This dialogue has no content yet.")
-    return revision
 
 
 def _trial(job: Job) -> Any:

@@ -23,6 +23,7 @@ from annotator.api.serializers import (
     RevisionSerializer,
 )
 from annotator.comparison import diff
+from annotator.errors import Hidden
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.services.access import load_dialogue, load_project
 from annotator.services.listing import Filters, filter_dialogues
@@ -35,6 +36,20 @@ def actor(request: Request) -> User:
     """Who asks. The permission class has made sure that somebody does."""
     assert isinstance(request.user, User)  # noqa: S101
     return request.user
+
+
+def requested_dialogue(request: Request, slug: str, public_id: str) -> Dialogue:
+    """The dialogue an address names. Raises Hidden."""
+    project = load_project(actor=actor(request), slug=slug)
+    return load_dialogue(actor=actor(request), project=project, public_id=public_id)
+
+
+def requested_revision(request: Request, dialogue: Dialogue, wanted: str) -> Revision:
+    """The version of the dialogue with this public id, without one the newest. Raises Hidden."""
+    revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
+    if revision is None:
+        raise Hidden("This dialogue has no content yet.")
+    return revision
 
 
 class ProjectList(APIView):
@@ -91,8 +106,7 @@ class DialogueDetail(APIView):
 
     @extend_schema(responses={200: DialogueDetailSerializer, 404: NOT_FOUND}, operation_id="dialogues_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         return Response(DialogueDetailSerializer(dialogue).data)
 
 
@@ -103,8 +117,7 @@ class RevisionList(APIView):
 
     @extend_schema(responses={200: RevisionSerializer(many=True), 404: NOT_FOUND}, operation_id="revisions_list")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         rows = Revision.objects.visible_to(actor(request)).filter(dialogue=dialogue)
         rows = rows.select_related("author", "parent").defer("content", "parent__content")
         paginator = self.pagination_class()
@@ -118,8 +131,7 @@ class RevisionDetail(APIView):
 
     @extend_schema(responses={200: RevisionContentSerializer, 404: NOT_FOUND}, operation_id="revisions_read")
     def get(self, request: Request, slug: str, public_id: str, revision_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=revision_id)
         return Response(RevisionContentSerializer(revision, context={"head_id": dialogue.head_id}).data)
 
@@ -129,8 +141,7 @@ class RevisionDiff(APIView):
 
     @extend_schema(responses={200: ChangeSerializer(many=True), 404: NOT_FOUND}, operation_id="revisions_diff")
     def get(self, request: Request, slug: str, public_id: str, revision_id: str, other_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        dialogue = load_dialogue(actor=actor(request), project=project, public_id=public_id)
+        dialogue = requested_dialogue(request, slug, public_id)
         before = load_revision(actor=actor(request), dialogue=dialogue, public_id=revision_id)
         after = load_revision(actor=actor(request), dialogue=dialogue, public_id=other_id)
         changes = diff(before.document(), after.document())

@@ -29,6 +29,7 @@ from reviews.services.queues import (
     read_versions,
     take_first,
 )
+from reviews.services.worksheets import HELD_BY
 
 #: Overdue claims that one call to claim looks at.
 OVERDUE = 8
@@ -45,16 +46,13 @@ _PARTS = (
     Part("r", Revision),
     Part("t", ToolsetRevision),
 )
-#: The last two conditions are those of ``Slot.objects.visible_to``.
 _FROM = (
     "FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id JOIN reviews_stagerun n ON n.id = s.stage_run_id "
     "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = s.project_id "
     "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN reviews_protocolversion v ON v.id = s.protocol_id "
     "JOIN annotator_revision r ON r.id = s.revision_id "
     "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
-    "WHERE s.public_id = %s AND c.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
-    "FROM annotator_membership m WHERE m.project_id = s.project_id AND m.user_id = c.person_id AND m.ended_at IS NULL) "
-    "ORDER BY c.id DESC LIMIT 1"
+    f"WHERE {HELD_BY} ORDER BY c.id DESC LIMIT 1"
 )
 
 

@@ -70,10 +70,11 @@ def _words(opening: str, review: Review, protocol: Protocol) -> str:
         lines.append(review.reason)
     faults = [(fault.kind, fault.anchor, fault.note) for fault in review.findings.all()]
     rulings = [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in review.rulings.all()]
+    document = review.seen_revision.document()
     for kind, anchor, note in (*faults, *rulings):
         if kind == "other" and not anchor and not note:
             # Its reason says it all.
             continue
-        place = f" at {describe(review.seen_revision.document(), anchor)}" if anchor else ""
+        place = f" at {describe(document, anchor)}" if anchor else ""
         lines.append(f"{labels.get(kind, kind)}{place}{': ' + note if note else '.'}")
     return "\n".join(lines)[:MAX_TEXT]

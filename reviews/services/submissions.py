@@ -40,6 +40,7 @@ from reviews.services.protocols import parse
 from reviews.services.queues import ASIDE
 from reviews.services.settling import settle_if_complete
 from reviews.services.workload import await_work_count
+from reviews.services.worksheets import HELD_BY
 
 __all__ = ["offered_verdicts", "submit_review"]
 
@@ -53,7 +54,7 @@ _PARTS = (
     Part("n", StageRun),
     Part("d", Dialogue, ("id", "external_id", "project_id")),
     Part("p", Project, ("id", "name", "slug", "check_settings", "long_range_rule")),
-    Part("c", Cycle, ("id", "number", "state", "project_id", "protocol_id", "dialogue_id")),
+    Part("y", Cycle, ("id", "number", "state", "project_id", "protocol_id", "dialogue_id")),
     Part("r", Revision, ("id", "dialogue_id", "author_id", "content", "content_hash", "toolset_revision_id")),
     Part("t", ToolsetRevision, ("id", "content", "content_hash")),
     Part("v", ProtocolVersion, ("id", "content_hash")),
@@ -61,19 +62,14 @@ _PARTS = (
 _JOINS = (
     "JOIN reviews_stagerun n ON n.id = s.stage_run_id "
     "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = d.project_id "
-    "JOIN reviews_cycle c ON c.id = s.cycle_id JOIN annotator_revision r ON r.id = s.revision_id "
+    "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN annotator_revision r ON r.id = s.revision_id "
     "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
     "JOIN reviews_protocolversion v ON v.id = s.protocol_id "
 )
 _FROM = f"FROM reviews_slot s {_JOINS} WHERE s.id = %s"
 _CLAIM = ("id", "token", "slot_id", "person_id", "state", "active_seconds")
-_HELD_PARTS = (Part("k", Claim, _CLAIM), *_PARTS)
-#: The last conditions are those of ``Slot.objects.visible_to``.
-_HELD_FROM = (
-    f"FROM reviews_claim k JOIN reviews_slot s ON s.id = k.slot_id {_JOINS} "  # noqa: S608 - no value is in it
-    "WHERE s.public_id = %s AND k.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
-    "FROM annotator_membership m WHERE m.project_id = s.project_id AND m.user_id = k.person_id AND m.ended_at IS NULL)"
-)
+_HELD_PARTS = (Part("c", Claim, _CLAIM), *_PARTS)
+_HELD_FROM = f"FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id {_JOINS} WHERE {HELD_BY}"
 
 
 class _TooLate(Conflict):

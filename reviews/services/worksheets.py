@@ -16,11 +16,12 @@ _SHEET = (
     "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_revision r ON r.id = s.revision_id "
     "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id WHERE s.id = %s"
 )
-_HELD = (
-    "SELECT c.token, c.slot_id FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id "
-    "WHERE s.public_id = %s AND c.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
+#: A slot s by its public id, on which a person has the claim c. The last conditions are ``Slot.objects.visible_to``'s.
+HELD_BY = (
+    "s.public_id = %s AND c.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
     "FROM annotator_membership m WHERE m.project_id = s.project_id AND m.user_id = c.person_id AND m.ended_at IS NULL)"
 )
+_HELD = f"SELECT c.token, c.slot_id FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id WHERE {HELD_BY}"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)

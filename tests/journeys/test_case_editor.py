@@ -13,14 +13,20 @@ from tests.factories import begin, make_dialogue, open_slot
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, team, check_accessibility):
+def desk_at(desk_of, team, place):
+    """The annotator at a place of a constrained case."""
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     begin(team.project, [make_dialogue(team.project, case(), toolset=toolset)])
     slot = open_slot(Dialogue.objects.get())
     claim_slot(actor=team.annotator, slot=slot)
     desk = desk_of(team.annotator)
+    desk.page.goto(f"{reverse('workspace', args=[slot.public_id])}?at={place}")
+    return desk
+
+
+def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, team, check_accessibility):
+    desk = desk_at(desk_of, team, "/constraints/c0")
     page, inspector = desk.page, desk.inspector
-    page.goto(f"{reverse('workspace', args=[slot.public_id])}?at=/constraints/c0")
 
     most = inspector.get_by_label("At most")
     with desk.saving():
@@ -86,13 +92,8 @@ PLACES = """(prompt, [first, last]) => {
 
 
 def test_the_words_that_state_a_constraint_are_selected_in_the_prompt(desk_of, team, check_accessibility):
-    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
-    begin(team.project, [make_dialogue(team.project, case(), toolset=toolset)])
-    slot = open_slot(Dialogue.objects.get())
-    claim_slot(actor=team.annotator, slot=slot)
-    desk = desk_of(team.annotator)
+    desk = desk_at(desk_of, team, "/constraints/c2")
     page, inspector = desk.page, desk.inspector
-    page.goto(f"{reverse('workspace', args=[slot.public_id])}?at=/constraints/c2")
     prompt = desk.chat.locator(".turn-text").first
     take = inspector.get_by_role("button", name="Take what is selected")
     span = inspector.get_by_label("Span of the system prompt")
