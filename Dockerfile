@@ -16,6 +16,8 @@ COPY . .
 # Collecting needs no database and no secret: embedded mode, in a folder that is thrown away.
 RUN ASSAY_MODE=embedded ASSAY_DATA=/tmp/assay STATIC_ROOT=/opt/assay/staticfiles \
     .venv/bin/python manage.py collectstatic --noinput \
+    # What the application writes is its own user's alone; these files are another's than whose they are read by.
+    && chmod --recursive a+rX staticfiles \
     && .venv/bin/python -m compileall -q annotator reviews benchmark \
     && rm -rf /tmp/assay
 
@@ -40,7 +42,7 @@ USER assay
 VOLUME /data
 EXPOSE 8000
 
-# 127.0.0.1 would be another host than ALLOWED_HOSTS names; localhost has to be among them.
+# Whether the process serves, which is all that a restart could mend; whether all else is there, /readyz tells.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=4 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/healthz', timeout=4)"]
 

@@ -61,6 +61,11 @@ class CallView(PartView):
         """What the tool returned, for a field: a text as itself, anything else as JSON."""
         return "" if self.data["observation"] is None else pretty(self.data["observation"])
 
+    @property
+    def observation_kind(self) -> str:
+        """Whether the observation is a text or JSON; one that is not there yet is expected to be a text."""
+        return "text" if isinstance(self.data["observation"], str | None) else "json"
+
 
 @dataclass
 class ConstraintView(PartView):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from annotator.checks.label import derive_policy
-from annotator.comparison import lookup
+from annotator.comparison import describe, lookup
 from annotator.comparison.anchors import covers
 from annotator.graph import derive_topology
 
@@ -42,6 +42,8 @@ class FindingView:
     waiver: str = ""
     #: The value at the anchor with which the finding is gone, where there is no doubt which that is.
     fix: str = ""
+    #: The anchor in words: which task, which step.
+    place: str = ""
 
     @property
     def validator(self) -> str:
@@ -80,6 +82,11 @@ class StepView:
     def observation_text(self) -> str:
         value = self.data.get("observation")
         return "" if value is None else pretty(value)
+
+    @property
+    def observation_kind(self) -> str:
+        """Whether the observation is a text or JSON; what is not there yet is expected to be JSON."""
+        return "text" if isinstance(self.data.get("observation"), str) else "json"
 
     @property
     def failed(self) -> bool:
@@ -252,6 +259,7 @@ def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document
         value_hash=finding.value_hash,
         waiver=waivers.get(key, ""),
         fix=_derived_policy(document, finding.anchor) if check == "label.policy_steps" else "",
+        place=describe(document, finding.anchor) if finding.anchor else "",
     )
 
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import add
 from typing import Any
 
@@ -117,6 +117,15 @@ def describe_document(document: Mapping[str, Any], *, index: bool = True) -> Lab
     return _DESCRIBED[document["kind"]](document, index)
 
 
+def switches_of_entries(policies: Sequence[str | None]) -> list[int]:
+    """For each entry of a dialogue its switches (PTF): those among its tasks, of which it is scored on the last.
+
+    ``policies``: of the dialogue's tasks in their order. Two tasks make a switch where both are annotated and differ.
+    """
+    switches = (bool(a and b and a != b) for a, b in pairwise(policies))
+    return list(accumulate(switches, initial=0))[: len(policies)]
+
+
 def _describe_tasks(document: Mapping[str, Any], index: bool) -> Labels:
     tasks: list[dict[str, Any]] = document["tasks"]
     policies = [task["policy"] for task in tasks]
@@ -129,7 +138,7 @@ def _describe_tasks(document: Mapping[str, Any], index: bool) -> Labels:
         information=[task["information"] for task in tasks],
         task_count=len(tasks),
         call_count=len(calls),
-        switches=sum(a != b for a, b in pairwise(policies) if a and b),
+        switches=max(switches_of_entries(policies), default=0),
         language=document["language"],
         tools=tools,
         title=_title(task["user_message"] for task in tasks),

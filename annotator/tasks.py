@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from annotator.services import checkpoints, digests, jobs
+from annotator.services import attempts, checkpoints, digests, jobs, retention, routines
 
 #: Seconds after which a message sent by beat is thrown away unread: the next ones are on their way by then.
 WAKE_EXPIRES = 30
@@ -17,8 +17,9 @@ def run_job(job_id: int) -> None:
 @shared_task(name="annotator.tasks.take_up_stale_jobs")
 def take_up_stale_jobs() -> None:
     """Wake workers for jobs that wait or whose worker has gone quiet."""
-    for job_id in jobs.stale_job_ids():
-        run_job.apply_async((job_id,), expires=WAKE_EXPIRES)
+    for job_id, kind in jobs.stale_jobs():
+        jobs.send(job_id, kind, expires=WAKE_EXPIRES)
+    routines.note_routine(routines.PULSE)
 
 
 @shared_task(name="annotator.tasks.write_checkpoints")
@@ -31,3 +32,15 @@ def write_checkpoints() -> None:
 def send_digests() -> None:
     """Mail everybody whose morning has come what they have not read."""
     digests.send_due_digests()
+
+
+@shared_task(name="annotator.tasks.forget_old_attempts")
+def forget_old_attempts() -> None:
+    """Forget tries to sign in that delay nobody any more."""
+    attempts.forget_old_attempts()
+
+
+@shared_task(name="annotator.tasks.tidy_up")
+def tidy_up() -> None:
+    """Remove what nothing needs any more, and say what that was."""
+    retention.tidy_up()

@@ -12,12 +12,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeyPagination, KeysetPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.models import Project
 from annotator.services.access import load_project, require_administrator
 from benchmark import api_serializers as shapes
-from benchmark.models import LeftOut
 from benchmark.services import imports, releases
 from benchmark.services.import_report import read_report
 from benchmark.views.releases import archive_response
@@ -47,7 +47,7 @@ class ImportList(APIView):
         return paginator.get_paginated_response(shapes.ImportSerializer(page, many=True).data)
 
     @extend_schema(
-        request={"multipart/form-data": shapes.ImportRequestSerializer},
+        request={"multipart/form-data": shapes.ImportInputSerializer},
         responses={202: shapes.ImportSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 422: INVALID},
         operation_id="imports_start",
     )
@@ -55,7 +55,7 @@ class ImportList(APIView):
         """Begin an import. It runs in the background: look at it until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
-        sent = _read(shapes.ImportRequestSerializer, request)
+        sent = _read(shapes.ImportInputSerializer, request)
         batch = imports.start_import(
             actor=actor(request),
             project=project,
@@ -64,6 +64,7 @@ class ImportList(APIView):
             native_format=sent["format"],
             dry_run=sent["dry_run"],
             revise=sent["revise"],
+            reopen=sent["reopen"],
         )
         return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
 
@@ -121,10 +122,12 @@ class ReleaseList(APIView):
         rows = releases.list_releases(actor=actor(request), project=project)
         paginator = self.pagination_class()
         page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(shapes.ReleaseSerializer(page, many=True).data)
+        return paginator.get_paginated_response(
+            shapes.ReleaseSerializer(page, many=True, context=_seen_by(request, project)).data
+        )
 
     @extend_schema(
-        request=shapes.ReleaseRequestSerializer,
+        request=shapes.ReleaseInputSerializer,
         responses={
             202: shapes.ReleaseSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID,
         },
@@ -134,7 +137,7 @@ class ReleaseList(APIView):
         """Freeze what is verified. It runs in the background: look at it until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
-        sent = _read(shapes.ReleaseRequestSerializer, request)
+        sent = _read(shapes.ReleaseInputSerializer, request)
         release = releases.start_release(
             actor=actor(request),
             project=project,
@@ -142,7 +145,9 @@ class ReleaseList(APIView):
             native_format=sent["format"],
             require_all=sent["require_all"],
         )
-        return Response(shapes.ReleaseSerializer(release).data, status=status.HTTP_202_ACCEPTED)
+        return Response(
+            shapes.ReleaseSerializer(release, context=_seen_by(request, project)).data, status=status.HTTP_202_ACCEPTED
+        )
 
 
 class ReleaseDetail(APIView):
@@ -152,21 +157,22 @@ class ReleaseDetail(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
-        return Response(shapes.ReleaseSerializer(release).data)
+        return Response(shapes.ReleaseSerializer(release, context=_seen_by(request, project)).data)
 
 
 class ReleaseLeftOut(APIView):
-    """What a release leaves out, and why."""
+    """What a release leaves out, and why: for administrators and senior reviewers."""
 
-    pagination_class = KeysetPagination
+    pagination_class = KeyPagination
 
     @extend_schema(
-        responses={200: shapes.LeftOutSerializer(many=True), 404: NOT_FOUND}, operation_id="releases_left_out"
-    )  # fmt: skip
+        responses={200: shapes.LeftOutSerializer(many=True), 403: DENIED, 404: NOT_FOUND},
+        operation_id="releases_left_out",
+    )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
-        rows = LeftOut.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
+        rows = releases.list_left_out(actor=actor(request), release=release)
         paginator = self.pagination_class()
         page = paginator.paginate_queryset(rows, request, self)
         return paginator.get_paginated_response(shapes.LeftOutSerializer(page, many=True).data)
@@ -182,6 +188,10 @@ class ReleaseArchive(APIView):
         project = load_project(actor=actor(request), slug=slug)
         release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
         return archive_response(release)
+
+
+def _seen_by(request: Request, project: Project) -> dict[str, bool]:
+    return {"oversees": releases.oversees(actor=actor(request), project=project)}
 
 
 def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
+from annotator.views.uploads import takes_files
 from benchmark import api
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
-    path("projects/<slug:slug>/imports/", api.ImportList.as_view(), name="api-import-list"),
+    path("projects/<slug:slug>/imports/", takes_files(api.ImportList.as_view()), name="api-import-list"),
     path(_IMPORT, api.ImportDetail.as_view(), name="api-import"),
     path(_IMPORT + "cancel/", api.ImportCancel.as_view(), name="api-import-cancel"),
     path(_IMPORT + "report/", api.ImportReport.as_view(), name="api-import-report"),

@@ -6,7 +6,7 @@ class BenchmarkConfig(AppConfig):
 
     def ready(self) -> None:
         # Whoever starts or runs jobs must know their kinds.
-        from benchmark.services import import_runner, import_trials, near_duplicates, release_runner  # noqa: F401
+        from benchmark.services import import_runner, import_trials, near_duplicates, release_runner, upload_retention  # noqa: F401
         from benchmark.services.release_freezing import where_released
         from reviews.services.gold_making import PUBLIC_IN
 

@@ -25,6 +25,8 @@ class ImportBatch(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)
     dry_run = models.BooleanField(default=False)
     revise = models.BooleanField(default=False)
+    #: Whether dialogues that people have worked on are revised as well, if a dry run of the same file has named them.
+    reopen = models.BooleanField(default=False)
     read = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)
     revised = models.PositiveIntegerField(default=0)
@@ -61,6 +63,20 @@ class ImportNote(models.Model):
         return f"line {self.line}: {self.message}"
 
 
+class NativeLine(models.Model):
+    """The line a revision was imported from: how its record is laid out when it is written again.
+
+    Its values are never read: canonical content says what a revision is, this only in what order and spelling.
+    """
+
+    revision = models.OneToOneField(Revision, on_delete=models.CASCADE, related_name="+")
+    native_format = models.CharField(max_length=12)
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"line of {self.revision_id}"
+
+
 class ReleaseState(models.TextChoices):
     FREEZING = "freezing", "Being frozen"
     FROZEN = "frozen", "Frozen"
@@ -69,7 +85,14 @@ class ReleaseState(models.TextChoices):
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
     def visible_to(self, user: User) -> Self:
-        return self.filter(project__in=Project.objects.visible_to(user))
+        """Frozen ones, of the user's projects; of those they oversee, also what has failed or is not frozen yet.
+
+        What never came to be may hold the answers on which people are tested.
+        """
+        return self.filter(
+            Q(state=ReleaseState.FROZEN) | Q(project__in=Project.objects.overseen_by(user)),
+            project__in=Project.objects.visible_to(user),
+        )
 
 
 class Release(models.Model):

@@ -16,6 +16,7 @@ from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
 from annotator.errors import Hidden
 from annotator.services.access import load_project, roles_in
+from annotator.services.blindness import is_blind
 from reviews import api_serializers as shapes
 from reviews.models import Claim, Review
 from reviews.protocols import Stage, offered_verdicts
@@ -45,13 +46,13 @@ class ClaimNext(APIView):
     """Claim the next item that waits for you: of one stage, or whatever is most urgent."""
 
     @extend_schema(
-        request=shapes.ClaimRequestSerializer,
+        request=shapes.ClaimInputSerializer,
         responses={201: shapes.ClaimSerializer, 204: OpenApiResponse(description="Nothing waits for you."), **REFUSALS},
         operation_id="work_claim",
     )
     def post(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        wanted = _read(shapes.ClaimRequestSerializer, request)
+        wanted = _read(shapes.ClaimInputSerializer, request)
         claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
         if claim is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -99,12 +100,12 @@ class Heartbeat(APIView):
     """Keep a claim alive."""
 
     @extend_schema(
-        request=shapes.HeartbeatRequestSerializer,
+        request=shapes.HeartbeatInputSerializer,
         responses={200: shapes.HeartbeatSerializer, **REFUSALS},
         operation_id="work_heartbeat",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.HeartbeatRequestSerializer, request, _tokens(request, slot))
+        sent, _ = _read_for_claim(shapes.HeartbeatInputSerializer, request, _tokens(request, slot))
         held = claims.heartbeat(actor=actor(request), token=sent["token"], active_seconds=sent["active_seconds"])
         return Response({"expires_at": held.expires_at})
 
@@ -138,7 +139,7 @@ class Skip(APIView):
 
 
 class DialogueReviews(APIView):
-    """The reviews of a dialogue that you may see, oldest first: none of a colleague's in an unsettled blind stage."""
+    """The reviews of a dialogue that you may see, oldest first: no colleague's before a blind stage has settled."""
 
     @extend_schema(
         responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
@@ -153,6 +154,8 @@ class DialogueReviews(APIView):
             .prefetch_related("findings", "rulings")
             .order_by("pk")
         )
+        if is_blind(actor=actor(request), dialogue=dialogue):
+            rows = rows.filter(person=actor(request))
         return Response(shapes.ReviewSerializer(rows, many=True).data)
 
 

@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.api.inputs import Input, StrictCharField
 from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Invalid
 from annotator.models import Project, User
 from annotator.services.access import load_project, require_administrator
 from reviews.api import REFUSALS
-from reviews.api_serializers import Input, StrictCharField
 from reviews.models import AssignmentPlan, Pause, PlanAction, Priority, Slot
 from reviews.services import assignment_lists, pauses, plans
 from reviews.services.assignment_lists import STATES, Filters, Row
@@ -114,7 +114,7 @@ class Assignments(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        filters = Filters.of(request.query_params.dict(), stage_titles(project))
+        filters = Filters.of(request.query_params, project=project, stages=stage_titles(project))
         page = assignment_lists.list_slots(
             project=project, filters=filters, after=request.query_params.get("after", "")
         )

@@ -5,50 +5,13 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
 from reviews.models import Review, ReviewFinding, Ruling, Verdict
 
 #: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer remarks.
 MOST = 500
 MAX_ANCHOR = 600
 MAX_REASON = 4000
-
-
-class Input(serializers.Serializer[Any]):
-    """Fields that are sent. One that does not exist is refused, so that a misspelt one cannot be lost in silence."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            unknown = sorted(set(map(str, data)) - set(self.fields))
-            if unknown:
-                raise serializers.ValidationError(
-                    {unknown[0][:100]: [f"There is no such field; there are: {', '.join(self.fields)}."]}
-                )
-        return super().to_internal_value(data)
-
-
-class _BoundedDictField(serializers.DictField):
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and len(data) > MOST:
-            raise serializers.ValidationError(f"There are more than {MOST} entries; send fewer.")
-        return super().to_internal_value(data)
-
-
-class _StrictBooleanField(serializers.BooleanField):
-    """true, false or null: no "yes", no 1."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if data is not None and not isinstance(data, bool):
-            raise serializers.ValidationError("This must be true, false or null.")
-        return data
-
-
-class StrictCharField(serializers.CharField):
-    """A text: no number that would be turned into one."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, str):
-            raise serializers.ValidationError("This must be a text.")
-        return super().to_internal_value(data)
 
 
 @extend_schema_field({"type": "object"})
@@ -64,7 +27,7 @@ class _ObjectField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class ClaimRequestSerializer(Input):
+class ClaimInputSerializer(Input):
     stage = StrictCharField(
         required=False, max_length=40, help_text="Key of a stage; without it, whatever is most urgent."
     )
@@ -74,7 +37,7 @@ class TokenSerializer(Input):
     token = StrictCharField(max_length=40, help_text="The claim’s token.")
 
 
-class HeartbeatRequestSerializer(TokenSerializer):
+class HeartbeatInputSerializer(TokenSerializer):
     active_seconds = serializers.IntegerField(
         required=False, default=0, min_value=0, max_value=86_400, help_text="Worked since the last heartbeat."
     )
@@ -96,21 +59,21 @@ class RulingInputSerializer(Input):
 class SubmissionSerializer(TokenSerializer):
     verdict = serializers.ChoiceField(Verdict.choices)
     document = _ObjectField(required=False, help_text="The whole dialogue as you leave it; without it, as you saw it.")
-    checklist = _BoundedDictField(
-        child=_BoundedDictField(child=_StrictBooleanField(allow_null=True)),
+    checklist = BoundedDictField(
+        child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
         required=False,
         default=dict,
         help_text="Task id, or “dialogue” for it as a whole → checklist item → true, false or null (does not apply).",
     )
-    checklist_notes = _BoundedDictField(
-        child=_BoundedDictField(child=StrictCharField(allow_blank=True, max_length=1000)),
+    checklist_notes = BoundedDictField(
+        child=BoundedDictField(child=StrictCharField(allow_blank=True, max_length=1000)),
         required=False,
         default=dict,
         help_text="The same with a note: what is wrong where the answer is no.",
     )
     findings = serializers.ListField(child=FindingInputSerializer(), required=False, default=list, max_length=MOST)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
-    rulings = _BoundedDictField(
+    rulings = BoundedDictField(
         child=RulingInputSerializer(),
         required=False,
         default=dict,
@@ -182,6 +145,8 @@ class ReviewFindingSerializer(serializers.ModelSerializer[ReviewFinding]):
 
 
 class RulingSerializer(serializers.ModelSerializer[Ruling]):
+    value = serializers.JSONField()
+
     class Meta:
         model = Ruling
         fields = ["anchor", "choice", "value", "reason_kind", "reason"]

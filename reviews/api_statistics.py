@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.views import NOT_FOUND, actor
-from annotator.errors import Invalid
 from annotator.services.access import load_project, roles_in
+from annotator.services.filters import day_of, one_of
 from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, StageRevisions, read_accuracy
 from reviews.services.agreement import read_agreement, read_set_aside
@@ -136,14 +136,6 @@ class AgreementSerializer(serializers.Serializer[Any]):
     set_aside = serializers.IntegerField(help_text="Comparisons that could not be counted.")
 
 
-class AgreementQuerySerializer(serializers.Serializer[Any]):
-    stage = serializers.CharField(max_length=40)
-    label = serializers.ChoiceField([*RATED, *OVERLAPPING], required=False)  # type: ignore[assignment]
-    pair = serializers.CharField(max_length=40, required=False)
-    since = serializers.DateField(required=False)
-    until = serializers.DateField(required=False)
-
-
 class StageCountsSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
     counts = serializers.ListField(child=serializers.IntegerField(), help_text="One for each of ``starts``.")
@@ -253,7 +245,7 @@ class AgreementStatistics(APIView):
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("stage", str, required=True, description="Key of a stage."),
+            OpenApiParameter("stage", {"type": "string", "minLength": 1}, required=True, description="Key of a stage."),
             OpenApiParameter("label", str, enum=[*RATED, *OVERLAPPING], description="Without it, every label."),
             OpenApiParameter(
                 "pair",
@@ -269,26 +261,18 @@ class AgreementStatistics(APIView):
     def get(self, request: Request, slug: str) -> Response:
         who = actor(request)
         project = load_project(actor=who, slug=slug)
-        query = AgreementQuerySerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        asked = query.validated_data
-        if asked["stage"] not in stage_titles(project):
-            raise Invalid(f"There is no stage {asked['stage']} in this project.")
+        asked = request.query_params
+        stage = one_of(asked, "stage", stage_titles(project), required=True)
+        wanted = one_of(asked, "label", [*RATED, *OVERLAPPING])
+        since, until = day_of(asked, "since"), day_of(asked, "until")
         pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=roles_in(project, who))
         labels = []
-        for label in [asked["label"]] if "label" in asked else [*RATED, *OVERLAPPING]:
-            counts = read_agreement(
-                project=project,
-                stage=asked["stage"],
-                label=label,
-                pair=pair,
-                since=asked.get("since"),
-                until=asked.get("until"),
-            )
+        for label in [wanted] if wanted else [*RATED, *OVERLAPPING]:
+            counts = read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until)
             figures = summarise(label, counts, pair=pair is not None)
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})
         found = {
-            "stage": asked["stage"],
+            "stage": stage,
             "note": SAW_LABELS,
             "labels": labels,
             "set_aside": len(read_set_aside(project)),
@@ -305,11 +289,11 @@ class PersonStatistics(APIView):
         project = load_project(actor=who, slug=slug)
         roles = roles_in(project, who)
         whose = load_person(actor=who, roles=roles, project=project, public_id=public_id)
-        gold = not oversees(roles)
-        weeks = read_throughput(project=project, now=timezone.now(), person=whose, by_week=True, with_gold=gold)
+        which = {"with_gold": not oversees(roles), "settled": whose.pk != who.pk}
+        weeks = read_throughput(project=project, now=timezone.now(), person=whose, by_week=True, **which)
         found = {
             "by_week": _throughput(weeks),
-            "times": read_times(project=project, person=whose, with_gold=gold),
+            "times": read_times(project=project, person=whose, **which),
             "faults_named": read_faults(project=project, person=whose),
             "faults_received": read_faults(project=project, person=whose, received=True),
             "accuracy": _counted(read_accuracy(project=project, owner=whose)),

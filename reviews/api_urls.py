@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from reviews import api, api_assignments, api_statistics
+from reviews import api, api_assignments, api_dialogues, api_statistics
 
 _WORK = "work/<str:slot>/"
 
 urlpatterns = [
+    path("projects/<slug:slug>/dialogues/", api_dialogues.DialogueList.as_view(), name="api-dialogue-list"),
     path("projects/<slug:slug>/claims/", api.ClaimNext.as_view(), name="api-claim"),
     path(_WORK + "submit/", api.Submit.as_view(), name="api-work-submit"),
     path(_WORK + "heartbeat/", api.Heartbeat.as_view(), name="api-work-heartbeat"),

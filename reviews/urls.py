@@ -72,6 +72,7 @@ urlpatterns = [
         remarks.comment_resolve,
         name="comment-resolve",
     ),
+    path("p/<slug:slug>/dialogues/<str:public_id>/variant/", dialogues.match_variant, name="variant-match"),
     path("p/<slug:slug>/dialogues/<str:public_id>/changes/", dialogues.revision_diff, name="revision-diff"),
     path("p/<slug:slug>/dialogues/<str:public_id>/tasks/<str:task>/paths/", paths.decision_tree, name="decision-tree"),
     path(

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from scripts.bench_data import make_record
 from scripts.bench_report import Measured, say
 from scripts.bench_site import SLUG
-from scripts.demo import demo_variables, web_command, worker_command
+from scripts.demo import demo_variables, start_workers, web_command
 from scripts.environment import ROOT, Stop
 from scripts.supervisor import Supervisor, last_log_lines
 
@@ -158,9 +158,7 @@ class Site:
             if not supervisor.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=READY_SECONDS):
                 tail = "\n".join(f"    {line}" for line in last_log_lines(web.log))
                 raise Stop(f"{tail}\nThe web server did not start.")
-            supervisor.start(
-                "worker", worker_command(Path(sys.executable)), env=self.variables, cwd=ROOT, log=logs / "worker.log"
-            )
+            start_workers(supervisor, Path(sys.executable), self.variables, logs)
             yield port
 
 

@@ -139,8 +139,7 @@ def serve(python: Path, listener: socket.socket, data: Path) -> int:
             listener.close()
             if supervisor.wait_until_ready(f"{url}/healthz", seconds=READY_SECONDS):
                 # Not earlier: while they start, both would want the same cores.
-                log = data / "logs" / "worker.log"
-                supervisor.start("worker", worker_command(python), env=variables, cwd=ROOT, log=log)
+                start_workers(supervisor, python, variables, data / "logs")
                 tell(f"\nAssay is running: {url}/\n\n{(data / SIGN_INS).read_text()}")
                 tell(f"Logs are in {data / 'logs'}. Press Ctrl-C to stop.")
                 supervisor.watch()
@@ -166,17 +165,25 @@ def prepare(supervisor: Supervisor, python: Path, variables: Mapping[str, str], 
 
 
 def web_command(python: Path, descriptor: int) -> list[str | Path]:
-    """Return the command of the web server: gunicorn with threads, on the socket that is held already."""
+    """Return the command of the web server: gunicorn with threads, on the socket that is held already.
+
+    Many threads, because no proxy stands before it: each connection that dawdles takes one.
+    """
     return [
         python, "-m", "gunicorn", "annotator.config.wsgi:application",
-        "--bind", f"fd://{descriptor}", "--worker-class", "gthread", "--workers", "2", "--threads", "4",
+        "--bind", f"fd://{descriptor}", "--worker-class", "gthread", "--workers", "2", "--threads", "16",
         "--preload", "--graceful-timeout", "5", "--access-logfile", "-", "--no-control-socket",
     ]  # fmt: skip
 
 
-def worker_command(python: Path) -> list[str | Path]:
-    """Return the command of the worker: one Celery worker that also beats."""
-    return [
-        python, "-m", "celery", "--app", "annotator.config.celery:app", "worker",
-        "--beat", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle",
-    ]  # fmt: skip
+def start_workers(supervisor: Supervisor, python: Path, variables: Mapping[str, str], logs: Path) -> None:
+    """Start two Celery workers: one that also beats, and one for strangers' data and code, which may be slow or die."""
+    for name, options in (
+        ("worker", ["--queues", "assay", "--beat"]),
+        ("worker for strangers", ["--queues", "strangers", "--hostname", "strangers@%h"]),
+    ):
+        command: list[str | Path] = [
+            python, "-m", "celery", "--app", "annotator.config.celery:app", "worker", *options,
+            "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle",
+        ]  # fmt: skip
+        supervisor.start(name, command, env=variables, cwd=ROOT, log=logs / f"{name.replace(' ', '-')}.log")

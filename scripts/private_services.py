@@ -31,6 +31,12 @@ def find_chromium() -> Path | None:
     return None
 
 
+def find_caddy() -> Path | None:
+    """Return the installed Caddy, the proxy of ``deploy/``."""
+    found = shutil.which("caddy")
+    return Path(found) if found is not None else None
+
+
 def find_postgresql() -> Path | None:
     """Return the folder of PostgreSQL's server programs, the newest version's; Debian keeps them off the PATH."""
     on_path = shutil.which("initdb")

@@ -19,11 +19,19 @@ from pathlib import Path
 from typing import IO
 
 from scripts.environment import ROOT, Environment, Stop, tell
-from scripts.private_services import find_chromium, find_postgresql, find_redis, private_postgresql, private_redis
+from scripts.private_services import (
+    find_caddy,
+    find_chromium,
+    find_postgresql,
+    find_redis,
+    private_postgresql,
+    private_redis,
+)
 from scripts.suite_report import Outcome, closing_lines, read_outcome
 
-PROCESSES = 2
-"""Parallel test processes; two cores are what everybody has."""
+PARALLEL = ("-n", "2", "--dist", "worksteal")
+"""Two cores are what everybody has; a process with nothing left to do takes over from the other, as tests of some pages
+are long."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +43,6 @@ class Part:
     options: tuple[str, ...] = ()
     postgresql: bool = False
     redis: bool = False
-    #: Whether its tests wait for others (a browser, servers, people who race), which a busy machine can make late.
-    second_try: bool = False
     #: Whether it runs beside the other parts: its tests run one at a time and wait for programs most of that time.
     beside: bool = False
 
@@ -45,18 +51,17 @@ ALONE = "browser or servers or redis"
 """Tests with processes of their own run one at a time: those of a part share the broker."""
 
 PARTS = (
-    Part("SQLite", f"not postgres and not ({ALONE})", ("-n", str(PROCESSES)), second_try=True),
-    Part("PostgreSQL", f"not ({ALONE})", ("-n", str(PROCESSES), "--database-only"), postgresql=True, second_try=True),
+    Part("SQLite", f"not postgres and not ({ALONE})", PARALLEL),
+    Part("PostgreSQL", f"not ({ALONE})", (*PARALLEL, "--database-only"), postgresql=True),
     # A page waits for its browser most of the time: two at once lose nothing.
-    Part("SQLite, browser", "browser and not (servers or postgres or redis)", ("-n", str(PROCESSES)), second_try=True),
-    Part("SQLite, real processes", "servers and not (postgres or redis)", second_try=True, beside=True),
+    Part("SQLite, browser", "browser and not (servers or postgres or redis)", PARALLEL),
+    Part("SQLite, real processes", "servers and not (postgres or redis)", beside=True),
     Part(
         "PostgreSQL and Redis, real processes",
         "((servers or redis) and not browser) or (browser and (postgres or redis))",
         ("--database-only",),
         postgresql=True,
         redis=True,
-        second_try=True,
         beside=True,
     ),
 )
@@ -142,6 +147,8 @@ def found_services() -> Iterator[Services]:
             )
         if find_chromium() is None:
             lacking["Chromium"] = "no page was tested in a browser. Install it (Debian: apt-get install chromium)."
+        if find_caddy() is None:
+            lacking["Caddy"] = "the proxy's configuration was not tried. Install it (Debian: apt-get install caddy)."
         yield Services(postgresql or None, redis or None, lacking)
 
 
@@ -227,10 +234,6 @@ class Runs:
                 process.kill()
 
 
-MOST_REPEATED = 5
-"""More failures than this are no accident of timing; nothing is repeated."""
-
-
 def run_part(
     python: Path,
     part: Part,
@@ -240,56 +243,27 @@ def run_part(
     runs: Runs | None = None,
     output: IO[bytes] | None = None,
 ) -> Outcome:
-    """Run pytest and read what came of it; it prints to `output`, by default to the terminal.
-
-    A few failures in a part that waits for other programs are tried once more, alone. What passes then is counted, and
-    named at the end of the run as unsteady: a test that fails twice has failed.
-    """
-    runs = runs or Runs()
-
-    def say(line: str) -> None:
-        if output is None:
-            tell(line)
-        else:
-            output.write(f"{line}\n".encode())
-            output.flush()
-
-    say(f"\n=== {part.name} ===")
-    outcome = run_pytest(python, part, services, results / f"{part.name}.xml", options, runs, output)
-    if part.second_try and 0 < outcome.failed <= MOST_REPEATED and not runs.stopped:
-        say(f"\n=== {part.name}: what failed, once more ===")
-        file = results / f"{part.name}, once more.xml"
-        again = [*options, *LAST_FAILED]
-        outcome = outcome.corrected_by(run_pytest(python, part, services, file, again, runs, output))
-    return outcome
-
-
-LAST_FAILED = ("--last-failed", "--last-failed-no-failures=none")
-
-
-def run_pytest(
-    python: Path,
-    part: Part,
-    services: Services,
-    file: Path,
-    options: Sequence[str],
-    runs: Runs,
-    output: IO[bytes] | None,
-) -> Outcome:
-    """Run pytest once."""
+    """Run pytest once and read what came of it; it prints to `output`, by default to the terminal."""
+    heading = f"\n=== {part.name} ==="
+    if output is None:
+        tell(heading)
+    else:
+        output.write(f"{heading}\n".encode())
+        output.flush()
     variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     if part.postgresql and services.postgresql is not None:
         variables["TEST_DATABASE_URL"] = services.postgresql
     if part.redis and services.redis is not None:
         variables["TEST_REDIS_URL"] = services.redis
     # The parts share what the first of them has migrated (see tests/databases.py).
-    templates = file.parent / "databases"
+    templates = results / "databases"
     templates.mkdir(exist_ok=True)
     variables["ASSAY_TEST_TEMPLATES"] = str(templates)
     # Each part remembers its own failures: two that end together would overwrite each other's.
     remembered = f"cache_dir=.pytest_cache/{part.name.replace(', ', '-').replace(' ', '-')}"
+    file = results / f"{part.name}.xml"
     command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", remembered]
-    return read_outcome(file, runs.run([*command, *part.options, *options], variables, output))
+    return read_outcome(file, (runs or Runs()).run([*command, *part.options, *options], variables, output))
 
 
 NOT_INHERITED = ("TEST_DATABASE_URL", "TEST_REDIS_URL", "PYTHONDONTWRITEBYTECODE")

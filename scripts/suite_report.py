@@ -17,25 +17,6 @@ class Outcome:
     failed: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    #: Names of the tests that passed.
-    passes: set[str] = field(default_factory=set)
-    #: Names of tests that failed and passed when they were tried once more.
-    unsteady: list[str] = field(default_factory=list)
-
-    def corrected_by(self, second: "Outcome") -> "Outcome":
-        """These figures after the tests that failed were run once more.
-
-        Only a failed test that is known by name to have passed is taken off; everything else stands.
-        """
-        mended = [name for name in self.failures if name in second.passes and name not in second.failures]
-        return Outcome(
-            passed=self.passed + len(mended),
-            failed=self.failed - len(mended),
-            left_out=self.left_out,
-            failures=[name for name in self.failures if name not in mended],
-            passes=self.passes | set(mended),
-            unsteady=[*self.unsteady, *mended],
-        )
 
     def add(self, other: "Outcome") -> None:
         """Add another part's figures to these."""
@@ -43,7 +24,6 @@ class Outcome:
         self.failed += other.failed
         self.left_out += other.left_out
         self.failures += other.failures
-        self.unsteady += other.unsteady
 
 
 def read_outcome(file: Path, exit_code: int) -> Outcome:
@@ -64,7 +44,6 @@ def read_outcome(file: Path, exit_code: int) -> Outcome:
                 outcome.left_out[reason.partition(NOT_TESTED)[2] or reason] += 1
             else:
                 outcome.passed += 1
-                outcome.passes.add(name)
     # 5: no test matched, which is well for a part of the suite that has none (yet).
     if exit_code not in (0, 5) and not outcome.failed:
         outcome.failed = 1
@@ -85,8 +64,6 @@ def closing_lines(parts: dict[str, Outcome], lacking: dict[str, str], seconds: f
     lines.append(f"  in {seconds / 60:.1f} minutes")
     if total.failures:
         lines += ["", "FAILED", *(f"  {name}" for name in total.failures)]
-    if total.unsteady:
-        lines += ["", "PASSED AT THE SECOND TRY ONLY", *(f"  {name}" for name in total.unsteady)]
     gaps = [f"{what}: {why}" for what, why in lacking.items()]
     gaps += [f"{count} test{'s' if count > 1 else ''}: {reason}" for reason, count in sorted(total.left_out.items())]
     if gaps:

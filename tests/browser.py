@@ -85,8 +85,12 @@ def page_problems() -> Iterator[Problems]:
 
 
 @pytest.fixture
-def open_page(chromium: "Browser", live_server: Any, page_problems: Problems) -> Iterator[Callable[..., "Page"]]:
+def open_page(
+    chromium: "Browser", live_server: Any, page_problems: Problems, settings: Any
+) -> Iterator[Callable[..., "Page"]]:
     """Open a window of its own: ``open_page(user, scheme="dark", width=320)``; addresses are relative to the site."""
+    # Links that people are given lead here.
+    settings.SITE_URL = live_server.url
     contexts: list[BrowserContext] = []
 
     def open_as(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from scripts.private_services import find_chromium
+from scripts.private_services import find_caddy, find_chromium
 
 pytest_plugins = ["tests.browser", "tests.databases"]
 
@@ -53,6 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         lacking["redis"] = "Redis: set TEST_REDIS_URL, or run make test, which starts one"
     if find_chromium() is None:
         lacking["browser"] = "Chromium: install it (Debian: apt-get install chromium)"
+    if find_caddy() is None:
+        lacking["proxy"] = "Caddy: install it (Debian: apt-get install caddy)"
     for item in items:
         for marker, reason in lacking.items():
             if item.get_closest_marker(marker):
@@ -97,11 +99,8 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True)
 def _clean_slate(settings: Any) -> Iterator[None]:
-    """Leave no files and no memory behind: the cache holds counts of failed sign-ins and the like."""
-    from django.core.cache import cache
-
+    """Leave no files behind."""
     yield
-    cache.clear()
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 
 

@@ -27,7 +27,7 @@ api-project-list                      401 200 200 200 200 200 200   401 405 405 
 api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release-archive                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
-api-release-left-out                  401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-release-left-out                  401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
 api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-replay-list                       401 405 405 405 405 405 405   401 404 404 422 422 422 422
@@ -58,6 +58,7 @@ assignment-rules                      in  404 404 405 405 405 405   in  404 404 
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
+variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -196,6 +197,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},
     "example-mark": {"public_id": "dialogue"},
+    "variant-match": {"public_id": "dialogue"},
     "example-withdraw": {"public_id": "example"},
     "dialogue-comment": {"public_id": "dialogue"},
     "dialogue-replay": {"public_id": "dialogue"},

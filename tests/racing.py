@@ -40,10 +40,13 @@ def lost(results: list[Any]) -> list[Exception]:
     return [result for result in results if isinstance(result, Exception)]
 
 
-def overlap(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
+def overlap(
+    first: Callable[[], Any], second: Callable[[], Any], then: Callable[[], Any] = lambda: None
+) -> tuple[Any, Any]:
     """Run ``second`` while the transaction of ``first`` is still open; it waits for it, or passes it by.
 
-    PostgreSQL only. Returns what the first returned, and what the second returned or raised.
+    ``then`` is what the first transaction does after that, before it ends. PostgreSQL only. Returns what the first
+    returned, and what the second returned or raised.
     """
     late = _Late(second)
     with transaction.atomic():
@@ -51,6 +54,7 @@ def overlap(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, A
         late.start()
         while late.is_alive() and not _waits_for_a_lock(late.backend):
             late.join(0.005)
+        then()
     late.join(240)
     assert not late.is_alive(), "it waits for what will not come"
     return done, late.outcome

@@ -23,6 +23,7 @@ for _name in (
     "ALLOWED_HOSTS",
     "ASSAY_DEMO",
     "DEBUG",
+    "SITE_URL",
     "STATIC_ROOT",
 ):
     os.environ.pop(_name, None)

@@ -1,4 +1,4 @@
-"""Keyset pagination: a cursor is the last row's key, so page 1,000 costs what page 1 costs."""
+"""Pages by key: a cursor is the place of the last row, so page 1,000 costs what page 1 costs."""
 
 from typing import Any
 
@@ -10,14 +10,16 @@ from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
 from annotator.errors import Invalid
+from annotator.services.keyset import BY_KEY, BY_TIME, is_cursor, read_page
 
 MAX_SIZE = 200
 
 
 class KeysetPagination(BasePagination):
-    """``?cursor=`` (the key after which to go on) and ``?size=``; answers ``{"next": url or null, "results": […]}``."""
+    """``?cursor=`` (of the page to go on with) and ``?size=``; answers ``{"next": url or null, "results": […]}``."""
 
     size = 50
+    by: tuple[str, ...] = BY_TIME
 
     def paginate_queryset(  # type: ignore[override]
         self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
@@ -26,10 +28,12 @@ class KeysetPagination(BasePagination):
         size = _number(request, "size", self.size)
         if not 1 <= size <= MAX_SIZE:
             raise Invalid(f"size must be from 1 to {MAX_SIZE}.")
-        cursor = _number(request, "cursor", 0)
-        rows = list(queryset.filter(pk__gt=cursor).order_by("pk")[: size + 1])
-        self.next_cursor = rows[size - 1].pk if len(rows) > size else None
-        return rows[:size]
+        cursor = request.query_params.get("cursor", "")
+        if cursor and not is_cursor(cursor, self.by):
+            raise Invalid("cursor is none that a list of this project has given out; begin without one.")
+        page = read_page(queryset, after=cursor, size=size, by=self.by)
+        self.next_cursor = page.after
+        return page.rows
 
     def get_paginated_response(self, data: Any) -> Response:
         following = None
@@ -49,11 +53,17 @@ class KeysetPagination(BasePagination):
             {
                 "name": "cursor",
                 "in": "query",
-                "schema": {"type": "integer"},
+                "schema": {"type": "string"},
                 "description": "From the last page’s next.",
             },
             {"name": "size", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}},
         ]
+
+
+class KeyPagination(KeysetPagination):
+    """The same for rows that have no public id of their own."""
+
+    by = BY_KEY
 
 
 def _number(request: Request, name: str, default: int) -> int:

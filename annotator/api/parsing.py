@@ -1,6 +1,5 @@
 """Bodies of API requests: JSON, checked at the door for whatever no field could store."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,8 @@ from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import JSONParser
 
 from annotator.schema import SchemaProblem
-from annotator.schema.canonical import MAX_DEPTH, encode_faithful, normalise
+from annotator.schema.canonical import encode_faithful, normalise
+from annotator.schema.exact_json import JsonFault, loads
 
 
 class TooLarge(APIException):
@@ -21,7 +21,7 @@ class TooLarge(APIException):
 
 
 class StrictJSONParser(JSONParser):
-    """JSON in UTF-8, of bounded size and depth, without NUL, half characters, NaN or numbers beyond 64 bits.
+    """JSON in UTF-8, of bounded size and depth, without NUL, half characters, NaN or a key twice in one object.
 
     With these refused here, once, no endpoint can hand them to the database or back to the sender.
     """
@@ -35,13 +35,13 @@ class StrictJSONParser(JSONParser):
         if len(raw) > limit:
             raise TooLarge(f"The body is larger than {limit // 2**20} MB; send less at once, or import it as a file.")
         try:
-            value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+            value = loads(raw.decode("utf-8-sig"))
             if encode_faithful(value) is None:
                 value = normalise(value)
         except UnicodeDecodeError:
             raise ParseError("The body is not UTF-8 text; encode it so.") from None
-        except RecursionError:
-            raise ParseError(f"The body is nested more than {MAX_DEPTH} levels deep; flatten it.") from None
+        except JsonFault as fault:
+            raise ParseError(str(fault)) from None
         except SchemaProblem as problem:
             first = problem.problems[0]
             raise ParseError(f"At {first.pointer[:200] or '/'}: {first.message}") from None
@@ -50,7 +50,3 @@ class StrictJSONParser(JSONParser):
         if not isinstance(value, dict):
             raise ParseError("The body must be one JSON object, such as {}.")
         return value
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")

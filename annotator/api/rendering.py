@@ -7,6 +7,8 @@ from typing import Any
 import orjson
 from rest_framework.renderers import JSONRenderer
 
+from annotator.schema.exact_json import dumps, load_stored
+
 
 class FastJSONRenderer(JSONRenderer):
     """JSON by a fast encoder; what it does not know (lazy texts, decimals) is left to the framework’s."""
@@ -19,8 +21,8 @@ class FastJSONRenderer(JSONRenderer):
         try:
             return orjson.dumps(data, default=_encode_rest, option=orjson.OPT_UTC_Z)
         except TypeError:
-            # Details of errors in a list have its indexes as keys.
-            return orjson.dumps(data, default=_encode_rest, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+            # Details of errors in a list have its indexes as keys; integers may be longer than the encoder takes.
+            return dumps(data, default=_encode_rest, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
 
 
 def stored_json(text: str) -> orjson.Fragment:
@@ -31,7 +33,7 @@ def stored_json(text: str) -> orjson.Fragment:
 @lru_cache(maxsize=256)
 def stored_tools(content: str) -> orjson.Fragment:
     """The list of tools of a toolset revision's content as a part of an answer."""
-    return orjson.Fragment(orjson.dumps(orjson.loads(content)["tools"]))
+    return orjson.Fragment(dumps(load_stored(content)["tools"]))
 
 
 def _encode_rest(value: Any) -> Any:

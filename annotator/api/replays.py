@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.api.inputs import Input, StrictCharField
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.models import Replay
@@ -18,13 +19,14 @@ _INVALID = OpenApiResponse(ErrorSerializer, "It cannot be run; details say where
 _MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
 
 
-class ReplayRequestSerializer(serializers.Serializer[Any]):
+class ReplayInputSerializer(Input):
     """What to run."""
 
-    revision = serializers.CharField(required=False, max_length=20, help_text="The version; without it the newest.")
+    revision = StrictCharField(required=False, max_length=20, help_text="The version; without it the newest.")
     trajectory = serializers.JSONField(
         required=False,
         default=None,
+        allow_null=True,
         help_text="Rounds, or messages in the OpenAI format; without it the reference trajectory.",
     )
 
@@ -54,14 +56,14 @@ class ReplayStart(APIView):
     """Replays of a constrained case."""
 
     @extend_schema(
-        request=ReplayRequestSerializer,
+        request=ReplayInputSerializer,
         responses={202: ReplaySerializer, 400: _MALFORMED, 404: NOT_FOUND, 409: _CONFLICT, 422: _INVALID},
         operation_id="replays_start",
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Run a trajectory through the code of the tools. It runs in the background: look until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
-        sent = ReplayRequestSerializer(data=request.data)
+        sent = ReplayInputSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         revision = requested_revision(request, dialogue, sent.validated_data.get("revision", ""))
         begun = start_replay(

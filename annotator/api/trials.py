@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.api.inputs import Input, StrictCharField
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.errors import Hidden
@@ -20,12 +21,16 @@ _INVALID = OpenApiResponse(ErrorSerializer, "There is nothing to try; the senten
 _MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
 
 
-class TrialRequestSerializer(serializers.Serializer[Any]):
+class TrialInputSerializer(Input):
     """What to try."""
 
-    revision = serializers.CharField(required=False, max_length=20, help_text="The version; without it the newest.")
-    constraint = serializers.CharField(
-        required=False, default="", max_length=100, help_text="Its validator alone; without it all of the case."
+    revision = StrictCharField(required=False, max_length=20, help_text="The version; without it the newest.")
+    constraint = StrictCharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=100,
+        help_text="Its validator alone; without it all of the case.",
     )
     responses = serializers.ListField(
         child=serializers.CharField(allow_blank=True, trim_whitespace=False),
@@ -89,7 +94,7 @@ class TrialStart(APIView):
     """Trials of a constrained case."""
 
     @extend_schema(
-        request=TrialRequestSerializer,
+        request=TrialInputSerializer,
         responses={
             200: OpenApiResponse(TrialSerializer, "Everything was known already."),
             202: TrialSerializer,
@@ -103,7 +108,7 @@ class TrialStart(APIView):
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Try validators that were not tried as they stand. In the background: look until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
-        sent = TrialRequestSerializer(data=request.data)
+        sent = TrialInputSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         fields = sent.validated_data
         revision = requested_revision(request, dialogue, fields.get("revision", ""))

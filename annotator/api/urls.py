@@ -10,7 +10,6 @@ urlpatterns = [
     path("docs/", views.api_docs, name="api-docs"),
     path("projects/", views.ProjectList.as_view(), name="api-project-list"),
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
-    path("projects/<slug:slug>/dialogues/", views.DialogueList.as_view(), name="api-dialogue-list"),
     path(_DIALOGUE, views.DialogueDetail.as_view(), name="api-dialogue"),
     path(_DIALOGUE + "replays/", replays.ReplayStart.as_view(), name="api-replay-list"),
     path(_DIALOGUE + "replays/<str:replay>/", replays.ReplayDetail.as_view(), name="api-replay"),

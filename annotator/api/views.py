@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,7 +16,6 @@ from annotator.api.pagination import KeysetPagination
 from annotator.api.serializers import (
     ChangeSerializer,
     DialogueDetailSerializer,
-    DialogueSerializer,
     ErrorSerializer,
     ProjectSerializer,
     RevisionContentSerializer,
@@ -26,7 +25,8 @@ from annotator.comparison import diff
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.services.access import load_dialogue, load_project
-from annotator.services.listing import Filters, filter_dialogues
+from annotator.services.blindness import blind_to, veil
+from annotator.services.listing import veil_owners
 from annotator.services.revisions import load_revision
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "There is no such thing, or it is not yours to see.")
@@ -68,37 +68,9 @@ class ProjectDetail(APIView):
         return Response(ProjectSerializer(load_project(actor=actor(request), slug=slug)).data)
 
 
-_FILTERS = [
-    OpenApiParameter("q", description="Words (by prefix) and Chinese (by substring) in the text; or a whole id."),
-    OpenApiParameter("status"),
-    OpenApiParameter("stage"),
-    OpenApiParameter("policy"),
-    OpenApiParameter("topology"),
-    OpenApiParameter("information"),
-    OpenApiParameter("language"),
-    OpenApiParameter("owner", description="A person’s public id."),
-    OpenApiParameter("problems", enum=["errors", "warnings", "clean"]),
-    OpenApiParameter("check", description="A check’s id: dialogues with such a finding."),
-]
-
-
-class DialogueList(APIView):
-    """The project's dialogues, oldest first, without their content."""
-
-    pagination_class = KeysetPagination
-
-    @extend_schema(
-        parameters=_FILTERS,
-        responses={200: DialogueSerializer(many=True), 404: NOT_FOUND},
-        operation_id="dialogues_list",
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor(request))
-        rows = filter_dialogues(rows, Filters.of(request.query_params)).select_related("owner").defer("search_text")
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(DialogueSerializer(page, many=True).data)
+def _veil(revisions: list[Revision], request: Request, dialogue: Dialogue) -> list[Revision]:
+    blind = blind_to(actor=actor(request), dialogues=[dialogue.pk])
+    return veil(revisions, actor=actor(request), blind=blind, words=["message"])
 
 
 class DialogueDetail(APIView):
@@ -107,6 +79,8 @@ class DialogueDetail(APIView):
     @extend_schema(responses={200: DialogueDetailSerializer, 404: NOT_FOUND}, operation_id="dialogues_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         dialogue = requested_dialogue(request, slug, public_id)
+        _veil([dialogue.head] if dialogue.head else [], request, dialogue)
+        veil_owners([dialogue], actor=actor(request))
         return Response(DialogueDetailSerializer(dialogue).data)
 
 
@@ -121,7 +95,7 @@ class RevisionList(APIView):
         rows = Revision.objects.visible_to(actor(request)).filter(dialogue=dialogue)
         rows = rows.select_related("author", "parent").defer("content", "parent__content")
         paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
+        page = _veil(paginator.paginate_queryset(rows, request, self), request, dialogue)
         context = {"head_id": dialogue.head_id}
         return paginator.get_paginated_response(RevisionSerializer(page, many=True, context=context).data)
 
@@ -133,6 +107,7 @@ class RevisionDetail(APIView):
     def get(self, request: Request, slug: str, public_id: str, revision_id: str) -> Response:
         dialogue = requested_dialogue(request, slug, public_id)
         revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=revision_id)
+        _veil([revision], request, dialogue)
         return Response(RevisionContentSerializer(revision, context={"head_id": dialogue.head_id}).data)
 
 

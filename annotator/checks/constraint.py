@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import ClassVar
 
 from annotator.checks.case_context import CaseContext
@@ -10,6 +11,7 @@ from annotator.checks.findings import Finding, Severity
 from annotator.checks.registry import Check, register
 from annotator.checks.wording import closest, cut
 from annotator.constraints.case import title
+from annotator.constraints.feasibility import MOST_UNKNOWN
 from annotator.constraints.replay import Status
 from annotator.constraints.taxonomy import find_category
 
@@ -109,12 +111,12 @@ class UnsolvedTool(CaseCheck):
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
         names = context.toolset.names
-        for name in context.document["unsolved_set"] or ():
-            if name not in context.toolset.tools:
-                meant = closest(name, names)
-                hint = f"; probably {meant} is meant" if meant else ""
-                message = f"The unsolved set names “{cut(name)}”, but the case has no such tool{hint}."
-                yield self.found(context, "/unsolved_set", context.document["unsolved_set"], message)
+        unknown = (name for name in context.document["unsolved_set"] or () if name not in context.toolset.tools)
+        for name in islice(unknown, MOST_UNKNOWN):
+            meant = closest(name, names)
+            hint = f"; probably {meant} is meant" if meant else ""
+            message = f"The unsolved set names “{cut(name)}”, but the case has no such tool{hint}."
+            yield self.found(context, "/unsolved_set", context.document["unsolved_set"], message)
 
 
 @register

@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from annotator.schema.exact_json import dumps
+
 _ENVELOPES = frozenset({"response", "result", "results", "data", "output"})
 _STATUS = frozenset({"status_code", "statusCode", "http_status", "status"})
 _ERROR = frozenset({"error", "errors", "exception", "traceback", "error_message", "errorMessage"})
@@ -86,7 +88,7 @@ def _error_in_field(key: str, error: Any) -> str | None:
         return f"{key} is true"
     if isinstance(error, str):
         return error or None
-    return orjson.dumps(error).decode() if error and isinstance(error, dict | list) else None
+    return dumps(error).decode() if error and isinstance(error, dict | list) else None
 
 
 def lost_ids(observation: Any, text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """schema.*: calls against the schemas of their tools."""
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -200,4 +201,8 @@ def _as_number(value: Any) -> float | None:
             return float(value) if len(value) < 40 else None
         except ValueError:
             return None
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        # An integer of more than 308 digits.
+        return math.inf

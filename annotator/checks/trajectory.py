@@ -10,6 +10,7 @@ from annotator.checks.observations import error_in, is_empty, lost_ids
 from annotator.checks.placeholders import is_placeholder
 from annotator.checks.registry import Check, register
 from annotator.checks.wording import cut, listed, path_name
+from annotator.schema.exact_json import dumps
 
 
 @register
@@ -29,7 +30,7 @@ class RepeatedCall(Check):
                 continue
             first: dict[bytes, str] = {}
             for call in calls:
-                key = orjson.dumps([call.step["name"], call.step["arguments"]], option=orjson.OPT_SORT_KEYS)
+                key = dumps([call.step["name"], call.step["arguments"]], option=orjson.OPT_SORT_KEYS)
                 earlier = first.setdefault(key, call.step["id"])
                 if earlier != call.step["id"]:
                     message = f"{call.step['id']} makes the same call as {earlier}, argument for argument."

@@ -17,6 +17,8 @@ Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enu
 MOST = 20
 #: Alternatives within alternatives that are explained one by one.
 _DEEPEST = 3
+#: Values of one call, times the alternatives (anyOf, oneOf) of its tool's schema: each may be tried with each.
+MAX_TRIED = 50_000
 
 _LIMITS = {
     "minimum": "at least {}",
@@ -47,6 +49,13 @@ class Violation:
 
 def find_violations(tool: Tool, arguments: dict[str, Any], anchor: str) -> Iterator[Violation]:
     """Every violation of the tool's schema in the arguments of one call, up to a bound."""
+    if tool.alternatives * _parts(arguments) > MAX_TRIED:
+        sentence = (
+            f"The arguments are too many to be tried with the {tool.alternatives:,} alternatives in the schema of "
+            f"{tool.name}, so they were not checked; give fewer, or simplify the schema."
+        )
+        yield Violation("rule", anchor, arguments, sentence)
+        return
     errors = list(islice(tool.validator.iter_errors(arguments), MOST))
     # A value of the wrong type is none of the enum's either; that goes without saying.
     mistyped = [error.instance_path for error in errors if error.kind.name == "type"]
@@ -57,6 +66,12 @@ def find_violations(tool: Tool, arguments: dict[str, Any], anchor: str) -> Itera
         for step in error.instance_path:
             value = value[step]
         yield from islice(_explain(tool, error, value, anchor, 0), MOST)
+
+
+def _parts(value: Any) -> int:
+    """Values within a value, itself included."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_parts, inside))
 
 
 def _explain(

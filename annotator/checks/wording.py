@@ -3,9 +3,10 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-import orjson
+from annotator.schema.exact_json import dumps
 
 _LONGEST = 60
 _TYPES = {
@@ -29,7 +30,7 @@ def shown(value: Any) -> str:
         return "an object" if value else "an empty object"
     if isinstance(value, list):
         return f"a list of {len(value)}" if value else "an empty list"
-    return cut(orjson.dumps(value).decode())
+    return cut(dumps(value).decode())
 
 
 def cut(text: str, longest: int = _LONGEST) -> str:
@@ -48,7 +49,7 @@ def listed(words: Iterable[str], most: int = 8, last: str = "and") -> str:
 
 def options(values: Sequence[Any]) -> str:
     """The values of an enum."""
-    return listed((value if isinstance(value, str) else orjson.dumps(value).decode() for value in values), last="or")
+    return listed((value if isinstance(value, str) else dumps(value).decode() for value in values), last="or")
 
 
 def types(names: Sequence[str]) -> str:
@@ -71,9 +72,26 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     for name in names:
         if squashed and _squash(name) == squashed:
             return name
-    near = difflib.get_close_matches(word[:80], names, n=1, cutoff=0.75)
-    return near[0] if near else None
+    if not names:
+        return None
+    # Comparing two texts in full is cubic at worst; so that is done once, with the name that shares the most pairs.
+    pairs = _pairs(word[:_LONGEST])
+    near = max(names, key=lambda name: _share(pairs, _pairs(name[:_LONGEST])))
+    alike = difflib.SequenceMatcher(None, word[:_LONGEST], near[:_LONGEST]).ratio() >= 0.75
+    return near if alike else None
 
 
+@lru_cache(maxsize=4096)
 def _squash(word: str) -> str:
     return re.sub(r"[\W_]", "", word).lower()
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (len(one) + len(other))
+
+
+@lru_cache(maxsize=4096)
+def _pairs(word: str) -> frozenset[str]:
+    """Every two letters that follow one another, the ends of the word included."""
+    word = f" {word.lower()} "
+    return frozenset(word[at : at + 2] for at in range(len(word) - 1))

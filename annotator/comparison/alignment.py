@@ -11,6 +11,7 @@ import orjson
 
 from annotator.comparison.anchors import Document
 from annotator.comparison.case_alignment import align_case
+from annotator.schema.exact_json import dumps
 
 Step = dict[str, Any]
 
@@ -80,7 +81,7 @@ def _kind(step: Step) -> Hashable:
 
 
 def _content(step: Step) -> Hashable:
-    arguments = orjson.dumps(step["arguments"], option=orjson.OPT_SORT_KEYS) if step["type"] == "call" else b""
+    arguments = dumps(step["arguments"], option=orjson.OPT_SORT_KEYS) if step["type"] == "call" else b""
     return step["type"], step.get("name"), arguments, step.get("question")
 
 

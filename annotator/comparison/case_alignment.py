@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from annotator.comparison.anchors import Document
+from annotator.schema.exact_json import dumps
 
 Thing = dict[str, Any]
 #: What two things must have in common to be the same; None: nothing that would make them so.
@@ -72,7 +73,7 @@ def _renamed(things: list[Thing], names: dict[str, str]) -> list[Thing]:
 
 
 def _written(*values: Any) -> bytes:
-    return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
+    return dumps(values, option=orjson.OPT_SORT_KEYS)
 
 
 def _rule(constraint: Thing) -> Hashable:

@@ -14,6 +14,7 @@ import orjson
 
 from annotator.comparison.anchors import ORDER, Document, below, find, ordered_list, owner, resolve, split
 from annotator.comparison.placing import ABSENT, copied, put, reorder
+from annotator.schema.exact_json import dumps
 
 #: Task id → ids of steps whose edges do not count, because which side has the step is a difference of its own.
 OneSided = Mapping[str, frozenset[str]]
@@ -53,7 +54,7 @@ def apply_changes(document: Document, changes: Iterable[Change]) -> Document:
 
     Raises AnchorMissing when a change does not fit the document.
     """
-    result: Document = orjson.loads(orjson.dumps(document))
+    result: Document = copied(document)
     changes = list(changes)
     for change in changes:
         if change.kind in (ChangeKind.REMOVED, ChangeKind.CHANGED):
@@ -74,7 +75,7 @@ def apply_changes(document: Document, changes: Iterable[Change]) -> Document:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """JSON equality: true is not 1, key order does not count."""
+    """JSON equality: true is not 1, 40.0 is not 40 (see ``annotator.schema.canonical``), key order does not count."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same_value(v, b[k]) for k, v in a.items())
     if isinstance(a, list):
@@ -221,7 +222,7 @@ class Comparison:
         for key, old in before.items():
             if key in after:
                 new = after[key]
-                if type(old) is not type(new) or isinstance(old, dict | list) or old != new:
+                if isinstance(old, dict | list) or not _same_scalar(old, new):
                     yield key, below(anchor, key), old, new
             else:
                 self._add(below(anchor, key), ChangeKind.REMOVED, old, None)
@@ -235,10 +236,9 @@ class Comparison:
 
 def _same_text(a: Any, b: Any) -> bool:
     """Whether both are written the same: then nothing below needs a look (written differently, they may be equal)."""
-    return orjson.dumps(a, option=orjson.OPT_SORT_KEYS) == orjson.dumps(b, option=orjson.OPT_SORT_KEYS)
+    return dumps(a, option=orjson.OPT_SORT_KEYS) == dumps(b, option=orjson.OPT_SORT_KEYS)
 
 
 def _same_scalar(a: Any, b: Any) -> bool:
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    return bool(a == b)
+    # 0.0 equals -0.0, and only their texts differ.
+    return type(a) is type(b) and bool(a == b) and (type(a) is not float or repr(a) == repr(b))

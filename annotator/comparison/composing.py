@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from annotator.comparison.anchors import ORDER, Document, below, find, from_pointer, lookup
 from annotator.comparison.changes import one_sided, step_ids
-from annotator.comparison.placing import ABSENT, put, reorder
+from annotator.comparison.placing import ABSENT, copied, put, reorder
 from annotator.graph import FaultKind, read_graph
 from annotator.schema import Problem, SchemaProblem, read_document
 
@@ -30,7 +28,7 @@ def compose(
     ``orders``: {anchor of an order: "mine" | "theirs"} where it is decided; else the side that moved something counts.
     ``check`` the document where ``values`` may hold anything: raises SchemaProblem with its pointers made anchors.
     """
-    result: Document = orjson.loads(orjson.dumps(mine))
+    result: Document = copied(mine)
     for anchor in take:
         put(result, anchor, lookup(theirs, anchor, ABSENT))
     for anchor, value in (values or {}).items():

@@ -1,7 +1,8 @@
 """Where two people's versions of a dialogue say different things.
 
 Unlike a history of changes this ignores what carries no meaning: runs of white space in texts, the order of steps
-(the graph orders them), ids of added steps, and the record of which candidate messages there were.
+(the graph orders them), ids of added steps, the record of which candidate messages there were, and what was kept of a
+native record.
 """
 
 from collections.abc import Sequence
@@ -137,7 +138,7 @@ def differences(left: Document, right: Document) -> list[Change]:
 def matters(change: Change) -> bool:
     """Whether a difference is one of meaning."""
     parts = split(change.anchor)
-    if len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS:
+    if (len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS) or _is_remainder(parts):
         return False
     if change.kind is ChangeKind.MOVED:
         return ordered_list(change.anchor) in _ORDERED
@@ -145,6 +146,14 @@ def matters(change: Change) -> bool:
         # Spaces inside an argument reach the tool; anywhere else they are typography.
         return _is_exact(parts) or change.before.split() != change.after.split()
     return True
+
+
+def _is_remainder(parts: Sequence[str]) -> bool:
+    """Whether a place is what was kept of a native record: that of the dialogue, or of a part of it."""
+    depths = {"tasks": (2, 4), "constraints": (2,), "reference_trajectory": (2, 4)}
+    if parts[0:1] == ("extra",) or "native_information" in parts[2:3]:
+        return True
+    return any(parts[depth : depth + 1] == ("extra",) for depth in depths.get(parts[0] if parts else "", ()))
 
 
 def _is_exact(parts: Sequence[str]) -> bool:

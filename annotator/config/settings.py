@@ -4,12 +4,17 @@ Two modes. ``embedded`` (the default) needs nothing but Python: SQLite, a broker
 ``server`` uses PostgreSQL and Redis and refuses to start without a secret key of its own.
 """
 
+import ipaddress
+import itertools
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from kombu.entity import Exchange, Queue
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 env = environ.Env()
@@ -21,7 +26,18 @@ EMBEDDED = MODE == "embedded"
 DEMO = env.bool("ASSAY_DEMO", default=False)
 DEBUG = env.bool("DEBUG", default=False)
 DATA_DIR = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var")))
+# Nobody else on this machine reads candidates, mails or releases: not what any process writes from here on (a database
+# and the files beside it, too), and not what an earlier version wrote.
+os.umask(0o077)
 DATA_DIR.mkdir(parents=True, exist_ok=True)
+if DATA_DIR.stat().st_mode & 0o077:
+    try:
+        DATA_DIR.chmod(0o700)
+    except PermissionError:
+        raise ImproperlyConfigured(
+            f"{DATA_DIR} is open to other users of this machine and belongs to one of them: have them chmod 700 it, "
+            "or set ASSAY_DATA to a folder of your own."
+        ) from None
 
 EMBEDDED_SECRET_KEY = "embedded-mode-only-this-key-is-public-and-server-mode-refuses-it"  # noqa: S105 - refused below
 
@@ -37,12 +53,21 @@ def _secret_key() -> str:
         raise ImproperlyConfigured("SECRET_KEY is the demo's public key; server mode needs one of its own.")
     if len(key) < 32:
         raise ImproperlyConfigured("SECRET_KEY is shorter than 32 characters; make a longer one.")
+    # No random key fails these: few characters, few pairs of them (a repeated word), few steps (the alphabet).
+    pairs = list(itertools.pairwise(map(ord, key)))
+    if min(len(set(key)), len(set(pairs)) // 2, len({b - a for a, b in pairs})) < 7:
+        raise ImproperlyConfigured(
+            "SECRET_KEY can be guessed: it repeats itself. Make a random one: "
+            'python3 -c "import secrets; print(secrets.token_urlsafe(50))"'
+        )
     return key
 
 
 SECRET_KEY = _secret_key()
 if DEMO and not EMBEDDED:
     raise ImproperlyConfigured("ASSAY_DEMO opens sign-in without a password; it is refused in server mode.")
+if DEBUG and not EMBEDDED:
+    raise ImproperlyConfigured("DEBUG shows settings and data to whoever meets an error; it is refused in server mode.")
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if EMBEDDED else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -74,6 +99,7 @@ MIDDLEWARE = [
     "annotator.views.middleware.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "annotator.views.middleware.SizeMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -82,6 +108,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "annotator.views.middleware.NulMiddleware",
     "annotator.views.middleware.DomainErrorMiddleware",
+    "annotator.views.middleware.FilterMiddleware",
 ]
 
 ROOT_URLCONF = "annotator.config.urls"
@@ -119,9 +146,14 @@ else:
     DATABASES["default"]["ENGINE"] = "annotator.config.postgresql"
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Statements that ask for it are prepared, and planned once (annotator.services.statements); the ORM's never are.
+    # A server that is frozen, or that the network has lost, is given up instead of waited for.
     DATABASES["default"].setdefault("OPTIONS", {}).update(
-        prepare_threshold=5, options="-c plan_cache_mode=force_generic_plan"
+        prepare_threshold=5, options="-c plan_cache_mode=force_generic_plan", connect_timeout=5, tcp_user_timeout=30_000
     )
+# Seconds that a request waits for a lock, and that one statement of a request takes, before it is answered 503. Only the
+# web server sets them (annotator.config.wsgi): jobs and migrations may wait. 0: no limit.
+REQUEST_LOCK_SECONDS = env.int("REQUEST_LOCK_SECONDS", default=10)
+REQUEST_STATEMENT_SECONDS = env.int("REQUEST_STATEMENT_SECONDS", default=30)
 # Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back. On
 # PostgreSQL what was prepared is lost with its connection.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)
@@ -142,10 +174,16 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
-ACCOUNT_RATE_LIMITS = {"login_failed": "10/5m/key,30/5m/ip"}
+# allauth's would lock a name, or an address, for everybody, and need a cache: ours are annotator.services.attempts.
+ACCOUNT_RATE_LIMITS = False
 # Who was not invited cannot sign up, so there is nothing to write to them.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_FORMS = {"login": "annotator.views.forms.SignInForm", "signup": "annotator.views.forms.SignUpForm"}
+ACCOUNT_FORMS = {
+    "login": "annotator.views.forms.SignInForm",
+    "signup": "annotator.views.forms.SignUpForm",
+    "change_password": "annotator.views.forms.NewPasswordForm",
+    "reset_password": "annotator.views.forms.ForgottenPasswordForm",
+}
 # The demo's mails are files that can be looked at.
 EMAIL_BACKEND = env.str(
     "EMAIL_BACKEND", default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend"
@@ -182,23 +220,40 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 HTTPS = env.bool("ASSAY_HTTPS", default=not EMBEDDED)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+# Whose X-Forwarded-For is believed: tries to sign in are counted by the reader's address, not by the proxy's own.
+try:
+    TRUSTED_PROXIES = [
+        ipaddress.ip_network(one.strip()) for one in env.list("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"])
+    ]
+except ValueError as error:
+    raise ImproperlyConfigured(
+        f"TRUSTED_PROXIES: {error}; it must be addresses or networks like 10.0.0.0/8, separated by commas."
+    ) from None
 if not EMBEDDED:
-    # Failed sign-ins are counted by address: the reader's, as the proxies in front of us tell it, not the proxy's own.
-    ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", default=1)
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = HTTPS
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+# Of a whole request, files included, but from those who may send large ones; deploy/Caddyfile has the same limit.
+MOST_SENT = 10 * 10**6
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
+FILE_UPLOAD_HANDLERS = [
+    "annotator.views.uploads.DoorHandler",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 # --- files ------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "files"
+
+#: (document, the version it was made from) → the document without what was kept of a native record and is overtaken.
+FORGET_OVERTAKEN = "benchmark.formats.overtaken.forget_overtaken"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -214,7 +269,7 @@ WHITENOISE_USE_FINDERS = env.bool("ASSAY_PLAIN_STATIC", default=False)
 REDIS_URL = env.str("REDIS_URL", default="" if EMBEDDED else "redis://localhost:6379/0")
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600, "socket_keepalive": True}
 else:
     # Kombu's file-system transport: a broker that needs no server. One folder, read and written by both sides.
     BROKER_DIR = DATA_DIR / "broker"
@@ -230,27 +285,30 @@ else:
         "store_processed": False,
         "polling_interval": 0.1,
     }
-# What every web process has to know of: above all how often a sign-in has failed.
-if REDIS_URL:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
-else:
-    CACHES = {
-        "default": {
-            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
-            "LOCATION": str(DATA_DIR / "cache"),
-            # Past this, counts are thrown away at random; made-up names must not crowd out real ones.
-            "OPTIONS": {"MAX_ENTRIES": 5000},
-        }
-    }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "assay"
+# What works on strangers' data or code has a queue, and workers, of its own: there it holds up nothing but its like. A
+# worker that is not told its queues serves both. Each has an exchange of its own, or a message would go to both.
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "strangers")]
 CELERY_TIMEZONE = "UTC"
+# Days after which what nothing needs any more is removed (annotator.services.retention); 0: never.
+KEEP_DAYS = {
+    "draft_steps": env.int("KEEP_DRAFT_STEPS_DAYS", default=30),
+    "uploads": env.int("KEEP_UPLOADS_DAYS", default=90),
+    "tokens": env.int("KEEP_TOKENS_DAYS", default=90),
+    "mails": env.int("KEEP_MAILS_DAYS", default=30),
+}
+# What /readyz asks: how old the workers' last sign of life may be, and how much room the data folder has to have.
+WORKER_LAG_SECONDS = env.int("WORKER_LAG_SECONDS", default=300)
+DISK_RESERVE_MB = env.int("DISK_RESERVE_MB", default=500)
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    "forget-old-attempts": {"task": "annotator.tasks.forget_old_attempts", "schedule": 3600.0},
+    "tidy-up": {"task": "annotator.tasks.tidy_up", "schedule": 6 * 3600.0},
     "write-checkpoints": {"task": "annotator.tasks.write_checkpoints", "schedule": 3600.0},
     "take-up-stale-jobs": {"task": "annotator.tasks.take_up_stale_jobs", "schedule": 15.0},
     "tidy-claims": {"task": "reviews.tasks.tidy_claims", "schedule": 60.0},
@@ -268,10 +326,13 @@ REST_FRAMEWORK = {
         "annotator.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticated",
+        "annotator.api.filters.KnownParameters",
+    ],
     "DEFAULT_PARSER_CLASSES": ["annotator.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["annotator.api.rendering.FastJSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "annotator.api.schema.StrictSchema",
     "EXCEPTION_HANDLER": "annotator.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "annotator.api.pagination.KeysetPagination",
     "PAGE_SIZE": 50,
@@ -283,13 +344,24 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,
     "SCHEMA_PATH_PREFIX": "/api/",
+    # What is sent is described apart from what comes back: a file is sent as one, and comes back as an address.
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "annotator.api.schema.complete",
+    ],
 }
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-SITE_URL = env.str("SITE_URL", default="http://localhost:8000")
+# What people type to come here. Links in mails and invitations begin with it, whatever a request's Host header says.
+_host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")
+_address = f"{'https' if HTTPS else 'http'}://{_host}" if _host else "http://localhost:8000"
+SITE_URL = env.str("SITE_URL", default=_address).rstrip("/")
+if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]+)?", SITE_URL):
+    raise ImproperlyConfigured(f"SITE_URL is “{SITE_URL}”; it must be an address like https://assay.example.org.")
 
 LOGGING = {
     "version": 1,
@@ -297,4 +369,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="WARNING")},
+    # What is removed is said in any case.
+    "loggers": {"annotator.services.retention": {"level": "INFO"}},
 }

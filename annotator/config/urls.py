@@ -14,5 +14,4 @@ urlpatterns = [
 handler400 = "annotator.views.errors.bad_request"
 handler403 = "annotator.views.errors.denied"
 handler404 = "annotator.views.errors.not_found"
-handler429 = "annotator.views.errors.too_many"
 handler500 = "annotator.views.errors.server_error"

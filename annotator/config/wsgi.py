@@ -4,10 +4,14 @@ import gc
 import os
 from importlib import import_module
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.config.settings")
 application = get_wsgi_application()
+if settings.DATABASES["default"]["ENGINE"] == "annotator.config.postgresql":
+    # Before the first connection is opened. A row or a table that somebody holds must not silence the whole site.
+    import_module("annotator.config.postgresql.limits").limit_requests(settings.DATABASES["default"])
 # The addresses and all they lead to, before the first request asks for them, and before a server forks its workers.
 import_module("annotator.config.urls")
 # What is loaded by now stays for good: the collector need not walk over it again, nor a forked worker copy its pages.

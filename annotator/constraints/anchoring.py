@@ -1,6 +1,5 @@
 """Where the system prompt states each constraint: exactly one span, that says the same."""
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +11,15 @@ from annotator.constraints.case import Case, title
 from annotator.constraints.claims import named_tools, read_claim
 
 ID = "constraint.anchor"
-#: How alike a sentence must be to be taken for the one that was meant.
-_ALIKE = 0.6
-_SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+(?=\s|$|[\"”'])[\"”']?|[.!?。！？](?!\s)[^\n.!?。！？]*)*")
+#: Characters of a prompt that are searched: as many as an editor stores.
+MAX_PROMPT = 200_000
+#: Characters of a prompt whose sentences are offered as the one that was meant, and of a quote that is compared.
+MAX_COMPARED = 50_000
+_MAX_QUOTE = 2_000
+#: Which share of their groups of three letters two sentences must have in common for one to be taken for the other.
+_ALIKE = 0.45
+# What ends a sentence is taken possessively, in one go: tried again from each of its marks, a row of them is quadratic.
+_SENTENCE = re.compile(r"[^\n.!?。！？]++(?:[.!?。！？]++(?:[\"”']|(?=\s|$)|[^\n.!?。！？]*+))*+")
 _MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "`": None, "*": None, "–": "-", "—": "-"})
 
 
@@ -42,7 +47,7 @@ def find_spans(prompt: str, quote: str) -> list[Span]:
 def sentences(prompt: str) -> list[Span]:
     """The sentences and list items of a prompt."""
     spans = []
-    for match in _SENTENCE.finditer(prompt):
+    for match in _SENTENCE.finditer(prompt, 0, MAX_PROMPT):
         text = match[0]
         lead = len(text) - len(text.lstrip(" \t-*•"))
         if text[lead:].strip():
@@ -52,14 +57,12 @@ def sentences(prompt: str) -> list[Span]:
 
 def nearest(prompt: str, quote: str) -> Span | None:
     """The sentence most like ``quote``, if one is like it at all."""
-    wanted, _ = _plain(quote)
-    best, best_ratio = None, _ALIKE
-    for span in sentences(prompt):
-        matcher = difflib.SequenceMatcher(None, _plain(prompt[span.start : span.end])[0], wanted, autojunk=False)
-        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
-            ratio = matcher.ratio()
-            if ratio > best_ratio:
-                best, best_ratio = span, ratio
+    wanted = _threes(quote[:_MAX_QUOTE])
+    best, best_share = None, _ALIKE
+    for span, threes in _sentence_threes(prompt[:MAX_COMPARED]):
+        share = 2 * len(threes & wanted) / (len(threes) + len(wanted))
+        if share > best_share:
+            best, best_share = span, share
     return best
 
 
@@ -68,6 +71,12 @@ def anchor_findings(case: Case) -> Iterator[Finding]:
     prompt = case.system_prompt
     if prompt is None:
         return
+    if len(prompt) > MAX_PROMPT and case.constraints:
+        told = (
+            f"The system prompt has {len(prompt):,} characters; constraints are looked for in the first "
+            f"{MAX_PROMPT:,}. Shorten it."
+        )
+        yield case.finding(ID, 0, told)
     for i, constraint in enumerate(case.constraints):
         quote = constraint.anchor or constraint.text or ""
         name = title(case, i).capitalize()
@@ -114,7 +123,18 @@ def _plain(text: str) -> tuple[str, list[int]]:
     return "".join(out), places
 
 
+def _threes(text: str) -> frozenset[str]:
+    """Every three letters that follow one another, of the plain text; comparing two such sets takes linear time."""
+    plain = f" {_plain(text)[0].strip()} "
+    return frozenset(plain[at : at + 3] for at in range(len(plain) - 2)) or frozenset((plain,))
+
+
+@lru_cache(maxsize=4)
+def _sentence_threes(prompt: str) -> list[tuple[Span, frozenset[str]]]:
+    return [(span, _threes(prompt[span.start : span.end])) for span in sentences(prompt)]
+
+
 @lru_cache(maxsize=4)
 def _plain_prompt(prompt: str) -> tuple[str, list[int]]:
     """``_plain``, kept: every constraint of a case is looked for in the same prompt, and more than once a page."""
-    return _plain(prompt)
+    return _plain(prompt[:MAX_PROMPT])

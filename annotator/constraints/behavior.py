@@ -1,17 +1,48 @@
 """Behavior constraints: what comes before what, and what comes together (paper, 3.1)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from annotator.constraints.model import Ceiling, Count, Dimension, Parameters, ToolName
+from annotator.constraints.model import Ceiling, Constraint, Count, Dimension, Parameters, ToolName
 from annotator.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Limits, Past, Round
 from annotator.constraints.taxonomy import Category, register
 from annotator.constraints.wording import above, counted, named, ranged
 
-Chain = Annotated[list[ToolName], Field(min_length=2)]
+#: Tools in one chain or group, and in all of a case: how they hang together grows faster than their number. The longest
+#: published chain has 27, the most of a published case are 178.
+MAX_CHAIN = 50
+MAX_NAMED = 500
+Chain = Annotated[list[ToolName], Field(min_length=2, max_length=MAX_CHAIN)]
+Group = Annotated[list[ToolName], Field(min_length=1, max_length=MAX_CHAIN)]
+
+
+def named_too_often(constraints: Sequence[Constraint]) -> tuple[int, str] | None:
+    """The first constraint with chains or groups, and a sentence, where those of a case name too many tools."""
+    counts = [sum(map(_named, (each.parameters, *(one.parameters for one in each.variants)))) for each in constraints]
+    if sum(counts) <= MAX_NAMED:
+        return None
+    told = (
+        f"The chains and groups of the constraints name {sum(counts):,} tools; at most {MAX_NAMED} are read. "
+        "Shorten them."
+    )
+    return next(i for i, count in enumerate(counts) if count), told
+
+
+def _named(parameters: Mapping[str, Any] | None) -> int:
+    lists = [(parameters or {}).get(name) for name in ("order_constraints", "parallel_groups")]
+    return sum(len(row) for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, list))
+
+
+def tools_in(parameters: Parameters | None) -> set[str]:
+    """The tools in chains and groups."""
+    if isinstance(parameters, OrderChains):
+        return set(chain.from_iterable(parameters.order_constraints))
+    return set(chain.from_iterable(parameters.parallel_groups)) if isinstance(parameters, ParallelGroups) else set()
 
 
 class OrderChains(Parameters):
@@ -23,15 +54,15 @@ class OrderChains(Parameters):
 
     def before(self, tool: str) -> tuple[str, ...]:
         """Every tool that stands before ``tool`` in a chain, each once."""
-        return tuple(
-            dict.fromkeys(
-                earlier
-                for chain in self.order_constraints
-                for i, name in enumerate(chain)
-                if name == tool
-                for earlier in chain[:i]
-            )
-        )
+        return tuple(self._before.get(tool, ()))
+
+    @cached_property
+    def _before(self) -> Mapping[str, Mapping[str, None]]:
+        found: dict[str, dict[str, None]] = {}
+        for names in self.order_constraints:
+            for i, name in enumerate(names):
+                found.setdefault(name, {}).update(dict.fromkeys(names[:i]))
+        return found
 
 
 @register
@@ -47,7 +78,7 @@ class SequentialDependencies(Category[OrderChains]):
         return {"order_constraints": [list(tools[:2])] if len(tools) > 1 else []}
 
     def sentence(self, parameters: OrderChains) -> str:
-        chains = "; ".join(", then ".join(chain) for chain in parameters.order_constraints)
+        chains = "; ".join(", then ".join(names) for names in parameters.order_constraints)
         return f"Call in this order, each in a later round: {chains}." if chains else "Call tools in any order."
 
     def judge(self, parameters: OrderChains, past: Past, round_: Round) -> Judgement:
@@ -70,7 +101,7 @@ class SequentialDependencies(Category[OrderChains]):
         return Limits(awaited=awaited)
 
     def tools(self, parameters: OrderChains) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for chain in parameters.order_constraints for name in chain))
+        return tuple(dict.fromkeys(chain.from_iterable(parameters.order_constraints)))
 
 
 class ParallelGroups(Parameters):
@@ -78,13 +109,21 @@ class ParallelGroups(Parameters):
     alternatives for it.
     """
 
-    parallel_groups: list[Annotated[list[ToolName], Field(min_length=1)]] = Field(
+    parallel_groups: list[Group] = Field(
         default_factory=list, title="Tools called in one round", json_schema_extra={"row": "Group"}
     )
 
     def of(self, tool: str) -> list[list[str]]:
         """The groups ``tool`` belongs to."""
-        return [group for group in self.parallel_groups if tool in group]
+        return self._of.get(tool, [])
+
+    @cached_property
+    def _of(self) -> Mapping[str, list[list[str]]]:
+        found: dict[str, list[list[str]]] = {}
+        for group in self.parallel_groups:
+            for name in dict.fromkeys(group):
+                found.setdefault(name, []).append(group)
+        return found
 
 
 @register
@@ -121,7 +160,7 @@ class ParallelDependencies(Category[ParallelGroups]):
         )
 
     def tools(self, parameters: ParallelGroups) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for group in parameters.parallel_groups for name in group))
+        return tuple(dict.fromkeys(chain.from_iterable(parameters.parallel_groups)))
 
 
 class ParallelBounds(Parameters):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from annotator.checks.findings import Finding, Severity
@@ -17,7 +18,7 @@ MULTI_HOP, PARALLEL_MULTI_HOP = "multi_hop", "parallel_multi_hop"
 SCENARIOS = (SINGLE_HOP, PARALLEL_SINGLE_HOP, MULTI_HOP, PARALLEL_MULTI_HOP)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """What is known of a case; None where it is not.
 
@@ -33,12 +34,12 @@ class Case:
 
     def of(self, model: type[P]) -> list[tuple[int, P]]:
         """Position and parameters of every constraint whose parameters are of that kind and can be read."""
-        found: list[tuple[int, P]] = []
-        for i, constraint in enumerate(self.constraints):
-            parameters = parameters_of(constraint)
-            if isinstance(parameters, model):
-                found.append((i, parameters))
-        return found
+        return [(i, parameters) for i, parameters in enumerate(self.parameters) if isinstance(parameters, model)]
+
+    @cached_property
+    def parameters(self) -> list[Parameters | None]:
+        """The parameters of every constraint; None where they cannot be read."""
+        return [parameters_of(constraint) for constraint in self.constraints]
 
     def finding(self, check: str, position: int, message: str, severity: Severity = "error") -> Finding:
         """A finding at one constraint."""

@@ -67,12 +67,12 @@ def read_claim(text: str) -> Claim:
 
 def named_tools(text: str) -> frozenset[str]:
     """The names in a sentence that are written as tools' names are, with underscores."""
-    return frozenset(_TOOL.findall(text))
+    return frozenset(_TOOL.findall(text[:LONGEST]))
 
 
 def named_units(text: str) -> frozenset[str]:
     """“words”, “characters”, or both, as far as they follow a number or a bound."""
-    return frozenset(unit + "s" for unit in ("word", "character") if re.search(rf"\b{unit}s?\b", text, re.I))
+    return frozenset(unit + "s" for unit in ("word", "character") if re.search(rf"\b{unit}s?\b", text[:LONGEST], re.I))
 
 
 def _matched(match: re.Match[str]) -> int:

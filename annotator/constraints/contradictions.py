@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, islice
 
 from annotator.checks.findings import Finding
 from annotator.constraints.behavior import OrderChains, ParallelBounds, ParallelGroups
-from annotator.constraints.case import Case, parameters_of, title
+from annotator.constraints.case import Case, title
 from annotator.constraints.demands import Demands, read_demands
 from annotator.constraints.model import Parameters
 from annotator.constraints.resource import CallBounds, CallsPerTool, RoundBounds
@@ -14,6 +14,10 @@ from annotator.constraints.response import LengthBounds
 from annotator.constraints.wording import above, counted, named
 
 ID = "constraint.contradiction"
+#: Contradictions told of one case: pairs of constraints grow with the square of their number.
+MOST = 100
+#: Texts to begin, or to end, with that are compared, of one constraint.
+_MOST_ENDS = 5
 _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
     RoundBounds: ("min_round", "max_round"),
     CallBounds: ("min_callTimes", "max_callTimes"),
@@ -23,7 +27,11 @@ _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
 
 
 def contradictions(case: Case) -> Iterator[Finding]:
-    """Every contradiction within a constraint and between two; told at the later one."""
+    """Contradictions within a constraint and between two, up to a bound; told at the later one."""
+    yield from islice(_all(case), MOST)
+
+
+def _all(case: Case) -> Iterator[Finding]:
     yield from _bounds(case)
     yield from _resources(case)
     yield from _orders(case)
@@ -127,7 +135,7 @@ def _groups(case: Case) -> Iterator[Finding]:
 def _responses(case: Case) -> Iterator[Finding]:
     read: list[tuple[int, Demands]] = []
     for i, constraint in enumerate(case.constraints):
-        if constraint.category in ("format", "content") or parameters_of(constraint) is None:
+        if constraint.category in ("format", "content") or case.parameters[i] is None:
             read.append((i, read_demands(constraint.text or "")))
     for n, (i, one) in enumerate(read):
         for j, other in read[n:]:
@@ -154,12 +162,12 @@ def _clash(one: Demands, other: Demands) -> str:
                 return f"a response that is JSON as a whole cannot begin with “{start}”"
         if other.form not in ("", "json"):
             return f"a response that is JSON as a whole cannot be {_NAMES[other.form]}"
-    for mine in one.ends:
-        for end in other.ends:
+    for mine in one.ends[:_MOST_ENDS]:
+        for end in other.ends[:_MOST_ENDS]:
             if not (_letters(mine).endswith(_letters(end)) or _letters(end).endswith(_letters(mine))):
                 return f"a response cannot end with both “{mine}” and “{end}”"
-    for mine in one.starts:
-        for start in other.starts:
+    for mine in one.starts[:_MOST_ENDS]:
+        for start in other.starts[:_MOST_ENDS]:
             if not (mine.startswith(start) or start.startswith(mine)):
                 return f"a response cannot begin with both “{mine}” and “{start}”"
     return ""
@@ -180,7 +188,7 @@ def _distinct(groups: list[list[str]]) -> list[list[str]]:
 def _circle(needs: dict[str, set[str]]) -> list[str]:
     """Some tools that wait for one another, or nothing."""
     left = {name: set(before) for name, before in needs.items()}
-    while free := [name for name, before in left.items() if not before & left.keys()]:
+    while free := [name for name, before in left.items() if not any(each in left for each in before)]:
         for name in free:
             del left[name]
     if not left:

@@ -36,7 +36,7 @@ _START = re.compile(
 )
 _EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like|including the use of|or)\b", re.I)
 #: Parts of a response; what these must begin or end with says nothing about the whole.
-_PART = re.compile(r"\b(?:values?|each|every|fields?|keys?|lines?|items?|bullets?|rows?|paragraphs?)\b[^.;]*$", re.I)
+_PART = re.compile(r"\b(?:values?|each|every|fields?|keys?|lines?|items?|bullets?|rows?|paragraphs?)\b", re.I)
 #: Then the quoted text is not the very end.
 _MORE = re.compile(r"\W*followed by\b", re.I)
 #: “[name]” stands for text that is not known; “[END]” stands for itself.
@@ -81,11 +81,16 @@ def _form(text: str) -> str:
     return ""
 
 
+def _clause(text: str, end: int) -> str:
+    """What stands before ``end`` in its own clause: looking through the whole text for every match is quadratic."""
+    return text[max(text.rfind(mark, 0, end) for mark in ".;") + 1 : end]
+
+
 def _texts(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
     found = (
         match
         for match in pattern.finditer(text)
-        if not _PART.search(text[: match.start()]) and not _MORE.match(text, match.end())
+        if not _PART.search(_clause(text, match.start())) and not _MORE.match(text, match.end())
     )
     texts = (match[1] or _MARKS[match[2].lower()] for match in found)
     return tuple(dict.fromkeys(each.strip() for each in texts if each.strip()))

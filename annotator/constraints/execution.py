@@ -19,7 +19,7 @@ from annotator.constraints.rounds import Call, Consequence, Limits, Round, Verdi
 from annotator.constraints.solving import Expected, UnsolvedSet, text_of, yields
 from annotator.constraints.taxonomy import constraint_problems, find_category
 from annotator.constraints.toolset import toolset_constraints
-from annotator.schema.canonical import canonical
+from annotator.schema.canonical import canonical, without_kinds
 from annotator.schema.toolsets import CompiledToolset
 
 #: Characters kept of one text: arguments, result, response.
@@ -216,7 +216,7 @@ def _verdicts(
     unjudged: dict[int, str],
 ) -> dict[int, Validator]:
     """What the validators say of the final responses. One that fails on any judges none; ``unjudged`` has why."""
-    responses = list(dict.fromkeys(each.final for each in rounds if each.final is not None))
+    responses = list(dict.fromkeys(each.response for each in rounds if each.response is not None))
     validators: dict[int, Validator] = {}
     for position, one in enumerate(constraints):
         category = find_category(one.category)
@@ -290,7 +290,7 @@ def _differs(observation: Any, received: str) -> bool:
 
 def _canonical(value: Any) -> str:
     try:
-        return canonical([json.loads(value) if isinstance(value, str) else value])
+        return canonical(without_kinds([json.loads(value) if isinstance(value, str) else value]))
     except (ValueError, RecursionError):
         return f"text {value}"
 

@@ -6,11 +6,12 @@ patterns read it, and a person decides.
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from annotator.checks.findings import Finding
 from annotator.checks.wording import closest
 from annotator.constraints.anchoring import anchor_findings
-from annotator.constraints.behavior import OrderChains, ParallelBounds, ParallelGroups
+from annotator.constraints.behavior import OrderChains, ParallelBounds, ParallelGroups, named_too_often, tools_in
 from annotator.constraints.case import (
     MULTI_HOP,
     PARALLEL_MULTI_HOP,
@@ -18,7 +19,6 @@ from annotator.constraints.case import (
     SCENARIOS,
     SINGLE_HOP,
     Case,
-    parameters_of,
     title,
 )
 from annotator.constraints.claims import named_tools, named_units, read_claim
@@ -36,12 +36,18 @@ _SCENARIO_NAMES = {
     MULTI_HOP: "several hops",
     PARALLEL_MULTI_HOP: "parallel chains of several hops",
 }
+#: Tools that there are not, told of one constraint, or of one unsolved set.
+MOST_UNKNOWN = 20
 #: One round of calls a hop, and the final response; several hops are two at least.
 _ROUNDS = {SINGLE_HOP: 2, PARALLEL_SINGLE_HOP: 2, MULTI_HOP: 3, PARALLEL_MULTI_HOP: 3}
 
 
 def feasibility_findings(case: Case) -> list[Finding]:
     """Everything that keeps the case from being solved as its constraints want, each finding once."""
+    too_many = named_too_often(case.constraints)
+    if too_many is not None:
+        position, told = too_many
+        return [*_unreadable(case), case.finding("constraint.unreadable", position, told)]
     found = [
         *_unreadable(case),
         *contradictions(case),
@@ -155,29 +161,32 @@ def needed_calls(case: Case) -> Counter[str]:
     """
     needed: Counter[str] = Counter({name: len(texts) for name, texts in (case.unsolved_set or {}).items()})
     orders, groups = case.of(OrderChains), case.of(ParallelGroups)
-    before = None
-    while before != needed:
-        before = needed.copy()
-        for name in list(needed):
-            for _, order in orders:
-                needed |= Counter(dict.fromkeys(order.before(name), 1))
-            for _, parallel in groups:
-                own = parallel.of(name)
-                if len(own) == 1:
-                    needed |= Counter(own[0])
-    return needed
+    tied = {name for parameters in case.parameters for name in tools_in(parameters)}
+    waiting = [name for name in needed if name in tied]
+    for name in waiting:
+        more = [Counter(dict.fromkeys(order.before(name), 1)) for _, order in orders]
+        more += [Counter(own[0]) for _, parallel in groups if len(own := parallel.of(name)) == 1]
+        for wanted in more:
+            for each, times in wanted.items():
+                if each not in needed:
+                    waiting.append(each)
+                needed[each] = max(needed[each], times)
+    return +needed
 
 
 def _fewest_rounds(case: Case, needed: Counter[str]) -> int:
     """Rounds that order and the limit on calls at once leave as the fewest, the final response included."""
-    depth = dict.fromkeys(needed, 1)
-    for _ in needed:
-        for _, order in case.of(OrderChains):
-            for name in depth:
-                earlier = [depth[each] for each in order.before(name) if each in depth]
-                # In a circle nothing is deep; that has a finding of its own.
-                depth[name] = min(max(depth[name], 1 + max(earlier, default=0)), len(depth))
-    fewest = max(depth.values(), default=0)
+    fewest = 0
+    left: dict[str, set[str]] = {name: set() for name in needed}
+    for _, order in case.of(OrderChains):
+        for name in left.keys() & tools_in(order):
+            left[name].update(order.before(name))
+    while left:
+        free = [name for name, before in left.items() if not any(each in left for each in before)]
+        # In a circle nothing is deep; that has a finding of its own.
+        fewest = fewest + 1 if free else len(needed)
+        for name in free or list(left):
+            del left[name]
     for _, bounds in case.of(ParallelBounds):
         most = bounds.max_parallelCallTypes
         if isinstance(most, int) and most > 0:
@@ -190,15 +199,15 @@ def _unknown_tools(case: Case) -> Iterator[Finding]:
     if case.tools is None:
         return
     for i, constraint in enumerate(case.constraints):
-        category, parameters = find_category(constraint.category), parameters_of(constraint)
+        category, parameters = find_category(constraint.category), case.parameters[i]
         if category is None or parameters is None:
             continue
-        for name in category.tools(parameters):
-            if name not in case.tools:
-                meant = closest(name, case.tools)
-                hint = f"; probably {meant} is meant" if meant else ""
-                told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool{hint}."
-                yield case.finding("constraint.unknown_tool", i, told)
+        strangers = (name for name in category.tools(parameters) if name not in case.tools)
+        for name in islice(strangers, MOST_UNKNOWN):
+            meant = closest(name, case.tools)
+            hint = f"; probably {meant} is meant" if meant else ""
+            told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool{hint}."
+            yield case.finding("constraint.unknown_tool", i, told)
 
 
 def _wording(case: Case) -> Iterator[Finding]:
@@ -209,7 +218,7 @@ def _wording(case: Case) -> Iterator[Finding]:
 
 
 def _disagreements(case: Case, position: int, text: str) -> Iterator[str]:
-    parameters = parameters_of(case.constraints[position])
+    parameters = case.parameters[position]
     claim = read_claim(text)
     match parameters:
         case RoundBounds(min_round=low, max_round=high) | CallBounds(min_callTimes=low, max_callTimes=high):

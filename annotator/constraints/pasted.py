@@ -15,6 +15,7 @@ from typing import Any
 from annotator.constraints.wording import counted
 from annotator.schema.canonical import normalise
 from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.exact_json import JsonFault, loads
 
 #: What is read of a pasted trajectory: characters, rounds and calls.
 MAX_TEXT = 1_000_000
@@ -35,12 +36,12 @@ def read_trajectory(text: str) -> list[dict[str, Any]]:
     if len(text) > MAX_TEXT:
         raise SchemaProblem([Problem("", f"The text has {len(text):,} characters; at most {MAX_TEXT:,} are read.")])
     try:
-        value = json.loads(text)
+        value = loads(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise SchemaProblem([Problem("", f"This is not JSON ({where}: {error.msg}).")]) from None
-    except (ValueError, RecursionError):
-        raise SchemaProblem([Problem("", "The JSON is nested too deeply, or holds too long a number.")]) from None
+    except JsonFault as fault:
+        raise SchemaProblem([Problem(fault.pointer, fault.message)]) from None
     return read_value(normalise(value))
 
 
@@ -121,10 +122,15 @@ class _Reading:
         if not isinstance(arguments, dict | str):
             self.wrong(f"{here}/arguments", f"The arguments of {title[:1].lower()}{title[1:]} are no object.")
             return None
+        try:
+            arguments = _arguments(arguments)
+        except JsonFault as fault:
+            self.wrong(f"{here}/arguments", f"The arguments of {title[:1].lower()}{title[1:]}: {fault}")
+            return None
         return {
             "id": _id(call.get("id")),
             "name": name,
-            "arguments": _arguments(arguments),
+            "arguments": arguments,
             "observation": call.get("observation"),
         }
 
@@ -183,11 +189,13 @@ def _id(key: Any) -> str:
 
 
 def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
-    """Arguments in JSON text as the object that they spell."""
+    """Arguments in JSON text as the object that they spell. Raises JsonFault for what cannot be kept of them."""
     if isinstance(arguments, str):
         try:
-            value = normalise(json.loads(arguments))
-        except (ValueError, RecursionError):
+            value = normalise(loads(arguments))
+        except JsonFault:
+            raise
+        except ValueError:
             return arguments
         return value if isinstance(value, dict) else arguments
     return arguments

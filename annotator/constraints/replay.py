@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from annotator.constraints.behavior import named_too_often
 from annotator.constraints.model import Constraint, Parameters
 from annotator.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Limits, Past, Round, Verdict
 from annotator.constraints.taxonomy import Category, find_category, read_parameters
+from annotator.schema.errors import Problem, SchemaProblem
 from annotator.schema.toolsets import CompiledToolset
 
 
@@ -116,7 +118,7 @@ class _Rule:
     def judge(self, past: Past, round_: Round) -> Judgement:
         if self.category is None:
             return UNTOUCHED
-        past.verdict = self.validator(round_.final) if self.validator and round_.final is not None else None
+        past.verdict = self.validator(round_.response) if self.validator and round_.response is not None else None
         judgement = self.category.judge(self.parameters, past, round_)
         past.verdict = None
         return judgement
@@ -151,6 +153,9 @@ def replay(
     constraints by position. Raises SchemaProblem where a category's parameters cannot be read; a constraint without a
     known category is left unjudged.
     """
+    too_many = named_too_often(constraints)
+    if too_many is not None:
+        raise SchemaProblem([Problem(f"/constraints/{too_many[0]}", too_many[1])])
     rules = [_Rule(constraint, (validators or {}).get(i), toolset) for i, constraint in enumerate(constraints)]
     past, ending = Past(toolset=toolset), Ending.OPEN
     standings = tuple(rule.look(past) for rule in rules)

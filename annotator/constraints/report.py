@@ -37,7 +37,10 @@ def replay_row(record: object) -> dict[str, Any]:
     if len(turns) > MAX_ROUNDS:
         raise NotATrajectory(f"There are {len(turns):,} turns; at most {MAX_ROUNDS:,} are read.")
     rounds = [_round(i, turn) for i, turn in enumerate(turns)]
-    replayed = replay(constraints, rounds, toolset=_toolset(record.get("tools")))
+    try:
+        replayed = replay(constraints, rounds, toolset=_toolset(record.get("tools")))
+    except SchemaProblem as problem:
+        raise NotATrajectory(problem.problems[0].message) from problem
     return {"turns": [_turn_row(turn) for turn in replayed.turns]}
 
 

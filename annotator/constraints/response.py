@@ -40,9 +40,9 @@ class Length(Category[LengthBounds]):
         return f"Answer in {length}."
 
     def judge(self, parameters: LengthBounds, past: Past, round_: Round) -> Judgement:
-        if round_.final is None:
+        if round_.response is None:
             return UNTOUCHED
-        length = parameters.measure(round_.final)
+        length = parameters.measure(round_.response)
         found = f"The final response has {counted(length, parameters.unit[:-1])}"
         if length < parameters.min_responseLength:
             told = f"{found}; at least {parameters.min_responseLength} are required. Write it again, longer."
@@ -92,7 +92,14 @@ class Content(_Validated):
     """What must stand in the final response: identifiers, punctuation, keywords, a language."""
 
     id = "content"
-    labels = (("Response", "Content"), ("Response", "Identifiers"), ("Response", "Punctuation"))
+    #: The last two are the published registry's own, for identifiers and for punctuation.
+    labels = (
+        ("Response", "Content"),
+        ("Response", "Identifiers"),
+        ("Response", "Punctuation"),
+        ("Response", "Content_1"),
+        ("Response", "Content_2"),
+    )
 
     def sentence(self, parameters: NoParameters) -> str:
         return "Answer with the required content."

@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from string import ascii_uppercase
 from typing import Any
 
 from annotator.schema.toolsets import CompiledToolset
 
 #: Accepted or not, and what a validator says about it.
 Verdict = tuple[bool, str]
+#: Capitals of ASCII alone: lower() may change a text's length.
+_LOWER = {ord(capital): ord(capital.lower()) for capital in ascii_uppercase}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,24 @@ class Round:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(call.name for call in self.calls)
+
+    @property
+    def response(self) -> str | None:
+        """The final response as constraints judge it: what the model thought aloud is no part of it."""
+        return None if self.final is None else without_thinking(self.final)
+
+
+def without_thinking(text: str) -> str:
+    """A final response without its ``<think>…</think>`` and the white space around it.
+
+    In any case and across lines, as the published checker does it; where the end is missing, all of it is response.
+    """
+    kept, place = [], 0
+    lowered = text.translate(_LOWER)
+    while (begin := lowered.find("<think>", place)) >= 0 and (end := lowered.find("</think>", begin)) >= 0:
+        kept.append(text[place:begin])
+        place = end + len("</think>")
+    return "".join((*kept, text[place:])).strip()
 
 
 class Consequence(StrEnum):

@@ -57,6 +57,8 @@ class Category(ABC, Generic[P]):
         return ()
 
 
+#: Faults told of one constraint's parameters.
+_MOST_PROBLEMS = 20
 _CATEGORIES: dict[str, Category[Any]] = {}
 
 
@@ -112,7 +114,9 @@ def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Para
     try:
         parameters: Parameters = category.model.model_validate(given)
     except ValidationError as error:
-        raise SchemaProblem([_problem(place, item) for item in error.errors(include_url=False)]) from None
+        raise SchemaProblem(
+            [_problem(place, item) for item in error.errors(include_url=False)[:_MOST_PROBLEMS]]
+        ) from None
     return parameters
 
 

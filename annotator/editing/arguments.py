@@ -109,40 +109,38 @@ def set_inferable(edit: Edit) -> str:
 
 
 def set_observation(edit: Edit) -> str:
-    """Set what the tool returned, given as “value” or as “text”.
-
-    “as” says what the text is: json or text. Where it does not, what stood there before decides: in the place of a
-    value the text is read as JSON where it can be, in the place of nothing only an object or a list is, and a text
-    stays a text. An empty text means that there is no observation, unless “as” says text.
-    """
+    """Set what the tool returned, given as “value” or as “text”; see ``observed``."""
     step = edit.step("call")
     anchor = f"{edit.step_anchor()}/observation"
-    if "text" not in edit.op:
-        step["observation"] = edit.value()
-        return anchor
-    text, kind = edit.text("text"), edit.op.get("as")
-    if kind not in (None, "json", "text"):
-        edit.refuse("“as” must be json or text.", anchor)
-    if kind != "text" and not text.strip():
-        step["observation"] = None
-    elif kind == "text":
-        step["observation"] = text
-    else:
-        step["observation"] = observed(edit, text, kind, step["observation"], anchor)
+    step["observation"] = observed(edit, step["observation"], anchor)
     return anchor
 
 
-def observed(edit: Edit, text: str, kind: str | None, before: Any, anchor: str) -> Any:
-    """What a text says that a tool returned; see ``set_observation``."""
-    if kind is None and isinstance(before, str):
-        return before if before.replace("\r\n", "\n") == text else text
+def observed(edit: Edit, before: Any, anchor: str) -> Any:
+    """What an edit says that a tool returned, where ``before`` stands now.
+
+    “as” says what a “text” is: json or text; where it does not, it is what stands there, and JSON in the place of
+    nothing. So typing never makes a text of a value, nor a value of a text. An empty JSON text means that there is no
+    observation.
+    """
+    if "text" not in edit.op:
+        return edit.value()
+    text, kind = edit.text("text"), edit.op.get("as", "text" if isinstance(before, str) else "json")
+    if kind not in ("json", "text"):
+        edit.refuse("“as” must be json or text.", anchor)
+    if kind == "text":
+        # A browser posts other line ends than it was given, and an empty field where nothing stands: that is no edit.
+        same = before is None if not text else isinstance(before, str) and before.replace("\r\n", "\n") == text
+        return before if same else text
+    if not text.strip():
+        return None
     try:
         value = read_json(text)
     except JsonProblem as problem:
-        if kind == "json":
-            edit.refuse(str(problem), anchor)
-        return text
-    return value if kind == "json" or before is not None or isinstance(value, dict | list) else text
+        edit.refuse(f"{problem} If the tool returned plain text, choose Text.", anchor)
+    if isinstance(value, str):
+        edit.refuse("This JSON is a text alone: choose Text, and write it without its quotation marks.", anchor)
+    return value
 
 
 def _argument(edit: Edit) -> tuple[str, ...]:

@@ -80,12 +80,9 @@ def set_json(edit: Edit) -> str:
     if not text.strip():
         return edit.put(edit.anchor, _EMPTY.get(field))
     try:
-        value = read_json(text)
+        return edit.put(edit.anchor, read_json(text))
     except JsonProblem as problem:
-        if field != "observation":
-            edit.refuse(str(problem))
-        value = text
-    return edit.put(edit.anchor, value)
+        return edit.refuse(str(problem))
 
 
 def set_observation(edit: Edit) -> str:
@@ -93,16 +90,8 @@ def set_observation(edit: Edit) -> str:
     parts = edit.parts()
     if len(parts) != 4 or parts[0] != "reference_trajectory" or parts[2] != "calls":
         edit.refuse("This edit needs the anchor of a call, such as /reference_trajectory/r1/calls/s1.")
-    call = edit.at(edit.anchor)
     anchor = f"{edit.anchor}/observation"
-    if "text" not in edit.op:
-        return edit.put(anchor, edit.value())
-    text, kind = edit.text("text"), edit.op.get("as")
-    if kind not in (None, "json", "text"):
-        edit.refuse("“as” must be json or text.", anchor)
-    if kind == "text" or not text.strip():
-        return edit.put(anchor, text if kind == "text" else None)
-    return edit.put(anchor, observed(edit, text, kind, call["observation"], anchor))
+    return edit.put(anchor, observed(edit, edit.at(edit.anchor)["observation"], anchor))
 
 
 def set_code(edit: Edit) -> str:

@@ -1,8 +1,9 @@
 """Argument forms: from a tool's normalised JSON Schema to fields, and from what a browser posts back to arguments.
 
 A form never loses anything: a value that its field cannot show is shown as JSON, as are arguments the schema does not
-know, and a field that fits and was not touched keeps its value exactly. What cannot be read as its type stays as it was
-typed, with a sentence; whether the arguments suit the tool is for the checks to say.
+know, and a field that fits and was not touched keeps its value exactly. What cannot be read as its type changes
+nothing, with a sentence: typing never makes a text of a number or a list. Whether the arguments suit the tool is for
+the checks to say.
 """
 
 from collections.abc import Iterator, Mapping
@@ -91,7 +92,7 @@ def parse(
     """The arguments a form asks for, and {path: sentence} for texts that are not of their field's kind.
 
     ``posted``: texts by ``Field.key``. A field that was not posted keeps its value in ``current``; a blank one means
-    that there is no such argument. What cannot be read is kept as the text that was typed.
+    that there is no such argument. Where there are errors, the arguments are not what somebody asked for: refuse them.
     """
     current = current or {}
     arguments: dict[str, Any] = copied(dict(current))
@@ -200,7 +201,7 @@ def _read(field: Field, key: str, posted: Mapping[str, str], before: Any) -> tup
     try:
         return read_typed(ANY if as_json else field.shape, text), ""
     except FieldProblem as problem:
-        return (before, "") if untouched else (text, str(problem))
+        return before, "" if untouched else str(problem)
 
 
 def _add_unknown(arguments: dict[str, Any], errors: dict[str, str], key: str, posted: Mapping[str, str]) -> None:
@@ -224,7 +225,6 @@ def _add_unknown(arguments: dict[str, Any], errors: dict[str, str], key: str, po
         _write(arguments, path, read_typed(ANY if key != path else TEXT, text))
     except FieldProblem as problem:
         errors[path] = str(problem)
-        _write(arguments, path, text)
 
 
 def _at(arguments: Mapping[str, Any], path: str) -> Any:

@@ -3,6 +3,8 @@
 import json
 from typing import Any, NoReturn
 
+from annotator.schema.exact_json import JsonFault, loads
+
 #: Longest text that is read as JSON, in characters.
 MAX_JSON = 200_000
 
@@ -19,18 +21,25 @@ def read_json(text: str) -> Any:
     if len(text) > MAX_JSON:
         raise JsonProblem(f"The text has {len(text):,} characters; {MAX_JSON:,} are the most that is read as JSON.")
     try:
-        return json.loads(text, parse_constant=_constant, object_pairs_hook=_object)
+        return loads(text)
+    except JsonFault as fault:
+        raise JsonProblem(str(fault)) from None
+    except ValueError:
+        raise _explained(text) from None
+
+
+def _explained(text: str) -> JsonProblem:
+    """What is wrong with a text that is no JSON, in the words of the parser that says where."""
+    try:
+        json.loads(text, parse_constant=_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        hint = _hint(text, error)
-        raise JsonProblem(f"This is not JSON ({place}: {error.msg}).{hint}") from None
-    except RecursionError:
-        raise JsonProblem("The value is nested too deeply.") from None
-    except JsonProblem:
-        raise
-    except ValueError:
-        # The library reads no integer of more than some thousand digits.
-        raise JsonProblem("The text holds a number with too many digits; write it as a string.") from None
+        return JsonProblem(f"This is not JSON ({place}: {error.msg}).{_hint(text, error)}")
+    except JsonProblem as problem:
+        return problem
+    except (ValueError, RecursionError):
+        return JsonProblem("The value is nested too deeply, or holds a number with too many digits.")
+    return JsonProblem("The text is not JSON; some of its characters are none.")
 
 
 def _hint(text: str, error: json.JSONDecodeError) -> str:
@@ -46,12 +55,3 @@ def _hint(text: str, error: json.JSONDecodeError) -> str:
 
 def _constant(name: str) -> NoReturn:
     raise JsonProblem(f"{name} is no JSON value; write a number or null.")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise JsonProblem(f"The key “{twice[:80]}” stands twice in one object; keep one.")
-    return out

@@ -42,7 +42,7 @@ def read_tool_row(posted: Mapping[str, str], names: Sequence[str], key: str) -> 
 
 
 def _read(spec: Spec, before: Any, posted: Mapping[str, str], key: str) -> Any:
-    """The value that was posted; ABSENT for none. Raises FieldProblem for what cannot even be kept as it was typed."""
+    """The value that was posted; ABSENT for none. Raises FieldProblem for what cannot be read as its kind."""
     if spec.kind is Kind.LIST:
         texts = _indexed(posted, key)
         return before if texts is None else _listed(spec, before, texts)
@@ -69,11 +69,7 @@ def _read(spec: Spec, before: Any, posted: Mapping[str, str], key: str) -> Any:
 
 
 def _typed(spec: Spec, text: str) -> Any:
-    """The text as its kind; as it was typed where it is none."""
-    try:
-        return read_typed(spec.shape, text if spec.shape.kind is ShapeKind.ENUM else text.strip())
-    except FieldProblem:
-        return text
+    return read_typed(spec.shape, text if spec.shape.kind is ShapeKind.ENUM else text.strip())
 
 
 def _indexed(posted: Mapping[str, str], key: str) -> list[str] | None:

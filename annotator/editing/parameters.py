@@ -3,7 +3,7 @@
 A category needs no form of its own: the JSON schema of its model says which fields there are. As forms of arguments do
 (``annotator.editing.forms``), these lose nothing: a value that its field cannot show is shown as JSON, as are
 parameters the category does not know; a field that was not touched keeps its value exactly; and what cannot be read as
-its kind stays as it was typed, with a sentence at its field.
+its kind is refused with a sentence, and what stood there stays.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
-import orjson
-
 from annotator.comparison import AnchorMissing, describe, resolve, split
 from annotator.comparison.anchors import Document, below, find, join
-from annotator.comparison.placing import put
+from annotator.comparison.placing import copied, put
 from annotator.editing.json_text import MAX_JSON
 from annotator.editing.problems import EditProblem
 
@@ -25,7 +23,7 @@ class Edit:
     """One operation on its way. ``document`` is a copy of its own and may be changed."""
 
     def __init__(self, document: Document, op: Mapping[str, Any], toolset: Tools | None) -> None:
-        self.document: Document = orjson.loads(orjson.dumps(document))
+        self.document: Document = copied(document)
         self.op = op
         self.toolset = toolset
         self.anchor = self._anchor()

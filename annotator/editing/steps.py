@@ -130,6 +130,9 @@ def as_edge(edit: Edit, item: Any, step: Step, steps: list[Step], anchor: str) -
     if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item.keys() <= {"id", "kind"}:
         edit.refuse("A dependency is the id of a step and a kind.", anchor)
     key = item["id"]
+    if item in (step["depends_on"] or ()):
+        # What came with the record may be faulty; it goes when somebody drops it, and is in no other edit's way.
+        return {"id": key, "kind": item.get("kind", "parameter")}
     if key == step["id"]:
         edit.refuse(f"{edit.words(child(edit.task(), step))} cannot depend on itself.", anchor)
     index = find(steps, key)

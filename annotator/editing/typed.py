@@ -11,11 +11,12 @@ from typing import Any
 from annotator.comparison.changes import same_value
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.shapes import Kind, Shape
+from annotator.schema.canonical import without_kinds
+from annotator.schema.exact_json import MAX_DIGITS
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MAX_DIGITS}}}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 
 
 class FieldProblem(ValueError):
@@ -28,15 +29,8 @@ def shown(value: Any) -> str:
 
 
 def shown_json(value: Any) -> str:
-    """A value in a JSON field; a text that was typed there and is no JSON (yet) as itself."""
-    if isinstance(value, str):
-        try:
-            read_json(value)
-        except JsonProblem:
-            if value.strip():
-                return value
-        return json.dumps(value, ensure_ascii=False)
-    return shown(value)
+    """A value in a JSON field: a text in its quotation marks."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def choice_texts(choices: Sequence[Any]) -> list[str]:
@@ -54,18 +48,23 @@ def fits(shape: Shape, value: Any) -> bool:
         case Kind.TEXT:
             return isinstance(value, str)
         case Kind.INTEGER:
-            return isinstance(value, int) and not isinstance(value, bool)
+            # A tool takes 40.0 for a whole number, as JSON Schema does.
+            return _is_number(value) and value == int(value)
         case Kind.NUMBER:
-            return isinstance(value, int | float) and not isinstance(value, bool)
+            return _is_number(value)
         case Kind.BOOLEAN:
             return isinstance(value, bool)
         case Kind.ENUM:
-            return any(same_value(value, choice) for choice in shape.choices)
+            return any(same_value(without_kinds(value), without_kinds(choice)) for choice in shape.choices)
         case Kind.DATE:
             return isinstance(value, str) and _is_date(value)
         case Kind.OBJECT:
             return isinstance(value, dict)
     return True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def read_typed(shape: Shape, text: str) -> Any:
@@ -121,10 +120,7 @@ def _plain(text: str) -> str:
 def _integer(text: str) -> int:
     if not _INTEGER.fullmatch(text):
         raise FieldProblem("Write a whole number, such as 12.")
-    number = int(text)
-    if not _INT_MIN <= number <= _INT_MAX:
-        raise FieldProblem("The number has more than 64 bits.")
-    return number
+    return int(text)
 
 
 def _number(text: str) -> int | float:

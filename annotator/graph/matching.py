@@ -14,7 +14,7 @@ from typing import Any
 from annotator.graph.dag import Graph, positions
 from annotator.graph.enumeration import ids_of, ready_mask
 from annotator.graph.interchange import Interchange
-from annotator.schema.canonical import canonical
+from annotator.schema.canonical import canonical, without_kinds
 
 #: A call as it is given: ``name`` and ``arguments`` (any JSON value); reference calls also have ``id``.
 Call = Mapping[str, Any]
@@ -99,7 +99,11 @@ class Report:
 
 def same_call(predicted: Call, reference: Call) -> bool:
     """The default comparer: equal canonical JSON of the arguments (key order and 1 or 1.0 make no difference)."""
-    return canonical(predicted.get("arguments")) == canonical(reference.get("arguments"))
+    return _written(predicted) == _written(reference)
+
+
+def _written(call: Call) -> str:
+    return canonical(without_kinds(call.get("arguments")))
 
 
 class Matcher:
@@ -115,7 +119,7 @@ class Matcher:
         self.graph = graph
         self.calls = tuple(by_id[node] for node in graph.ids)
         self.comparer = comparer
-        written = [(call["name"], canonical(call.get("arguments"))) for call in self.calls]
+        written = [(call["name"], _written(call)) for call in self.calls]
         #: By name and arguments, the calls that have them, as a bitset.
         self._equal: dict[tuple[str, str], int] = {}
         for i, key in enumerate(written):
@@ -202,7 +206,7 @@ class Matcher:
         """The reference calls a predicted call can stand for, as a bitset; the comparer is asked once for each kind."""
         same_name = self._by_name.get(predicted["name"], 0)
         if self.comparer is same_call:
-            return self._equal.get((predicted["name"], canonical(predicted.get("arguments"))), 0) if same_name else 0
+            return self._equal.get((predicted["name"], _written(predicted)), 0) if same_name else 0
         verdicts: dict[int, bool] = {}
         mask = 0
         for i in positions(same_name):

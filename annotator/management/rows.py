@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
-import orjson
 from django.core.management.base import CommandParser
 
 from annotator.management.base import REFUSED, SentenceCommand, Stop
+from annotator.schema.exact_json import JsonFault, loads
 
 
 class RowCommand(SentenceCommand):
@@ -49,9 +49,11 @@ class RowCommand(SentenceCommand):
     def _row(self, number: int, line: bytes) -> dict[str, Any]:
         try:
             # Some editors begin a file with a byte order mark; importers pass over it, too.
-            record = orjson.loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-        except orjson.JSONDecodeError as error:
+            record = loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+        except json.JSONDecodeError as error:
             return {"error": f"Line {number} is not JSON: {error.msg}."}
+        except JsonFault as fault:
+            return {"error": f"Line {number}: {fault}"}
         try:
             return self.answer(record)
         except self.refusal as error:

@@ -1,5 +1,6 @@
 """Tables of what is worked on. Where two pages of the design differ, DATA-MODEL stands."""
 
+from annotator.models.attempts import Attempts
 from annotator.models.content import (
     Dialogue,
     Draft,
@@ -16,11 +17,13 @@ from annotator.models.people import ApiToken, Guideline, Invitation, Membership,
 from annotator.models.replays import Replay
 from annotator.models.stale import GuidelineMark, StaleWork
 from annotator.models.trials import TrialRows, ValidatorTrial
-from annotator.models.work import Event, Job, JobState
+from annotator.models.variants import VariantMatch
+from annotator.models.work import Event, Job, JobState, Routine
 
 __all__ = [
     "MAILED_BY_DEFAULT",
     "ApiToken",
+    "Attempts",
     "Dialogue",
     "Digest",
     "Draft",
@@ -40,6 +43,7 @@ __all__ = [
     "Replay",
     "Revision",
     "Role",
+    "Routine",
     "StaleWork",
     "StepState",
     "Toolset",
@@ -47,5 +51,6 @@ __all__ = [
     "TrialRows",
     "User",
     "ValidatorTrial",
+    "VariantMatch",
     "Waiver",
 ]

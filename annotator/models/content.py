@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from django.db import connection, models
-from django.db.models import Q
+from django.db.models import Case, Q, When
 from django.utils import timezone
 
 from annotator.models.keys import new_public_id
@@ -163,25 +163,37 @@ class Dialogue(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["public_id"], name="dialogue_public_id_once"),
-            models.UniqueConstraint(fields=["project", "external_id"], name="dialogue_external_id_once"),
+            # A gold item bears the id of the dialogue it stands for: another would be told from those around it.
+            models.UniqueConstraint(
+                "project",
+                "external_id",
+                Case(When(set_apart=SetApart.GOLD, then="id"), default=0, output_field=models.BigIntegerField()),
+                name="dialogue_external_id_once",
+            ),
             models.CheckConstraint(condition=Q(status__in=DialogueStatus.values), name="dialogue_status_known"),
         ]
         indexes = [
-            models.Index(fields=["project", "id"], condition=Q(published=True), name="dialogue_by_project"),
-            models.Index(fields=["project", "status", "id"], condition=Q(published=True), name="dialogue_by_status"),
-            models.Index(fields=["project", "stage", "id"], condition=Q(published=True), name="dialogue_by_stage"),
-            models.Index(fields=["project", "owner", "id"], condition=Q(published=True), name="dialogue_by_owner"),
-            models.Index(
-                fields=["project", "language", "id"], condition=Q(published=True), name="dialogue_by_language"
+            # Lists are in the order of when a dialogue came in.
+            *(
+                models.Index(
+                    fields=["project", *more, "created_at", "public_id"], condition=Q(published=True), name=name
+                )
+                for name, more in {
+                    "dialogue_by_project": [],
+                    "dialogue_by_status": ["status"],
+                    "dialogue_by_stage": ["stage"],
+                    "dialogue_by_owner": ["owner"],
+                    "dialogue_by_language": ["language"],
+                }.items()
             ),
             # Few have an error, or a warning: to find them one must not walk past all that have none.
-            models.Index(
-                fields=["project", "id"], condition=Q(published=True, error_count__gt=0), name="dialogue_with_errors"
-            ),
-            models.Index(
-                fields=["project", "id"],
-                condition=Q(published=True, warning_count__gt=0),
-                name="dialogue_with_warnings",
+            *(
+                models.Index(
+                    fields=["project", "created_at", "public_id"],
+                    condition=Q(("published", True), (f"{severity}_count__gt", 0)),
+                    name=f"dialogue_with_{severity}s",
+                )
+                for severity in ("error", "warning")
             ),
             models.Index(
                 fields=["project", "variant_group"], condition=~Q(variant_group=""), name="dialogue_by_variant"

@@ -99,7 +99,7 @@ class Notice(models.Model):
             models.CheckConstraint(condition=Q(kind__in=NoticeKind.values), name="notice_kind_known"),
         ]
         indexes = [
-            models.Index(fields=["person", "-id"], name="notice_by_person"),
+            models.Index(fields=["person", "-created_at", "-public_id"], name="notice_by_person"),
             models.Index(fields=["person", "project"], condition=Q(read_at=None), name="notice_unread"),
             models.Index(fields=["subject"], condition=~Q(subject=""), name="notice_by_subject"),
             models.Index(fields=["digest"], condition=Q(digest__isnull=False), name="notice_by_digest"),

@@ -1,5 +1,6 @@
 """People, projects and what a person may do in a project."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Self
 
@@ -19,9 +20,22 @@ class User(AbstractUser):
     display_name = models.CharField(max_length=80, blank=True)
     #: In the demo: what the sign-in button says about this person. Blank for everybody else.
     demo_note = models.CharField(max_length=160, blank=True)
+    #: API tokens made before are void. Moves with a new password, when the account is closed, and with the last role.
+    tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 
     def __str__(self) -> str:
         return self.display_name or self.username
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Django's. (When it hashes the same password anew, it saves the hash alone: tokens stay.)"""
+        super().set_password(raw_password)
+        self.tokens_since = timezone.now()
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
+        if not self.is_active:
+            self.tokens_since = timezone.now()
+            update_fields = None if update_fields is None else {*update_fields, "tokens_since"}
+        super().save(*args, update_fields=update_fields, **kwargs)
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
@@ -144,12 +158,6 @@ class Guideline(models.Model):
         return f"guideline {self.number} of {self.project}"
 
 
-class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    def live(self, now: datetime) -> Self:
-        """Tokens that still open the door."""
-        return self.filter(revoked_at=None, user__is_active=True).filter(Q(expires_at=None) | Q(expires_at__gt=now))
-
-
 class ApiToken(models.Model):
     """A named key to the API. It can do what its owner can; only its hash is kept."""
 
@@ -164,8 +172,6 @@ class ApiToken(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
-    objects = ApiTokenQuerySet.as_manager()
-
     class Meta:
         ordering = ["-created_at"]
 
@@ -173,7 +179,9 @@ class ApiToken(models.Model):
         return self.name
 
     def state(self, now: datetime) -> str:
-        """``revoked``, ``expired`` or ``live``."""
+        """``revoked``, ``ended`` (with the password it was made under, or the membership), ``expired`` or ``live``."""
         if self.revoked_at is not None:
             return "revoked"
+        if self.user.tokens_since is not None and self.created_at < self.user.tokens_since:
+            return "ended"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "live"

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotator.models.content import Dialogue, Draft, Revision
+from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
 from annotator.models.people import Project, User
 from annotator.models.work import Job
@@ -35,9 +36,9 @@ class Replay(models.Model):
     #: Hash of all that decides what comes of it: the parts of the case, its tools, the trajectory.
     key = models.CharField(max_length=64)
     #: The rounds of a trajectory that somebody pasted; null where it is the reference trajectory.
-    pasted = models.JSONField(null=True)
+    pasted = ExactJSONField(null=True)
     #: What came of it, as ``annotator.constraints.run_record`` lays it down; null until then.
-    record = models.JSONField(null=True)
+    record = ExactJSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = ReplayQuerySet.as_manager()

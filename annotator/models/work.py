@@ -1,4 +1,4 @@
-"""Long work and what happened: jobs and events."""
+"""Long work, work that comes round, and what happened: jobs, routines and events."""
 
 from typing import Self
 
@@ -69,6 +69,17 @@ class Job(models.Model):
     @property
     def ended(self) -> bool:
         return self.state in JOB_ENDED
+
+
+class Routine(models.Model):
+    """Work that beat asks for again and again: when a worker last did it, and what came of it."""
+
+    name = models.CharField(max_length=40, unique=True)
+    ran_at = models.DateTimeField()
+    outcome = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class EventQuerySet(models.QuerySet["Event"]):

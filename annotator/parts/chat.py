@@ -193,20 +193,21 @@ def block_html(html: str, label: str, css: str, id: str = "") -> str:
     return f'<pre class="{css}"{named}{region}>{html}</pre>'
 
 
-def findings_html(found: Iterable[Any], *, links: bool = False, empty: str = "") -> str:
+def findings_html(found: Iterable[Any], *, links: bool = False, places: bool = False, empty: str = "") -> str:
     """Findings, one below the other; see the tag ``findings``."""
-    rows = [_finding(one, links) for one in found]
+    rows = [_finding(one, links, places) for one in found]
     if rows:
         return f'<ul class="findings">{"".join(rows)}\n</ul>'
     return f'<p class="muted">{escape(empty)}</p>' if empty else ""
 
 
-def _finding(one: Any, links: bool) -> str:
+def _finding(one: Any, links: bool, places: bool) -> str:
     label, waiver = label_of("severity", one.severity), getattr(one, "waiver", "")
-    about = f"<span>Reason: {escape(waiver)}</span>" if waiver else ""
+    place = escape(getattr(one, "place", ""))
+    about = f"<span>At {place}</span>" if places and place else ""
+    about += f"<span>Reason: {escape(waiver)}</span>" if waiver else ""
     if links and one.anchor:
-        hidden = f'<span class="visually-hidden"> {escape(one.anchor)}</span>'
-        about += f'<a href="#{place_id(one.anchor)}">Go to the place{hidden}</a>'
+        about += f'<a href="#{place_id(one.anchor)}">Go to {place or "the place"}</a>'
     check = getattr(one, "check_id", "") or getattr(one, "check", "")
     return (
         f'\n<li class="finding tone-{label.tone}{" waived" if waiver else ""}">{ICON_HTML[label.icon]}\n'

@@ -25,6 +25,7 @@ from annotator.provenance.figures import (
 )
 from annotator.provenance.forms import APART, Forms, fold, forms_of, is_joined, squash
 from annotator.schema.canonical import escape
+from annotator.schema.exact_json import dumps
 
 #: Characters of one text that are looked at; what lies behind is not seen.
 MAX_CHARACTERS = 200_000
@@ -35,6 +36,7 @@ MOST_SPANS = 8
 
 _ESCAPE = re.compile(r'\\[nrt"\\]')
 _WORD = re.compile(r"\w+")
+_FOLLOWING = re.compile(r"[ -]([a-z]+)")
 
 
 class Quality(StrEnum):
@@ -97,6 +99,8 @@ class Text:
     def has(self, forms: Forms) -> bool:
         """Tell whether the value stands here in any form."""
         folded, text = forms.folded, self.folded
+        if forms.foreign:
+            return bool(self._spans(forms, 1))
         return bool((folded and folded in text and _standing(folded, text, 1)) or self._otherwise(forms, 1))
 
     def hits(self, forms: Forms) -> list[Hit]:
@@ -104,6 +108,13 @@ class Text:
         return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MOST_SPANS)]
 
     def _spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
+        if not forms.foreign:
+            return self._all_spans(forms, most)
+        spans = self._all_spans(forms, len(self.folded))
+        following = ((_FOLLOWING.match(self.folded, span[1]), span) for span in spans)
+        return [span for word, span in following if word is None or word[1] not in forms.foreign][:most]
+
+    def _all_spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
         folded = forms.folded
         if folded and folded in self.folded:
             spans = _standing(folded, self.folded, most)
@@ -246,7 +257,7 @@ class Observation:
         """Tell whether the value stands here in any form. Looks at the JSON as text, without taking it apart."""
         if self._blob is None:
             # Indented, so that numbers of a list stand apart; without quotation marks, so that neighbours do.
-            blob = orjson.dumps(self.root, option=orjson.OPT_INDENT_2).decode()
+            blob = dumps(self.root, option=orjson.OPT_INDENT_2).decode()
             if "\\" in blob:
                 blob = _ESCAPE.sub("  ", blob)
             self._blob = Text(blob.replace('"', "\n"), written=False)

@@ -58,8 +58,8 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
     blocked = _Reachable(task)
     for found in finder.values(index):
         for forms, weak in _flowing(found):
-            chosen = _choose(task, found, forms, weak=weak)
-            if chosen is None or blocked.would_circle(found.call.position, chosen.position):
+            chosen = _choose(task, found, forms, blocked, weak=weak)
+            if chosen is None:
                 continue
             key = (found.call.step["id"], chosen.place.step)
             doubtful = weak or chosen.echo
@@ -132,7 +132,8 @@ def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
             yield found.forms, found.forms.small
 
 
-def _choose(task: TaskPlaces, found: Found, forms: Forms, *, weak: bool) -> _Candidate | None:
+def _choose(task: TaskPlaces, found: Found, forms: Forms, blocked: "_Reachable", *, weak: bool) -> _Candidate | None:
+    """The call the value should be taken from: of those that close no circle, so that accepting asks for no other."""
     call = found.call
     if task.message.body.has(forms) or any(place.body.has(forms) for place in task.env):
         return None
@@ -151,6 +152,8 @@ def _choose(task: TaskPlaces, found: Found, forms: Forms, *, weak: bool) -> _Can
             continue
         if call.above >> position & 1:
             return None
+        if blocked.would_circle(call.position, position):
+            continue
         candidates.append(_Candidate(position, place, best[1], _takes(task, position, forms), best[0]))
     if not candidates:
         return None

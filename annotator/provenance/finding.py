@@ -7,7 +7,7 @@ from typing import Any
 from annotator.graph.dag import positions
 from annotator.provenance.bodies import Body
 from annotator.provenance.figures import Span
-from annotator.provenance.forms import Forms, forms_of
+from annotator.provenance.forms import Forms, forms_for
 from annotator.provenance.inference import named_code, relative_date
 from annotator.provenance.places import CallPlaces, Place, Places, TaskPlaces, text_of, text_size
 from annotator.provenance.schema_values import Given, given_by_schema
@@ -87,7 +87,7 @@ class Finder:
         if index not in self._found:
             task = self.places.tasks[index]
             self._found[index] = [
-                self._find(index, task, call, path, forms_of(value))
+                self._find(index, task, call, path, _forms(call, path, value))
                 for call in task.calls
                 for path, value in call.leaves
             ]
@@ -202,6 +202,12 @@ class Finder:
                 return True
         found.observed, found.exchange, found.turn = 0, -1, -1
         return False
+
+
+def _forms(call: CallPlaces, path: tuple[Any, ...], value: Any) -> Forms:
+    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    properties = call.tool.parameters.get("properties") if call.tool is not None else None
+    return forms_for(name, value, properties if isinstance(properties, dict) else ())
 
 
 def _says(body: Body, forms: Forms) -> bool:

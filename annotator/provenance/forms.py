@@ -1,6 +1,7 @@
 """One value in the forms in which it may stand elsewhere."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -58,8 +59,9 @@ class Forms:
 
     ``common``: it stands everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that
     where it stands is weak evidence (all that is common, and whole numbers below ten). ``written``: a long text that
-    somebody composed. ``core``: what stands in one piece however the value is spaced and punctuated: its longest run of
-    digits, or its first two characters of a script without spaces.
+    somebody composed. ``foreign``: of a small number, the words that make it the number of something else where they
+    follow it (two guests do not stand in “2 nights”). ``core``: what stands in one piece however the value is spaced
+    and punctuated: its longest run of digits, or its first two characters of a script without spaces.
     """
 
     __slots__ = (
@@ -68,6 +70,7 @@ class Forms:
         "core",
         "dates",
         "folded",
+        "foreign",
         "number",
         "small",
         "squashed",
@@ -76,8 +79,9 @@ class Forms:
         "value",
     )
 
-    def __init__(self, value: str | int | float) -> None:
+    def __init__(self, value: str | int | float, foreign: frozenset[str] = frozenset()) -> None:
         self.value = value
+        self.foreign = foreign
         self.number = number = number_of(value)
         self.folded = folded = fold(value.strip()) if isinstance(value, str) else ""
         self.common = not folded if number is None else number in (0, 1, -1)
@@ -160,6 +164,37 @@ def forms_of(value: str | int | float) -> Forms:
     """The forms of a value, kept for the next time it is asked for."""
     # The type tells 1 from 1.0 and True, which are equal keys.
     return _forms(value, type(value).__name__) if type(value) is not str or len(value) < 200 else Forms(value)
+
+
+_PARTS_OF_NAME = re.compile(r"[A-Z]?[a-z]+")
+_MEASURES = frozenset(
+    {"second", "minute", "hour", "day", "night", "week", "month", "year"}
+    | {"seconds", "minutes", "hours", "days", "nights", "weeks", "months", "years"}
+)
+
+
+def forms_for(name: str, value: str | int | float, others: Iterable[str]) -> Forms:
+    """The forms of a value of the argument called ``name``; ``others``: what its tool calls its arguments.
+
+    Of a whole number below ten the word behind it decides: it is another thing's number where that word is what
+    another argument counts, or a span of time and this argument counts things (its name has a plural).
+    """
+    forms = forms_of(value)
+    if not forms.small or forms.common:
+        return forms
+    own = _counted(name)
+    foreign = {word for other in others if other != name for word in _counted(other)}
+    if own and not own & _MEASURES:
+        foreign |= _MEASURES
+    foreign -= own
+    return Forms(value, frozenset(foreign)) if foreign else forms
+
+
+def _counted(name: str) -> set[str]:
+    """The things a name counts, in singular and plural: ``numberOfNights`` -> night, nights."""
+    words = [word.lower() for word in _PARTS_OF_NAME.findall(name)]
+    plurals = [word for word in words if (word[-1] == "s" and len(word) > 3) or word in ("people", "children")]
+    return {*plurals, *(word[:-1] for word in plurals)}
 
 
 def is_value(value: Any) -> bool:

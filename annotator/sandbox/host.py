@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import random
 import select
 import signal
 import socket
@@ -38,6 +39,8 @@ _REPORTED = frozenset(
     )
 )  # fmt: skip
 _MESSAGE = 64 << 10
+#: Of the system: nobody can know its next order.
+_RANDOM = random.SystemRandom()
 
 
 class Sandbox:
@@ -71,8 +74,8 @@ class Sandbox:
     ) -> list[CallResult]:
         """Call ``function`` of ``source`` with each of ``calls``; a result for each, in their order.
 
-        Calls of one batch see what earlier ones left in the source's globals. Raises SandboxUnavailable where nothing
-        can be run; that is never the code's fault.
+        Each result is what the call gets in a child of its own: what others left behind, and which or how many there
+        are, decides nothing. Raises SandboxUnavailable where nothing can be run; that is never the code's fault.
         """
         limits = limits or Limits()
         wanted = list(calls)
@@ -167,7 +170,13 @@ class Sandbox:
 
 
 class _Work:
-    """The calls of one source."""
+    """The calls of one source.
+
+    A child answers a batch, for a child a call costs four times as much. But a guest that knows what else it was asked
+    can tell the response it must accept from those that were made of it. So it gets one call after the other, in an
+    order that nobody knows, twice, and the first of the batch alone as well: whatever it says must not depend on what
+    came before. Where it does, each call gets a child of its own.
+    """
 
     def __init__(self, sandbox: Sandbox, source: str, function: str, expected: Expected, limits: Limits) -> None:
         self.sandbox, self.source, self.function = sandbox, source, function
@@ -175,49 +184,79 @@ class _Work:
         self.stopped: list[CallResult] = []
 
     def run(self, calls: Sequence[Call]) -> list[CallResult]:
-        """A result for each call of a batch. What a stopped batch left open is tried one by one."""
-        results, end = self._together(calls)
+        """A result for each call of a batch."""
+        stopped = len(self.stopped)
+        alone = self._alone(calls[0])
+        if len(calls) > 1 and len(self.stopped) == stopped:
+            together = self._twice(calls)
+            if together is not None and _agree(alone, together[0]):
+                return together
+        return [alone, *map(self._alone, calls[1:])]
+
+    def _alone(self, call: Call) -> CallResult:
+        if len(self.stopped) >= MOST_STOPPED:
+            last = self.stopped[-1]
+            words = f"Not tried: {MOST_STOPPED} calls before it ended like this. {last.message}".strip()
+            return CallResult(last.status, message=words, signal=last.signal)
+        results, end = self._together([call])
         if end is None:
-            return results
-        if len(calls) == 1:
-            self.stopped.append(end)
-            return [end]
-        for call in calls[len(results) :]:
-            if len(self.stopped) < MOST_STOPPED:
-                results += self.run([call])
-            else:
-                last = self.stopped[-1]
-                words = f"Not tried: {MOST_STOPPED} calls before it ended like this. {last.message}".strip()
-                results.append(CallResult(last.status, message=words, signal=last.signal))
-        return results
+            return results[0]
+        self.stopped.append(end)
+        return end
+
+    def _twice(self, calls: Sequence[Call]) -> list[CallResult] | None:
+        """The results, as ``calls`` are ordered, of two batches that agree; None where they do not, or were stopped."""
+        order = list(range(len(calls)))
+        _RANDOM.shuffle(order)
+        first = self._in_order(calls, order)
+        if first is None:
+            return None
+        # Another one begins: what is said of a call where nothing came before is compared with what is said later.
+        begun = order[0]
+        _RANDOM.shuffle(order)
+        if order[0] == begun:
+            other = _RANDOM.randrange(1, len(order))
+            order[0], order[other] = order[other], order[0]
+        again = self._in_order(calls, order)
+        return first if again is not None and all(map(_agree, first, again)) else None
+
+    def _in_order(self, calls: Sequence[Call], order: Sequence[int]) -> list[CallResult] | None:
+        results, end = self._together([calls[n] for n in order])
+        if end is not None:
+            return None
+        found = dict(zip(order, results, strict=True))
+        return [found[n] for n in range(len(calls))]
 
     def _together(self, calls: Sequence[Call]) -> tuple[list[CallResult], CallResult | None]:
         """Run calls in one child: the results it gave, and how it ended where it did not give all."""
         request = {
             "source": self.source,
             "function": self.function,
-            "calls": [{"args": call.args, "kwargs": dict(call.kwargs)} for call in calls],
             "expected": self.expected,
             "result": self.limits.result,
             "message": self.limits.message,
         }
-        work = json.dumps(request).encode()
+        # Of calls that cannot be written none is begun.
+        work = [json.dumps({"args": call.args, "kwargs": dict(call.kwargs)}).encode() for call in calls]
         channel = self.sandbox._child(self.limits)
         try:
-            return self._listen(channel, work, len(calls))
+            return self._listen(channel, json.dumps(request).encode(), work)
         except BaseException:
             # The word on this child's end was not heard; it would be taken for the next one's.
             self.sandbox.close()
             raise
 
-    def _listen(self, channel: socket.socket, work: bytes, calls: int) -> tuple[list[CallResult], CallResult | None]:
+    def _listen(
+        self, channel: socket.socket, request: bytes, calls: Sequence[bytes]
+    ) -> tuple[list[CallResult], CallResult | None]:
         limits = self.limits
         until = time.monotonic() + limits.wall + _GRACE
         results: list[CallResult] = []
         failed: CallResult | None = None
         with channel:
             reading = _Reading(channel, until, limits)
-            reading.send(work)
+            reading.send(request)
+            reading.send(calls[0])
             for frame in reading.frames():
                 result = _read_result(frame, len(results), self.expected, limits)
                 if result is None:
@@ -226,17 +265,24 @@ class _Work:
                     failed = result
                     break
                 results.append(result)
-                if len(results) == calls:
+                if len(results) == len(calls):
                     break
+                # Not before: a child knows nothing of the calls that come after the one it answers.
+                reading.send(calls[len(results)])
             too_much = reading.too_much
             if too_much:
                 self.sandbox._enough()
         end = self.sandbox._hear(until - time.monotonic())
         if failed is not None:
-            return [failed] * calls, None
-        if len(results) == calls:
+            return [failed] * len(calls), None
+        if len(results) == len(calls):
             return results, None
         return results, _blame(end, limits, too_much=too_much)
+
+
+def _agree(one: CallResult, other: CallResult) -> bool:
+    """Whether two results say the same; their messages may differ."""
+    return (one.status, one.accepted, one.value) == (other.status, other.accepted, other.value)
 
 
 def _blame(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> CallResult:

@@ -1,8 +1,11 @@
 """Canonical JSON text: the form in which content is stored, hashed and compared.
 
-Keys sorted, no insignificant white space, UTF-8, whole floats written as integers, so that two documents which mean
-the same have the same bytes on every machine. What cannot be stored faithfully (NUL, lone surrogates, NaN, numbers
-beyond 64 bits) is refused at the door with a sentence.
+Keys sorted, no insignificant white space, UTF-8, every number in its shortest spelling, so that two documents which say
+the same have the same bytes on every machine. Two numbers are the same when they are of one kind and one value: 1.5,
+1.50 and 15e-1 are, and so are 1E2 and 100.0; 40 and 40.0 are not, nor are 0.0 and -0.0; integers keep all their digits.
+(Documents stored before kinds were kept hold integers where 40.0 was; their text, and so their hash, stays as it is.)
+What cannot be stored faithfully (NUL, lone surrogates, NaN, integers of more than 1,000 digits) is refused at the door
+with a sentence.
 """
 
 import hashlib
@@ -12,15 +15,23 @@ from typing import Any
 import orjson
 
 from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.exact_json import HALF_CHARACTER, MAX_DEPTH, dumps, escape, is_too_long, too_many_digits
 
-#: Largest nesting accepted in a document; deeper input is refused before any recursive code sees it.
-MAX_DEPTH = 60
-
-_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+__all__ = [
+    "MAX_DEPTH",
+    "canonical",
+    "content_hash",
+    "encode_faithful",
+    "escape",
+    "normalise",
+    "unescape",
+    "value_hash",
+    "without_kinds",
+]
 
 
 def normalise(value: Any) -> Any:
-    """Return a copy of ``value`` with whole floats as integers and tuples as lists.
+    """Return a copy of ``value`` with tuples as lists.
 
     Raises SchemaProblem, with the JSON pointer of the place, for whatever cannot be stored faithfully.
     """
@@ -35,7 +46,7 @@ def canonical(value: Any) -> str:
     """Canonical JSON text of ``value``. Raises SchemaProblem when it cannot be stored faithfully."""
     encoded = encode_faithful(value, option=orjson.OPT_SORT_KEYS)
     if encoded is None:
-        encoded = orjson.dumps(normalise(value), option=orjson.OPT_SORT_KEYS)
+        encoded = dumps(normalise(value), option=orjson.OPT_SORT_KEYS)
     return encoded.decode()
 
 
@@ -55,17 +66,18 @@ def encode_faithful(value: Any, *, option: int = 0) -> bytes | None:
     return None if b"\\u0000" in encoded else encoded
 
 
-def write_whole(value: dict[str, Any] | list[Any], depth: int = 0) -> None:
-    """Turn whole floats into integers, in place: what ``normalise`` would do, without a copy of everything else."""
-    if depth >= MAX_DEPTH:
-        return
-    places: Any = value
-    for key, item in value.items() if type(value) is dict else enumerate(value):
-        kind = type(item)
-        if kind is dict or kind is list:
-            write_whole(item, depth + 1)
-        elif kind is float:
-            places[key] = _whole(item)
+def without_kinds(value: Any) -> Any:
+    """A copy in which a whole float is an integer: for what asks whether two numbers are equal, whatever their kind.
+
+    What was hashed in this form before kinds were kept (events, protocols) goes on being hashed so.
+    """
+    if isinstance(value, dict):
+        return {key: without_kinds(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_kinds(item) for item in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value
 
 
 def content_hash(text: str) -> str:
@@ -76,11 +88,6 @@ def content_hash(text: str) -> str:
 def value_hash(value: Any) -> str:
     """First 16 hexadecimal digits of the hash of a value: enough to tell whether an anchored value has changed."""
     return content_hash(canonical(value))[:16]
-
-
-def escape(key: str) -> str:
-    """A key as one step of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 def unescape(step: str) -> str:
@@ -107,7 +114,7 @@ def _is_faithful(value: Any, depth: int) -> bool:
                 return False
         elif kind is float:
             # NaN and infinity minus themselves are not zero.
-            if item.is_integer() or item - item != 0.0:
+            if item - item != 0.0:
                 return False
         else:
             return False
@@ -126,13 +133,13 @@ def _copy(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        if not _INT_MIN <= value <= _INT_MAX:
+        if is_too_long(value):
             raise _Unfaithful
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise _Unfaithful
-        return _whole(value)
+        return value
     depth += 1
     if isinstance(value, dict):
         out = {}
@@ -155,10 +162,6 @@ def _refuse_surrogates(text: str) -> None:
         raise _Unfaithful from None
 
 
-def _whole(value: float) -> int | float:
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
-
-
 def _copy_with_pointer(value: Any, pointer: str, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise SchemaProblem([Problem(pointer, f"The value is nested more than {MAX_DEPTH} levels deep.")])
@@ -167,13 +170,13 @@ def _copy_with_pointer(value: Any, pointer: str, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        if not _INT_MIN <= value <= _INT_MAX:
-            raise SchemaProblem([Problem(pointer, "The number has more than 64 bits; write it as a string.")])
+        if is_too_long(value):
+            raise SchemaProblem([Problem(pointer, too_many_digits())])
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise SchemaProblem([Problem(pointer, "NaN and infinity are not JSON numbers.")])
-        return _whole(value)
+        return value
     if isinstance(value, dict):
         out = {}
         for key, item in value.items():
@@ -193,7 +196,5 @@ def _checked_text(text: str, pointer: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise SchemaProblem(
-            [Problem(pointer, "The text holds half of a surrogate pair, which is no character; remove it.")]
-        ) from None
+        raise SchemaProblem([Problem(pointer, HALF_CHARACTER)]) from None
     return text

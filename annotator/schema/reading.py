@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import orjson
 from pydantic import BaseModel, ValidationError
 
 from annotator.schema.canonical import encode_faithful, escape, normalise
 from annotator.schema.constrained import Constrained
 from annotator.schema.documents import MultiTurn
 from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.exact_json import load_stored
 
 KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
 
@@ -50,7 +50,7 @@ def read_document(data: Any) -> dict[str, Any]:
 
 def load_text(text: str) -> dict[str, Any]:
     """A document from its stored canonical text."""
-    document: dict[str, Any] = orjson.loads(text)
+    document: dict[str, Any] = load_stored(text)
     return document
 
 

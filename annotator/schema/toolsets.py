@@ -12,11 +12,11 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import jsonschema_rs
-import orjson
 
 from annotator.schema.canonical import content_hash, normalise
 from annotator.schema.dialects import PATTERN_OPTIONS, normalise_schema, read_schema
 from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.exact_json import JsonFault, load_stored, loads
 
 __all__ = ["CompiledToolset", "Tool", "ToolSpec", "normalise_schema", "normalise_tools", "read_tools"]
 
@@ -52,6 +52,8 @@ class Tool:
     spec: ToolSpec
     validator: jsonschema_rs.Draft202012Validator
     argument_names: tuple[str, ...]
+    #: Alternatives (anyOf, oneOf) in the schema: what each value may be tried with.
+    alternatives: int
 
     @property
     def name(self) -> str:
@@ -79,8 +81,10 @@ def read_tools(data: Any) -> list[dict[str, Any]]:
     """
     if isinstance(data, str):
         try:
-            data = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
+            data = loads(data)
+        except JsonFault as fault:
+            raise SchemaProblem([Problem(fault.pointer, fault.message)]) from None
+        except ValueError as error:
             raise SchemaProblem([Problem("", f"The tools are not readable as JSON: {error}.")]) from None
     data, start = normalise(data), ""
     if isinstance(data, dict) and "tools" in data:
@@ -228,14 +232,23 @@ class CompiledToolset:
 
 def _ready(spec: ToolSpec) -> Tool:
     schema = {} if spec.broken else _closed(spec.parameters)
-    return Tool(spec, _compile(schema), tuple(schema.get("properties", {})))
+    return Tool(spec, _compile(schema), tuple(schema.get("properties", {})), _alternatives(schema))
+
+
+def _alternatives(schema: Any) -> int:
+    if isinstance(schema, list):
+        return sum(map(_alternatives, schema))
+    if not isinstance(schema, dict):
+        return 0
+    lists = [schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)]
+    return sum(map(len, lists)) + sum(map(_alternatives, schema.values()))
 
 
 @lru_cache(maxsize=512)
 def _compiled(content_text: str) -> CompiledToolset:
     try:
-        content = orjson.loads(content_text)
-    except orjson.JSONDecodeError as error:
+        content = load_stored(content_text)
+    except ValueError as error:
         raise SchemaProblem([Problem("", f"The toolset is not readable as JSON: {error}.")]) from None
     if not isinstance(content, dict):
         raise SchemaProblem([Problem("", "A toolset is an object with a list of tools under “tools”.")])

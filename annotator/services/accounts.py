@@ -1,19 +1,25 @@
 """Accounts: who may sign up, and the demo's sign-in without a password."""
 
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from annotator.errors import Hidden
 from annotator.models import User
+from annotator.services.addresses import absolute_url
+from annotator.services.attempts import client_address, count_attempt, forget_attempts
 from annotator.services.projects import accept_invitation, find_invitation
+from annotator.services.sign_in import is_known_device, remember_device
 
 #: Where the session keeps the secret of an invitation between opening its link and having an account.
 SESSION_KEY = "invitation"
+SIGN_IN = "sign-in"
 
 
 class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -38,6 +44,54 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
         """A new member goes to their project first."""
         return reverse("project", args=[request.joined.slug])  # type: ignore[attr-defined]
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_address(request)
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Refuse a try that comes too soon after failed ones, unless this browser is known to the person."""
+        name = _login_of(credentials)
+        if not is_known_device(request, name):
+            require_attempt(what=SIGN_IN, name=name, address=client_address(request))
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
+        user: User | None = super().authenticate(request, **credentials)
+        if user is not None:
+            forget_attempts(what=SIGN_IN, name=_login_of(credentials), address=client_address(request))
+        return user
+
+    def post_login(self, request: HttpRequest, user: User, **more: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **more)
+        remember_device(request, response, user)
+        return response
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        return absolute_url(
+            reverse("account_reset_password_from_key", args=["UID", "KEY"]).replace("UID-KEY", quote(key))
+        )
+
+    def format_email_subject(self, subject: str) -> str:
+        return f"[{urlsplit(settings.SITE_URL).netloc}] {subject}"
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """allauth's, which would call the site what the request's Host header says."""
+        name = urlsplit(settings.SITE_URL).netloc
+        super().send_mail(
+            template_prefix, email, context | {"current_site": {"name": name, "domain": settings.SITE_URL}}
+        )
+
+
+def _login_of(credentials: dict[str, Any]) -> str:
+    """What was typed as the name, of what allauth makes of it."""
+    return str(credentials.get("username") or credentials.get("email") or "")
+
+
+def require_attempt(*, what: str, name: str, address: str) -> None:
+    """Count a try at ``what``; raises ValidationError when it comes too soon after others."""
+    seconds = count_attempt(what=what, name=name, address=address)
+    if seconds:
+        wait = f"{seconds} second{'s' if seconds > 1 else ''}" if seconds < 100 else f"{-(-seconds // 60)} minutes"
+        raise ValidationError(f"That was tried too often from here. Wait for {wait}, then try again.")
 
 
 def demo_people() -> list[User]:

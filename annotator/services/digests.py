@@ -105,7 +105,7 @@ def _mail(digest: Digest, notices: list[Notice]) -> EmailMultiAlternatives:
         "day": digest.day,
         "notices": notices[:SHOWN],
         "more": max(0, count - SHOWN),
-        "site": settings.SITE_URL.rstrip("/"),
+        "site": settings.SITE_URL,
     }
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip("<> ") or "localhost"
     mail = EmailMultiAlternatives(

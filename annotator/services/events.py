@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Event, Project, User
 from annotator.schema import canonical
+from annotator.schema.canonical import without_kinds
 from annotator.services.notices import tell_of_events
 from annotator.services.statements import insert, rows
 
@@ -166,5 +167,7 @@ def event_digest(
     created_at: str,
 ) -> str:
     """The hash of one link of a chain; ``created_at`` in ISO form with microseconds."""
-    body = canonical([previous_hash, project_id, dialogue_id, number, actor_id, kind, before, after, created_at])
+    body = canonical(
+        without_kinds([previous_hash, project_id, dialogue_id, number, actor_id, kind, before, after, created_at])
+    )
     return hashlib.sha256(body.encode()).hexdigest()

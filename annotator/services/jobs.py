@@ -8,6 +8,10 @@ A job kind registers a runner with ``job_kind``. The runner gets a ``Running`` a
 
 A worker that lost its job (another attempt has taken it up, or somebody cancelled) finds out at the next chunk, whose
 transaction is then rolled back, so nothing is ever written twice.
+
+An outage of the database ends an attempt, not the job: the next one goes on, as after a worker that was killed. So a
+runner takes nothing back for an outage, and whatever takes several transactions to take back says in the checkpoint,
+with the first of them, that it has begun.
 """
 
 import logging
@@ -18,7 +22,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
@@ -28,11 +32,15 @@ from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobState, NoticeKind, Project, User
 from annotator.services.events import append_event
 from annotator.services.notices import notify
+from annotator.services.outages import DATABASE, full_disk, outage
 
 #: A job whose heartbeat is older than this is taken up by the next worker that looks.
 STALE_AFTER = timedelta(seconds=30)
 #: A job that has been taken up this often without an end is failed instead of tried for ever.
 MAX_ATTEMPTS = 8
+
+#: How long Redis is waited for: a frozen one takes connections and is silent. The broker made of files ignores these.
+_IMPATIENT = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,11 +53,13 @@ class JobKind:
     title: str
     run: Runner
     #: Called, in a transaction of its own, when a job of this kind is cancelled or fails for good.
-    discard: Callable[[Job], None] | None = None
-    #: Whoever asked for it is not told of its end: it follows from another job.
-    quiet: bool = False
-    #: Runs code nobody vouches for, which may hang: of these one person has one running, the rest wait their turn.
-    runs_code: bool = False
+    discard: Callable[[Job], None] | None
+    #: Whether whoever asked for a job is not told of its end, only where the program fails at it: it follows from
+    #: another job, or they look at its page.
+    quiet: Callable[[Job], bool]
+    #: Works on data, or runs code, that nobody vouches for and that may be slow or hang: these have workers of their
+    #: own, and of these one person has one running, the rest wait their turn.
+    strangers: bool
 
 
 _KINDS: dict[str, JobKind] = {}
@@ -60,13 +70,14 @@ def job_kind(
     title: str,
     *,
     discard: Callable[[Job], None] | None = None,
-    quiet: bool = False,
-    runs_code: bool = False,
+    quiet: bool | Callable[[Job], bool] = False,
+    strangers: bool = False,
 ) -> Callable[[Runner], Runner]:
     """Register a runner: it returns the job's result. A DomainError it raises fails the job with that sentence."""
 
     def register(run: Runner) -> Runner:
-        _KINDS[name] = JobKind(name, title, run, discard, quiet, runs_code)
+        silent = quiet if callable(quiet) else lambda job: quiet
+        _KINDS[name] = JobKind(name, title, run, discard, silent, strangers)
         return run
 
     return register
@@ -148,7 +159,7 @@ class Running:
                 changes["checkpoint"] = chunk.checkpoint
             Job.objects.filter(pk=self.job.pk).update(**changes)
         if chunk.checkpoint is not None:
-            self.checkpoint = chunk.checkpoint
+            self.checkpoint = self.job.checkpoint = chunk.checkpoint
 
     def beat(self) -> None:
         """Say that the worker lives, between chunks. Raises Lost or Cancelled."""
@@ -174,13 +185,24 @@ def start_job(
 
 def wake(job: Job) -> None:
     """Tell the workers that there is work. A lost message costs only time: beat finds the row."""
+    send(job.pk, job.kind)
+
+
+def send(job_id: int, kind: str, *, expires: int | None = None) -> None:
+    """Send the message that wakes a worker, once, or give it up after a moment: people wait for this."""
     from annotator.tasks import run_job
 
     try:
-        run_job.delay(job.pk)
+        with run_job.app.connection_for_write(transport_options=_IMPATIENT) as broker:
+            run_job.apply_async((job_id,), queue=queue_of(kind), expires=expires, connection=broker, retry=False)
     except Exception as error:
         # Whatever the broker raises: the row is there, and beat will find it.
-        _LOG.warning("no broker took the message for job %s: %s", job.public_id, error)
+        _LOG.warning("no broker took the message for job %s: %s", job_id, error)
+
+
+def queue_of(kind: str) -> str:
+    """The queue whose workers run jobs of this kind; both are named in the settings."""
+    return "strangers" if kind in _KINDS and _KINDS[kind].strangers else "assay"
 
 
 def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
@@ -204,14 +226,32 @@ def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
         _end(running, JobState.CANCELLED, error=f"Cancelled; {kept}.")
     except DomainError as error:
         _end(running, JobState.FAILED, error=error.sentence)
-    except Exception:
-        _end(
-            running,
-            JobState.FAILED,
-            error="The program failed at this job, not you. Try again; if it fails again, the server’s log says why.",
-        )
+    except DATABASE as error:
+        _interrupt(running, error)
+    except Exception as error:
+        _end(running, JobState.FAILED, error=_why(error), unforeseen=True)
         raise
     return Job.objects.get(pk=job_id)
+
+
+def _why(error: Exception) -> str:
+    full = full_disk(error)
+    if full:
+        return f"{full}. Tell the operator; when there is room again, start this again."
+    return "The program failed at this job, not you. Try again; if it fails again, the server’s log says why."
+
+
+def _interrupt(running: Running, error: Exception) -> None:
+    """Leave the job as a killed worker does; it is taken up again when its heartbeat is old. Its page says why."""
+    _LOG.warning("job %s was interrupted, and will be taken up again: %s", running.job.public_id, error)
+    if not connection.in_atomic_block:
+        # The next statement opens another; whatever is wrong with this one, nothing else is to meet it.
+        connection.close()
+    mine = Job.objects.filter(pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING)
+    try:
+        mine.update(error=f"Interrupted: {outage(error)}. It goes on by itself where it was.")
+    except DatabaseError:
+        _LOG.warning("the database is still away; the page of job %s does not say so", running.job.public_id)
 
 
 def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | None:
@@ -222,7 +262,9 @@ def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | N
     with transaction.atomic():
         running = _take(job_id, stale_after) if _has_turn(job_id, stale_after) else None
     if running is not None and running.attempt > MAX_ATTEMPTS:
-        _end(running, JobState.FAILED, error=f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker.")
+        last = f" The last that was heard of it: {running.job.error}" if running.job.error else ""
+        why = f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker or an outage.{last}"
+        _end(running, JobState.FAILED, error=why, unforeseen=True)
         return None
     return running
 
@@ -244,16 +286,16 @@ def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
 
 
 def _has_turn(job_id: int, stale_after: timedelta) -> bool:
-    """Whether no other job runs code for whoever asked for this one: they wait, not the others in the queue.
+    """Whether no other job with strangers' data or code runs for whoever asked for this one: they wait, not others.
 
     True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it.
     """
-    job = _code_jobs().filter(pk=job_id).only("requester").first()
+    job = _strangers_jobs().filter(pk=job_id).only("requester").first()
     if job is None or job.requester_id is None:
         return True
     _hold_turns(job.requester_id)
     alive = Q(state=JobState.RUNNING, heartbeat_at__gte=Now() - stale_after)
-    return not _code_jobs().filter(alive, requester=job.requester_id).exclude(pk=job_id).exists()
+    return not _strangers_jobs().filter(alive, requester=job.requester_id).exclude(pk=job_id).exists()
 
 
 def _hold_turns(person: int) -> None:
@@ -261,16 +303,18 @@ def _hold_turns(person: int) -> None:
     User.objects.select_for_update(no_key=True).only("pk").get(pk=person)
 
 
-def _code_jobs() -> QuerySet[Job]:
-    return Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.runs_code])
+def _strangers_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
 
 
-def stale_job_ids() -> list[int]:
-    """Jobs that wait, or whose worker has gone quiet."""
+def stale_jobs() -> list[tuple[int, str]]:
+    """Number and kind of jobs that wait, or whose worker has gone quiet."""
     waiting = Q(state=JobState.QUEUED, created_at__lt=Now() - timedelta(seconds=5))
     quiet = Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - STALE_AFTER)
-    jobs = Job.objects.filter(waiting | quiet, kind__in=list(_KINDS))
-    return list(jobs.order_by("id").values_list("id", flat=True)[:100])
+    found = Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("id").values_list("id", "kind")
+    # Of each queue: a hundred uploads that wait their turn do not hide what others wait for.
+    strangers = Q(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
+    return [*found.exclude(strangers)[:100], *found.filter(strangers)[:100]]
 
 
 def cancel_job(*, actor: User | None, job: Job) -> Job:
@@ -296,10 +340,17 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
     return job
 
 
-def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = None, error: str = "") -> None:
+def _end(
+    running: Running,
+    state: JobState,
+    *,
+    result: dict[str, Any] | None = None,
+    error: str = "",
+    unforeseen: bool = False,
+) -> None:
     kind, person = _KINDS[running.job.kind], running.job.requester_id
     with transaction.atomic():
-        if kind.runs_code and person is not None:
+        if kind.strangers and person is not None:
             _hold_turns(person)
         mine = Job.objects.select_for_update(no_key=True).filter(
             pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING
@@ -322,7 +373,7 @@ def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = N
             after={"job": running.job.public_id, "kind": running.job.kind},
         )
         # The command line asks in nobody's name; an address would cost it loading every page there is.
-        if running.job.requester_id is not None and not kind.quiet:
+        if running.job.requester_id is not None and (unforeseen or not kind.quiet(running.job)):
             ended = {JobState.DONE: "is done", JobState.FAILED: f"has failed: {error}"}.get(state, "was cancelled")
             notify(
                 actor=None,
@@ -333,8 +384,8 @@ def _end(running: Running, state: JobState, *, result: dict[str, Any] | None = N
                 target=reverse("job-list", args=[running.job.project.slug]),
                 subject=running.job.public_id,
             )
-        if kind.runs_code and person is not None:
-            following = _code_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
+        if kind.strangers and person is not None:
+            following = _strangers_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
             if following is not None:
                 # Behind whatever others have asked for meanwhile.
                 transaction.on_commit(partial(wake, following))

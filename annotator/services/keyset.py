@@ -1,39 +1,124 @@
-"""Pages by key: they cost the same at any depth, and what comes in meanwhile moves nothing."""
+"""Pages by key: they cost the same at any depth, and what comes in meanwhile moves nothing.
+
+Rows stand in the order of when they came in, and of their public ids where that is the same, so a list says nothing
+that its rows do not say. Keys of the database would tell what was written later than it seems. A cursor names a place
+in that order; it is signed, so that only places a list has given out can be asked for.
+"""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.core import signing
+from django.db.models import Model, Q, QuerySet
 
 Row = TypeVar("Row", bound=Model)
+
+#: The order of what has a public id.
+BY_TIME = ("created_at", "public_id")
+#: The order of what has none: rows that only those see who may know when each was written.
+BY_KEY = ("pk",)
+
+_SIGNER = signing.Signer(salt="annotator.keyset")
+#: No cursor is as long; what is longer is not looked at.
+_LONGEST = 200
+_Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPage(Generic[Row]):
-    """Rows, newest first. ``older``: the key to read on before, ``newer``: the one to read on after; None at an end."""
+    """Rows in the order they are shown, and the cursors of the pages beside them (None where there is none)."""
 
     rows: list[Row]
-    older: int | None
-    newer: int | None
+    #: Of the page that ends before these rows, and of the one that begins after them.
+    before: str | None
+    after: str | None
 
 
-def read_key(raw: str | None) -> int | None:
-    """A key from a query string; None for whatever is none, so that any link opens some page."""
-    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) <= 18 else None
+def read_page(
+    rows: QuerySet[Row],
+    *,
+    size: int,
+    after: str | None = None,
+    before: str | None = None,
+    newest_first: bool = False,
+    by: tuple[str, ...] = BY_TIME,
+) -> KeyPage[Row]:
+    """The ``size`` rows after a cursor, or those before it (nothing there: the first); without one, the first.
 
-
-def newest_first(rows: QuerySet[Row], *, before: int | None, after: int | None, size: int) -> KeyPage[Row]:
-    """The ``size`` rows before a key, or those after it (nothing there: the newest); without one, the newest."""
-    if after is not None:
-        found = list(rows.filter(pk__gt=after).order_by("pk")[: size + 1])
+    A cursor that no list has given out is as none, so that any link opens some page.
+    """
+    back, start = _open(before, by), _open(after, by)
+    if back is not None:
+        found = list(_beyond(rows, back, by, downwards=not newest_first)[: size + 1])
         more, found = len(found) > size, found[:size][::-1]
         if found:
-            return KeyPage(found, older=found[-1].pk, newer=found[0].pk if more else None)
-        before = None
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
-    found = list(rows.order_by("-pk")[: size + 1])
+            return KeyPage(found, before=_seal(found[0], by) if more else None, after=_seal(found[-1], by))
+        start = None
+    found = list(_beyond(rows, start, by, downwards=newest_first)[: size + 1])
     more, found = len(found) > size, found[:size]
-    # Beyond the oldest there is nothing; the way back is there all the same.
-    newer = None if before is None else found[0].pk if found else before - 1
-    return KeyPage(found, older=found[-1].pk if more else None, newer=newer)
+    earlier = None
+    if start is not None:
+        # Beyond the last there is nothing; the way back is there all the same.
+        earlier = _seal(found[0], by) if found else _sign(_beside(start, below=newest_first))
+    return KeyPage(found, before=earlier, after=_seal(found[-1], by) if more else None)
+
+
+def is_cursor(raw: str, by: tuple[str, ...] = BY_TIME) -> bool:
+    """Whether a list in this order has given the cursor out."""
+    return _open(raw, by) is not None
+
+
+def cursor_of(row: Model) -> str:
+    """The cursor of a row's own place, for ``up_to``."""
+    return _seal(row, BY_TIME)
+
+
+def up_to(rows: QuerySet[Row], cursor: str | None) -> QuerySet[Row]:
+    """The rows that came in no later than the one the cursor is of; all of them where it is none."""
+    place = _open(cursor, BY_TIME)
+    return rows if place is None else rows.exclude(_past(place, BY_TIME, "gt"))
+
+
+def _beyond(rows: QuerySet[Row], place: _Place | None, by: tuple[str, ...], *, downwards: bool) -> QuerySet[Row]:
+    rows = rows.order_by(*(f"-{name}" if downwards else name for name in by))
+    if place is None:
+        return rows
+    # The first condition alone lets the database begin at the place instead of walking there.
+    side = "lt" if downwards else "gt"
+    return rows.filter(_past(place, by, side), **{f"{by[0]}__{side}e": place[0]})
+
+
+def _past(place: _Place, by: tuple[str, ...], side: str) -> Q:
+    first, *others = by
+    condition = Q(**{f"{first}__{side}": place[0]})
+    for name, value in zip(others, place[1:], strict=True):
+        condition |= Q(**{first: place[0], f"{name}__{side}": value})
+    return condition
+
+
+def _beside(place: _Place, *, below: bool) -> _Place:
+    """A place just below, or above, whatever stands at this one."""
+    if isinstance(place[0], int):
+        return (place[0] - 1 if below else place[0] + 1,)
+    return (place[0] if below else place[0] + timedelta(microseconds=1), "")
+
+
+def _seal(row: Model, by: tuple[str, ...]) -> str:
+    return _sign(tuple(getattr(row, name) for name in by))
+
+
+def _sign(place: _Place) -> str:
+    return _SIGNER.sign_object([one.isoformat() if isinstance(one, datetime) else one for one in place])
+
+
+def _open(cursor: str | None, by: tuple[str, ...]) -> _Place | None:
+    if not cursor or len(cursor) > _LONGEST:
+        return None
+    try:
+        place = _SIGNER.unsign_object(cursor)
+    except signing.BadSignature:
+        return None
+    if len(place) != len(by):
+        return None
+    return (datetime.fromisoformat(place[0]), place[1]) if by == BY_TIME else tuple(place)

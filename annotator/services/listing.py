@@ -1,21 +1,29 @@
-"""Lists of dialogues: filters, text search and keyset pages. Reads dialogue rows only."""
+"""Lists of dialogues: filters, text search and pages. Reads dialogue rows only."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from annotator.checks import all_checks
 from annotator.models import Dialogue, Finding, Project, StaleWork, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.schema.documents import Information, Policy
+from annotator.services.blindness import REVIEWED_BLIND, blind_to, veil
+from annotator.services.filters import one_of
+from annotator.services.keyset import KeyPage, read_page
 
 PAGE_SIZE = 50
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+STALE = {"1": "Overtaken by a newer one"}
+#: Names of the filters in a query string.
+NAMES = ("q", "status", "stage", "policy", "topology", "information", "language", "owner", "problems", "check", "stale")
 PROBLEMS = {"errors": "With errors", "warnings": "With warnings", "clean": "Without findings"}
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What a list shows. Unknown values are dropped, so that an old link still opens."""
+    """What a list shows."""
 
     text: str = ""
     status: str = ""
@@ -31,25 +39,25 @@ class Filters:
     stale: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, Any]) -> "Filters":
-        """Filters from a query string's values."""
+    def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
+        """Filters from a query string's values; ``stages``: the keys of the project's. Raises UnknownFilter."""
 
-        def one(name: str, allowed: Any = None, limit: int = 60) -> str:
-            value = str(query.get(name, "")).replace("\x00", "").strip()[:limit]
-            return value if allowed is None or value in allowed else ""
+        def people() -> Iterable[str]:
+            members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
+            return members.values_list("public_id", flat=True)
 
         return cls(
-            text=one("q", limit=200),
-            status=one("status", DialogueStatus.values),
-            stage=one("stage"),
-            policy=one("policy", [p.value for p in Policy]),
-            topology=one("topology", TOPOLOGIES),
-            information=one("information", [i.value for i in Information]),
-            language=one("language", ("en", "zh")),
-            owner=one("owner", limit=12),
-            problems=one("problems", PROBLEMS),
-            check=one("check"),
-            stale=one("stale", ("1",)),
+            text=str(query.get("q", "")).replace("\x00", "").strip()[:200],
+            status=one_of(query, "status", DialogueStatus.values),
+            stage=one_of(query, "stage", stages),
+            policy=one_of(query, "policy", [policy.value for policy in Policy]),
+            topology=one_of(query, "topology", TOPOLOGIES),
+            information=one_of(query, "information", [one.value for one in Information]),
+            language=one_of(query, "language", LANGUAGES),
+            owner=one_of(query, "owner", people),
+            problems=one_of(query, "problems", PROBLEMS),
+            check=one_of(query, "check", lambda: [check.id for check in all_checks()]),
+            stale=one_of(query, "stale", STALE),
         )
 
     @property
@@ -57,15 +65,6 @@ class Filters:
         """The filters that are set, by their name in the query string."""
         names = {**{name: name for name in self.__dataclass_fields__}, "text": "q"}
         return {names[name]: value for name, value in vars(self).items() if value}
-
-
-@dataclass(frozen=True)
-class Page:
-    """One page of a list, newest last, and the keys of its neighbours (None where there is none)."""
-
-    rows: list[Dialogue] = field(default_factory=list)
-    after: int | None = None
-    before: int | None = None
 
 
 def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQuerySet:
@@ -101,31 +100,34 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
     return rows
 
 
+def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> DialogueQuerySet:
+    """The dialogues of a project that its lists show the actor, who is a member."""
+    # The project was loaded through what the actor may see; the join over memberships is not paid again per row.
+    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
+    if filters.owner and filters.owner != actor.public_id:
+        # Whose dialogue it is that one reviews blind would show by asking for each colleague's.
+        rows = rows.filter(project__in=Project.objects.overseen_by(actor))
+        for reviewed in REVIEWED_BLIND:
+            rows = rows.exclude(pk__in=reviewed(actor, project))
+    return filter_dialogues(rows, filters).select_related("owner").defer("search_text")
+
+
+def veil_owners(rows: list[Dialogue], *, actor: User) -> list[Dialogue]:
+    """The rows of a list, with owners hidden whom the actor must not know."""
+    blind = blind_to(actor=actor, dialogues=[row.pk for row in rows])
+    return veil(rows, actor=actor, blind=blind, people=["owner"], of="pk")
+
+
 def list_dialogues(
     *,
     actor: User,
     project: Project,
     filters: Filters,
-    after: int | None = None,
-    before: int | None = None,
+    after: str | None = None,
+    before: str | None = None,
     size: int = PAGE_SIZE,
-) -> Page:
+) -> KeyPage[Dialogue]:
     """A page of the project's dialogues in the order they came in. Costs the same at any depth."""
-    # The project was loaded through what the actor may see; the join over memberships is not paid again per row.
-    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
-    rows = filter_dialogues(rows, filters).select_related("owner").defer("search_text")
-    if before is not None:
-        found = list(rows.filter(pk__lt=before).order_by("-pk")[: size + 1])
-        more = len(found) > size
-        found = found[:size][::-1]
-        if found:
-            return Page(found, after=found[-1].pk, before=found[0].pk if more else None)
-        # Nothing is left before the key: that is the first page, from its beginning.
-        after = None
-    if after is not None:
-        rows = rows.filter(pk__gt=after)
-    found = list(rows.order_by("pk")[: size + 1])
-    more = len(found) > size
-    found = found[:size]
-    earlier = None if after is None else found[0].pk if found else after + 1
-    return Page(found, after=found[-1].pk if more else None, before=earlier)
+    rows = shown_dialogues(actor=actor, project=project, filters=filters)
+    page = read_page(rows, after=after, before=before, size=size)
+    return replace(page, rows=veil_owners(page.rows, actor=actor))

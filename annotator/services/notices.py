@@ -5,7 +5,6 @@ nothing of a blind stage before it has settled.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -23,20 +22,11 @@ from annotator.models import (
     User,
 )
 from annotator.services import statements
-from annotator.services.keyset import newest_first
+from annotator.services.keyset import KeyPage, read_page, up_to
 
 PAGE = 50
 #: More than this is shown as “99+”: nobody counts further, so neither does the database.
 MOST_COUNTED = 99
-
-
-@dataclass(frozen=True)
-class NoticePage:
-    """One page of notices, newest first; keys of its neighbours (None where there is none)."""
-
-    rows: list[Notice]
-    older: int | None = None
-    newer: int | None = None
 
 
 def notify(
@@ -146,22 +136,21 @@ def unread_count(user: User) -> int:
 
 
 def list_notices(
-    *, actor: User, unread: bool = False, kind: str = "", before: int | None = None, after: int | None = None
-) -> NoticePage:
+    *, actor: User, unread: bool = False, kind: str = "", before: str | None = None, after: str | None = None
+) -> KeyPage[Notice]:
     """The actor's notices, newest first, by key."""
     rows = Notice.objects.visible_to(actor).select_related("project", "dialogue").defer("dialogue__search_text")
     if unread:
         rows = rows.unread()
-    if kind in NoticeKind.values:
+    if kind:
         rows = rows.filter(kind=kind)
-    page = newest_first(rows, before=before, after=after, size=PAGE)
-    return NoticePage(page.rows, page.older, page.newer)
+    return read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
 
 
 def unread_notices(*, actor: User) -> QuerySet[Notice]:
     """The actor's notices that they have not read, newest first."""
     rows = Notice.objects.visible_to(actor).unread().select_related("project", "dialogue")
-    return rows.defer("dialogue__search_text").order_by("-pk")
+    return rows.defer("dialogue__search_text").order_by("-created_at", "-public_id")
 
 
 def mark_read(*, actor: User, public_id: str) -> Notice:
@@ -175,12 +164,9 @@ def mark_read(*, actor: User, public_id: str) -> Notice:
     return notice
 
 
-def mark_all_read(*, actor: User, through: int | None = None) -> int:
-    """Mark all of one's notices as read (those up to a key: what came since stays new); returns how many there were."""
-    rows = Notice.objects.visible_to(actor).unread()
-    if through is not None:
-        rows = rows.filter(pk__lte=through)
-    return rows.update(read_at=timezone.now())
+def mark_all_read(*, actor: User, through: str | None = None) -> int:
+    """Mark all of one's notices as read (up to a cursor: what came since stays new); returns how many there were."""
+    return up_to(Notice.objects.visible_to(actor).unread(), through).update(read_at=timezone.now())
 
 
 def _short(text: str) -> str:

@@ -1,6 +1,7 @@
 """Projects, their people and their guideline."""
 
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 from zoneinfo import available_timezones
@@ -19,6 +20,10 @@ from annotator.services.events import append_event
 from annotator.services.tokens import hash_secret
 
 INVITATION_DAYS = 14
+#: Each names what somebody has in hand that they may not go on with once they hold no other roles than these.
+IN_HAND: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
+#: Each takes that from them, in the transaction in which the role ends: (actor, project, person, roles left).
+TAKE_BACK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
 SEVERITIES = ("error", "warning", "info", "off")
 MAX_GUIDELINE = 200_000
 
@@ -152,7 +157,9 @@ def _give_role(
 def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
     """Take a role away. Raises Conflict where it is the last administrator's.
 
-    Invitations that an administrator sent and nobody has used end with the role: they would be a way back.
+    Invitations that an administrator sent and nobody has used end with the role: they would be a way back. A person's
+    API tokens end with the last role: nobody who is asked back has forgotten keys lying about. What they are at work on
+    and may not go on with is given back; their drafts are kept.
     """
     with transaction.atomic():
         # Every administrator's row is locked, so that two of them cannot remove each other at the same moment; only
@@ -172,14 +179,24 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
             if not any(m.role == role and m.user_id != user.pk and m.user.is_active for m in memberships):
                 raise Conflict(f"{user} is the only administrator; make somebody else one first.")
             _revoke_invitations_of(actor=actor, project=project, sender=user)
+        left = frozenset(Role(m.role) for m in memberships if m.user_id == user.pk and m.role != role)
+        for take_back in TAKE_BACK:
+            take_back(actor, project, user, left)
         membership.ended_at = timezone.now()
         membership.save(update_fields=["ended_at"])
+        if not Membership.objects.filter(user=user, ended_at=None).exists():
+            User.objects.filter(pk=user.pk).update(tokens_since=timezone.now())
         append_event(
             actor=actor,
             project=project,
             kind="membership.ended",
             before={"user": user.public_id, "role": membership.role},
         )
+
+
+def in_hand(*, project: Project, user: User, left: frozenset[Role]) -> list[str]:
+    """What a person is at work on and may not go on with once these are all their roles, a sentence each."""
+    return [sentence for name in IN_HAND for sentence in name(project, user, left)]
 
 
 def _revoke_invitations_of(*, actor: User, project: Project, sender: User) -> None:

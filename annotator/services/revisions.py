@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-import orjson
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from annotator.checks import CheckSettings, CleanMarks, Stage, run_checks
 from annotator.checks import Finding as CheckFinding
@@ -15,6 +16,7 @@ from annotator.checks.settings import LongRangeRule
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
 from annotator.schema import SchemaProblem, canonical, content_hash, read_document
+from annotator.schema.exact_json import dumps, load_stored
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
 from annotator.services.events import append_event
@@ -34,14 +36,14 @@ def check_document(
     """What the checks say of a document, with what is known of trials of its validators."""
     settings = check_settings(project)
     if document["kind"] == "multi_turn":
-        return list(_said_of(orjson.dumps(document), toolset_revision.content, settings, stage))
+        return list(_said_of(dumps(document).decode(), toolset_revision.content, settings, stage))
     toolset = CompiledToolset.of(toolset_revision.content)
     return run_checks(document, toolset, stage=stage, settings=settings, trials=known_outcomes_of(document))
 
 
 @lru_cache(maxsize=64)  # to read an item, to look it over and to hand it in are three requests about one content
-def _said_of(content: bytes, tools: str, settings: CheckSettings, stage: Stage) -> tuple[CheckFinding, ...]:
-    return tuple(run_checks(orjson.loads(content), CompiledToolset.of(tools), stage=stage, settings=settings))
+def _said_of(content: str, tools: str, settings: CheckSettings, stage: Stage) -> tuple[CheckFinding, ...]:
+    return tuple(run_checks(load_stored(content), CompiledToolset.of(tools), stage=stage, settings=settings))
 
 
 def ensure_toolset_revision(
@@ -106,10 +108,13 @@ def create_revision(
 ) -> Revision:
     """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
 
-    The head does not move: see ``move_head``.
+    The head does not move: see ``move_head``. What was kept of a native record goes where it speaks of what was edited.
     """
     try:
-        text = canonical(read_document(document))
+        document = read_document(document)
+        if parent is not None:
+            document = import_string(settings.FORGET_OVERTAKEN)(document, parent.document())
+        text = canonical(document)
     except SchemaProblem as problem:
         raise Invalid(
             f"The dialogue cannot be stored: {problem}",

@@ -123,6 +123,8 @@ def _cursor(database: BaseDatabaseWrapper) -> Any:
     """Django's cursor (its log and its errors), around one that prepares and is kept as long as its connection."""
     if database.vendor != "postgresql":
         return database.cursor()
+    # As Django does before it makes a cursor: the first statement of a request may meet a connection that has ended.
+    database.close_if_health_check_failed()
     database.ensure_connection()
     kept = vars(database.connection)
     if _KEPT not in kept:

@@ -77,7 +77,8 @@ _PARTS = (Part("t", ApiToken, ("id", "user_id")), Part("u", User))
 _NEWS = "t.last_used_at IS NULL OR t.last_used_at < %s"
 _LIVE = (
     "FROM annotator_apitoken t JOIN annotator_user u ON u.id = t.user_id "
-    "WHERE t.secret_hash = %s AND t.revoked_at IS NULL AND u.is_active AND (t.expires_at IS NULL OR t.expires_at > %s)"
+    "WHERE t.secret_hash = %s AND t.revoked_at IS NULL AND u.is_active "
+    "AND (u.tokens_since IS NULL OR t.created_at >= u.tokens_since) AND (t.expires_at IS NULL OR t.expires_at > %s)"
 )
 
 

@@ -162,7 +162,7 @@ def load_trial_job(*, actor: User, public_id: str) -> Job | None:
 # --- running it, in a worker -----------------------------------------------------------------------------------------
 
 
-@job_kind(KIND, "Trial of validators", quiet=True, runs_code=True)
+@job_kind(KIND, "Trial of validators", quiet=True, strangers=True)
 def run_trials(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``validators``. What is not reached within the budget is left, and said so."""
     parameters = running.job.parameters
@@ -232,7 +232,8 @@ def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
             if first and first[0].status in _HOPELESS:
                 message = f"Not tried, for on the first response: {first[0].message}"
                 return first + [CallResult(first[0].status, message=message)] * (len(calls) - 1)
-            return first + (sandbox.run(source, subject.function, calls[1:]) if calls[1:] else [])
+            # The first is among the others again: where it always came alone, the others could be told by that.
+            return sandbox.run(source, subject.function, calls) if calls[1:] else first
         except SandboxUnavailable as error:
             last = error
     raise Conflict(f"{Status.SANDBOX_UNAVAILABLE.words} It is not the validator’s fault. {last}")

@@ -223,9 +223,11 @@ def inline_diff(before: str | None, after: str | None) -> SafeString:
 
 
 @register.simple_tag
-def findings(found: Iterable[Any], links: bool = True, empty: str = "") -> SafeString:
-    """Findings, one below the other. ``links``: each leads to its place. ``empty``: what to say where there is none."""
-    return mark_safe(findings_html(found, links=links, empty=empty))  # noqa: S308 - see annotator.parts.chat
+def findings(found: Iterable[Any], links: bool = True, empty: str = "", *, places: bool = False) -> SafeString:
+    """Findings, one below the other. ``links``: each leads to its place. ``places``: each says where it is, as they
+    should wherever they do not stand beside it. ``empty``: what to say where there is none.
+    """
+    return mark_safe(findings_html(found, links=links, places=places, empty=empty))  # noqa: S308 - see annotator.parts.chat
 
 
 @register.inclusion_tag("parts/pager.html")

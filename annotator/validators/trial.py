@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from annotator.constraints.rounds import without_thinking
 from annotator.sandbox.results import CallResult, Status
 from annotator.schema.canonical import canonical, content_hash
 from annotator.schema.errors import SchemaProblem
@@ -144,10 +145,12 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
 
 
 def reference_of(document: Mapping[str, Any]) -> str | None:
-    """What validators must accept: the last final response of the trajectory, else the reference answer."""
+    """What validators must accept: the last final response of the trajectory, else the reference answer.
+
+    As they get it: without what the model thought aloud. None where nothing is left.
+    """
     finals = [one["final"] for one in document.get("reference_trajectory") or () if one["final"]]
-    text: str | None = finals[-1] if finals else document.get("answer")
-    return text if text and text.strip() else None
+    return without_thinking(finals[-1] if finals else document.get("answer") or "") or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,12 @@ _ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
-    """``theme``, ``demo``; on project pages ``project``, ``projects`` and ``nav``."""
+    """``theme``, ``demo``, ``unknown_filters``; on project pages ``project``, ``projects`` and ``nav``."""
     theme = request.COOKIES.get("theme", "auto")
     context: dict[str, Any] = {
         "theme": theme if theme in ("light", "dark") else "auto",
         "demo": settings.DEMO,
+        "unknown_filters": getattr(request, "unknown_filters", []),
     }
     # Pages of errors may come before anybody knows who is asking.
     user = getattr(request, "user", None)

@@ -1,5 +1,6 @@
 """Error pages: a sentence and a way back, never a traceback. To programs the same as JSON."""
 
+import sys
 from typing import Any
 
 from django.conf import settings
@@ -9,8 +10,17 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from annotator.services.outages import outage
+from annotator.views.uploads import TakesNoFile
+
+#: Seconds after which it is worth trying again what an outage has stopped.
+RETRY_AFTER = 10
+
 _UNREADABLE = "The browser sent something this server does not understand. Go back and try again."
 _NOTHING_HERE = "There is nothing at this address, or it is not yours to see."
+_PASSES = (
+    "What was saved is safe. Wait for some seconds, then try again; where it lasts, tell the operator of this server."
+)
 _FAILED = (
     "The program failed at this, not you. It is in the server’s log; try again, and tell the operator if it lasts."
 )
@@ -50,6 +60,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
         sentence = f"The form has more than {most:,} fields. Nothing was changed: send fewer at a time."
         return refuse(request, 422, sentence, "invalid")
+    if isinstance(exception, TakesNoFile):
+        return refuse(request, 400, str(exception), "no_file")
     return refuse(request, 400, _UNREADABLE, "bad_request")
 
 
@@ -77,14 +89,23 @@ def not_allowed(request: HttpRequest) -> HttpResponse:
     )
 
 
-def too_many(request: HttpRequest) -> HttpResponse:
-    return refuse(
-        request, 429, "That was tried too often from here. Wait for five minutes, then try again.", "slow_down"
-    )
-
-
 def server_error(request: HttpRequest) -> HttpResponse:
+    """What no view has answered: 503 where it was an outage, which passes, else 500."""
     # No context processors here: whatever failed may fail in them again.
+    what = outage(sys.exception())
+    if what:
+        return _unavailable(request, f"{what}. {_PASSES}")
     if _is_api(request):
         return JsonResponse({"error": "failed", "sentence": _FAILED, "details": {}}, status=500)
     return HttpResponse(render_to_string("500.html"), status=500)
+
+
+def _unavailable(request: HttpRequest, sentence: str) -> HttpResponse:
+    answer: HttpResponse
+    if _is_api(request):
+        answer = JsonResponse({"error": "unavailable", "sentence": sentence, "details": {}}, status=503)
+    else:
+        template = "parts/refusal.html" if request.headers.get("HX-Request") else "503.html"
+        answer = HttpResponse(render_to_string(template, {"sentence": sentence, "back": ""}), status=503)
+    answer["Retry-After"] = str(RETRY_AFTER)
+    return answer

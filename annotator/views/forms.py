@@ -3,7 +3,8 @@
 import unicodedata
 from typing import Any
 
-from allauth.account.forms import LoginForm, SignupForm
+from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
+from allauth.core import context
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -11,6 +12,8 @@ from django.http import HttpRequest
 
 from annotator.errors import Conflict
 from annotator.models import NoticeKind, Role, User
+from annotator.services.accounts import require_attempt
+from annotator.services.attempts import client_address, forget_attempts
 from annotator.services.projects import MAX_GUIDELINE, time_zones
 
 
@@ -22,6 +25,26 @@ class SignInForm(LoginForm):
         self.fields["login"].label = "Username or email address"
         del self.fields["login"].widget.attrs["placeholder"]
         self.fields["remember"].label = "Stay signed in"
+
+
+class NewPasswordForm(ChangePasswordForm):
+    """allauth's; whoever finds an open session cannot guess the password in it."""
+
+    def clean_oldpassword(self) -> str:
+        attempt = {"what": "old password", "name": self.user.public_id, "address": client_address(context.request)}
+        require_attempt(**attempt)
+        right: str = super().clean_oldpassword()
+        forget_attempts(**attempt)
+        return right
+
+
+class ForgottenPasswordForm(ResetPasswordForm):
+    """allauth's; nobody's mailbox is filled."""
+
+    def clean_email(self) -> str:
+        email: str = super().clean_email()
+        require_attempt(what="new password", name=email, address=client_address(context.request))
+        return email
 
 
 class SignUpForm(SignupForm):

@@ -1,32 +1,39 @@
 """What is answered or refused before any view runs, and domain errors of pages, mapped to responses once."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from csp.constants import HEADER
 from csp.utils import build_policy
+from django.conf import settings
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
 
 from annotator.errors import DomainError
+from annotator.services.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import not_allowed, refuse
-from annotator.views.site import healthz
+from annotator.views.site import healthz, readyz
+from annotator.views.uploads import may_send_files
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class HealthMiddleware:
-    """Answers ``/healthz`` first of all: who asks for it calls this machine by its address, and has no session."""
+    """Answers ``/healthz`` and ``/readyz`` first of all: who asks calls this machine by its address, unknown."""
+
+    _VIEWS: ClassVar = {"/healthz": healthz, "/readyz": readyz}
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return healthz(request) if request.path == "/healthz" else self.get_response(request)
+        return self._VIEWS.get(request.path, self.get_response)(request)
 
 
 class PolicyMiddleware:
-    """Puts the content security policy of the settings on every answer: one text, put together once.
+    """Puts the content security policy of the settings on every answer: one text, put together once. And no answer is
+    kept, by a browser or on the way: after signing out, the way back shows nothing.
 
     (The middleware of django-csp, whose settings and words these are, does that for each answer, since a page of its
     may have a policy of its own; here none has.)
@@ -39,7 +46,32 @@ class PolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response[HEADER] = self._policy
+        response.setdefault("Cache-Control", "private, no-store")
         return response
+
+
+class SizeMiddleware:
+    """Refuses what is too large before anything of it is read, but from those who may send files: where no proxy
+    does, and where the proxy leaves it to us. (The API knows who sends it before it reads.)
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if request.path_info.startswith("/api/") or not length.isdecimal() or int(length) <= settings.MOST_SENT:
+            return None
+        if may_send_files(request):
+            return None
+        most = settings.MOST_SENT // 10**6
+        sentence = (
+            f"That is more than {most} MB, which is taken in imports only, from administrators. Send less at once."
+        )
+        return refuse(request, 413, sentence, "too_large")
 
 
 class NulMiddleware:
@@ -66,6 +98,64 @@ class NulMiddleware:
             return None
         sentence = "The form holds a NUL character, which cannot be stored; remove it and send it again."
         return refuse(request, 422, sentence, "invalid")
+
+
+class FilterMiddleware:
+    """Refuses what a page's query string asks for and does not exist (400): says it on the page, without that filter.
+
+    A page takes the parameters that its view names with ``takes``. The API has its own door: ``annotator.api.filters``.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase | None:
+        # Whoever is not signed in is asked to do that first; what comes with the framework reads its own parameters.
+        ours = view.__module__.startswith(("annotator.", "reviews.", "benchmark.")) and not hasattr(view, "cls")
+        if not ours or request.method not in ("GET", "HEAD") or not request.user.is_authenticated:
+            return None
+        try:
+            refuse_unknown_names(request.GET, getattr(view, "takes", frozenset()))
+        except UnknownFilter as error:
+            return _without(request, error)
+        return None
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        if not isinstance(exception, UnknownFilter) or request.method not in ("GET", "HEAD"):
+            return None
+        return _without(request, exception)
+
+
+def _without(request: HttpRequest, error: UnknownFilter) -> HttpResponseBase:
+    """The page as it is without the parameters that are wrong, and what is wrong with them above it."""
+    refusal = refuse(request, error.status, error.sentence, error.code, error.details)
+    if getattr(request, "htmx", False) or request.resolver_match is None:
+        return refusal
+    query = request.GET.copy()
+    for name in error.names:
+        query.pop(name, None)
+    request.GET = query  # type: ignore[assignment]  # as read-only as it was: nobody else holds it
+    request.META["QUERY_STRING"] = query.urlencode()
+    request.unknown_filters = [*getattr(request, "unknown_filters", []), error.sentence]  # type: ignore[attr-defined]
+    match = request.resolver_match
+    try:
+        page: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    except UnknownFilter as another:
+        return _without(request, another)
+    except DomainError as other:
+        return refuse(request, other.status, other.sentence, other.code, other.details)
+    if page.status_code != 200:
+        return page
+    if not page.headers.get("Content-Type", "").startswith("text/html"):
+        # A file cannot say that it holds more than was asked for.
+        if isinstance(page, FileResponse) and page.file_to_stream is not None:
+            page.file_to_stream.close()
+        return refusal
+    page.status_code = error.status
+    return page
 
 
 class DomainErrorMiddleware:

@@ -11,35 +11,38 @@ from annotator.errors import Invalid
 from annotator.models import NoticeKind
 from annotator.services import notice_settings as chosen
 from annotator.services import notices
-from annotator.services.keyset import read_key
+from annotator.services.filters import one_of
+from annotator.services.keyset import cursor_of
 from annotator.views.forms import NoticeSettingsForm
-from annotator.views.pages import PageRequest, posted
+from annotator.views.pages import PageRequest, posted, takes
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@takes("show", "kind", "before", "after")
 def notice_list(request: PageRequest) -> HttpResponse:
     """Notices, newest first; a POST marks all that the page knew of as read."""
     if request.method == "POST":
-        count = notices.mark_all_read(actor=request.user, through=read_key(request.POST.get("through")))
+        count = notices.mark_all_read(actor=request.user, through=request.POST.get("through"))
         messages.success(request, f"{count} notice{'s are' if count != 1 else ' is'} marked as read.")
         return redirect("notice-list")
-    unread, kind = request.GET.get("show") == "unread", request.GET.get("kind", "")
+    unread = one_of(request.GET, "show", ["unread"]) == "unread"
+    kind = one_of(request.GET, "kind", NoticeKind.values)
     page = notices.list_notices(
         actor=request.user,
         unread=unread,
         kind=kind,
-        before=read_key(request.GET.get("before")),
-        after=read_key(request.GET.get("after")),
+        before=request.GET.get("before"),
+        after=request.GET.get("after"),
     )
     context = {
         "notices": page.rows,
-        "older": _link(request, "before", page.older),
-        "newer": _link(request, "after", page.newer),
+        "older": _link(request, "after", page.after),
+        "newer": _link(request, "before", page.before),
         "only_unread": unread,
         "kind": kind,
         "kinds": NoticeKind.choices,
-        "through": page.rows[0].pk if page.rows else "",
+        "through": cursor_of(page.rows[0]) if page.rows else "",
         "any_unread": any(row.read_at is None for row in page.rows),
     }
     template = "annotator/notice_list.html#results" if request.htmx else "annotator/notice_list.html"
@@ -76,11 +79,11 @@ def notice_settings(request: PageRequest) -> HttpResponse:
     return render(request, "annotator/notice_settings.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
-def _link(request: PageRequest, name: str, key: int | None) -> str | None:
-    if key is None:
+def _link(request: PageRequest, name: str, cursor: str | None) -> str | None:
+    if cursor is None:
         return None
     query = request.GET.copy()
     for other in ("before", "after"):
         query.pop(other, None)
-    query[name] = str(key)
+    query[name] = cursor
     return f"{request.path}?{query.urlencode()}"

@@ -39,6 +39,16 @@ def project_page(
     return wrapper
 
 
+def takes(*names: str) -> Callable[[Callable[P, HttpResponseBase]], Callable[P, HttpResponseBase]]:
+    """Name the parameters that a page reads from its query string; `FilterMiddleware` refuses all others."""
+
+    def mark(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+        view.takes = frozenset(names)  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
 def posted(request: HttpRequest) -> QueryDict | None:
     """What a form is bound to: what was posted, be it empty; None where nothing was."""
     return request.POST if request.method == "POST" else None

@@ -18,9 +18,10 @@ from annotator.models import Guideline, Invitation, Project, Role, User
 from annotator.services import projects
 from annotator.services.access import require_administrator, roles_in
 from annotator.services.accounts import SESSION_KEY
+from annotator.services.addresses import absolute_url
 from annotator.services.revisions import latest_guideline
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
-from annotator.views.pages import PageRequest, posted, project_page
+from annotator.views.pages import PageRequest, posted, project_page, takes
 
 
 @login_required
@@ -114,7 +115,7 @@ def member_list(request: PageRequest) -> HttpResponse:
             _, secret = projects.create_invitation(
                 actor=request.user, project=project, roles=form.cleaned_data["roles"], note=form.cleaned_data["note"]
             )
-            link = request.build_absolute_uri(reverse("invitation", args=[secret]))
+            link = absolute_url(reverse("invitation", args=[secret]))
             form = InvitationForm()
         else:
             status = 422
@@ -145,13 +146,22 @@ def _labels(invitation: Invitation) -> list[str]:
 @project_page
 @require_POST
 def member_change(request: PageRequest, public_id: str) -> HttpResponse:
-    """Give or take a role, or end them all."""
+    """Give or take a role, or end them all. Where somebody leaves, or has work in hand, it asks first."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     user = User.objects.filter(public_id=public_id, memberships__project=project).distinct().first()
     if user is None:
         raise Hidden("There is no such person in this project.")
     role, action = request.POST.get("role", ""), request.POST.get("action", "")
+    held = roles_in(project, user)
+    if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):
+        left = frozenset() if action == "deactivate" else held - {Role(role)}
+        in_hand = projects.in_hand(project=project, user=user, left=left)
+        if action in ("deactivate", "end") and held and (in_hand or not left):
+            context = {"person": user, "action": action, "role": role, "in_hand": in_hand, "leaves": not left}
+            if role in Role.values:
+                context["label"] = Role(role).label.lower()
+            return render(request, "annotator/member_leave.html", context)
     if action == "deactivate":
         projects.deactivate_person(actor=request.user, project=project, user=user)
         messages.success(request, f"{user} has no role in this project any more; their work stays.")
@@ -205,6 +215,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("version")
 def guideline(request: PageRequest) -> HttpResponse:
     """The guideline in force, or an earlier version."""
     project = request.project

@@ -1,30 +1,32 @@
 """Small pages of the site itself: health and theme."""
 
-import logging
-
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-_LOG = logging.getLogger(__name__)
+from annotator.services.readiness import what_is_missing
+from annotator.views.errors import RETRY_AFTER
 
+_NEVER_KEPT = {"Cache-Control": "no-store"}
 THEMES = ("auto", "light", "dark")
 
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether this process can answer and reach its database: 200, else 503. Never cached."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        _LOG.exception("the database does not answer")
-        words, status = "The database does not answer.\n", 503
-    else:
-        words, status = "ok\n", 200
-    return HttpResponse(words, status=status, content_type="text/plain", headers={"Cache-Control": "no-store"})
+    """Whether this process answers; it asks nobody else, who may be away without this process being any worse."""
+    return HttpResponse("ok\n", content_type="text/plain", headers=_NEVER_KEPT)
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """Whether all is there that the site needs: 200, else 503 and a line for each part that is missing."""
+    missing = what_is_missing()
+    if not missing:
+        return HttpResponse("ready\n", content_type="text/plain", headers=_NEVER_KEPT)
+    lines = [f"{part}: {sentence}\n" for part, sentence in missing.items()]
+    headers = _NEVER_KEPT | {"Retry-After": str(RETRY_AFTER)}
+    return HttpResponse(lines, status=503, content_type="text/plain; charset=utf-8", headers=headers)
 
 
 @require_POST

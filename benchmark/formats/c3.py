@@ -53,6 +53,7 @@ _WILD = WildFormat()
 class C3Format(TaskListFormat):
     name: ClassVar[str] = "c3"
     tasks_field: ClassVar[str] = "task"
+    own: ClassVar[frozenset[str]] = frozenset(_OWN_FIELDS)
     known: ClassVar[frozenset[str]] = frozenset(
         {"id"} | {prefix + field for prefix in PREFIXES.values() for field in _OWN_FIELDS + _SHARED_FIELDS}
     )

@@ -32,6 +32,7 @@ from benchmark.formats.interface import (
     describe,
     guess_language,
     quote,
+    read_json_text,
 )
 from benchmark.formats.labels import listed
 from benchmark.formats.residue import NATIVE, compare, native, note, restore, unknown
@@ -74,7 +75,7 @@ class CctuFormat(FormatDefaults):
             raise ValueError("It holds constrained dialogues alone.")
         if not is_folder(item.external_id):
             raise ValueError(f"the id {quote(item.external_id)} cannot name a folder; rename the dialogue.")
-        flat = _plain(item)
+        flat = plain_fields(item)
         restore(flat, native(item.document))
         record, files = _record(flat, item.document)
         if full:
@@ -176,7 +177,7 @@ class _Reading:
                 name = f"check_constraint_{n}.{kind}"
                 if name in self.files:
                     raw[f"{_FILE}{constraint['id']}.{kind}"] = self.files[name]
-        residue = compare(raw, _plain(dialogue))
+        residue = compare(raw, plain_fields(dialogue))
         if residue:
             note(dialogue.document, **residue)
 
@@ -210,10 +211,9 @@ class _Reading:
             self._warn("/tools", "The record has no tools, so every call is to an unknown tool.")
             return []
         if type(tools) is str:
-            try:
-                tools = json.loads(tools)
-            except (ValueError, RecursionError) as error:
-                self.faults.add("/tools", f"The tools are not readable as JSON: {error}.")
+            before = len(self.faults.found)
+            tools = read_json_text(tools, "/tools", self.faults)
+            if len(self.faults.found) > before:
                 return []
         if type(tools) is not list or not all(type(tool) is dict for tool in tools):
             self.faults.add("/tools", "The tools must be a list of functions, as JSON text.")
@@ -239,9 +239,8 @@ class _Reading:
         if value is None:
             return None
         if type(value) is str:
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
+            value = read_json_text(value, f"/{key}", self.faults)
+            if type(value) is str:
                 self._warn(f"/{key}", f"The {key} cannot be read as JSON; kept as it is.")
                 return None
         if not fits(value):
@@ -297,12 +296,8 @@ class _Reading:
         name = f"check_constraint_{number}.json"
         if name not in self.files:
             return None
-        try:
-            value = json.loads(self.files[name])
-            normalise(value)
-        except (ValueError, RecursionError):
-            value = None
-        if type(value) is dict:
+        value = read_json_text(self.files[name], f"/{CHECK_CODE}/{name}", self.faults)
+        if type(value) is dict and _can_be_kept(value):
             return value
         self._warn(f"/{CHECK_CODE}/{name}", "The parameters are no JSON object; the file is kept as it is.")
         return None
@@ -339,6 +334,14 @@ def _is_unsolved_set(value: Any) -> bool:
     return type(value) is dict and all(type(texts) is list for texts in value.values())
 
 
+def _can_be_kept(value: Any) -> bool:
+    try:
+        normalise(value)
+    except SchemaProblem:
+        return False
+    return True
+
+
 def _word(value: Any) -> str | None:
     word = value.strip().lower() if type(value) is str else ""
     return word if 0 < len(word) <= 200 else None
@@ -358,7 +361,7 @@ def _order_of(text: Any) -> list[str]:
 _ASKED_FOR = {"codes": "{}", "unsolved_set": "{}", "data_source": "", "answer": ""}
 
 
-def _plain(item: DialogueLike) -> dict[str, Any]:
+def plain_fields(item: DialogueLike) -> dict[str, Any]:
     """The record as it is written where nothing is known of an original, flat: see ``_ENTRY`` and ``_FILE``."""
     document = item.document
     orders = native(document).get("orders", {})

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from annotator.schema.exact_json import loads
 from benchmark.formats.limits import Budget, Limits
 from benchmark.formats.manifest import is_safe_path
 from benchmark.formats.zips import open_member, refusal
@@ -108,8 +109,8 @@ class CheckFiles:
     def see(self, line: bytes) -> str | None:
         """The folder that belongs to the record on this line; None where there is none."""
         try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError:
+            record = loads(line)
+        except ValueError:
             return None
         name = record.get("id") if type(record) is dict and CHECK_CODE not in record else None
         folder = str(name) if isinstance(name, str | int) else ""

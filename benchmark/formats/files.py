@@ -51,6 +51,8 @@ class RecordFault:
     member: str
     message: str
     fatal: bool
+    #: The place in the record, as far as it is known.
+    pointer: str = ""
 
 
 @dataclass(slots=True)
@@ -110,7 +112,7 @@ def parse_line(raw: RawLine) -> Item:
         if fault.cut_off and not raw.ended:
             message = f"The file is cut off in line {raw.line}: {fault} Get the file again."
             return RecordFault(raw.line, raw.member, message, True)
-        return RecordFault(raw.line, raw.member, str(fault), False)
+        return RecordFault(raw.line, raw.member, str(fault), False, fault.pointer)
 
 
 class _File:

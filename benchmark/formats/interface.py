@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Protocol
 import orjson
 
 from annotator.schema import Problem, SchemaProblem
-from annotator.schema.canonical import encode_faithful, normalise, write_whole
+from annotator.schema.canonical import encode_faithful, normalise
+from annotator.schema.exact_json import JsonFault, dumps, loads
 
 #: Longest external id that can be stored, the ``:zh`` of a language variant included.
 MAX_ID = 200
@@ -133,13 +134,25 @@ def settle_document(dialogue: ReadDialogue, record: dict[str, Any]) -> None:
     """
     encoded = encode_faithful(dialogue.document, option=orjson.OPT_SORT_KEYS)
     if encoded is None:
-        write_whole(dialogue.document)
-        encoded = encode_faithful(dialogue.document, option=orjson.OPT_SORT_KEYS)
-    if encoded is None:
         normalise(record)
         dialogue.document = normalise(dialogue.document)
-        encoded = orjson.dumps(dialogue.document, option=orjson.OPT_SORT_KEYS)
+        encoded = dumps(dialogue.document, option=orjson.OPT_SORT_KEYS)
     dialogue.text = encoded.decode()
+
+
+def read_json_text(text: str, pointer: str, faults: Faults) -> Any:
+    """The value that a field's text spells in JSON; the text itself where it is none.
+
+    Reports a text that is JSON and cannot be kept as one, such as an object with a key that stands twice.
+    """
+    try:
+        return loads(text)
+    except JsonFault as fault:
+        within = f" (at {fault.pointer[:200]} in this text)" if fault.pointer else ""
+        faults.add(pointer, f"The text is JSON that cannot be kept{within}: {fault.message}")
+    except ValueError:
+        pass
+    return text
 
 
 def describe(value: Any) -> str:

@@ -1,36 +1,29 @@
-"""One line of a record file: from bytes to an object, or to a sentence that says what is wrong with it.
-
-The fast parser takes the last of two equal keys in silence and turns integers beyond 64 bits into floats. Both are
-found by counting instead of parsing twice: writing the object again gives as many quotes as were read unless a key was
-lost, and only a run of 19 digits can be too large. A quote written as an escape would upset the count. Lines that raise
-a doubt go through the slow parser, which settles it.
-"""
+"""One line of a record file: from bytes to an object, or to a sentence that says what is wrong with it."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from annotator.schema.canonical import MAX_DEPTH
+from annotator.schema.exact_json import JsonFault, loads
 from benchmark.formats.gzips import Readable
 from benchmark.formats.limits import shown_size
 
 BOM = b"\xef\xbb\xbf"
 
 _PIECE = 1 << 18
-_DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
-_LONG_NUMBER = b"0" * 19
-_ESCAPED_QUOTE = b"\\u0022"
-_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 
 
 class LineFault(Exception):
-    """A line that is no record; the sentence says why. ``cut_off`` when it ends where more was to come."""
+    """A line that is no record; the sentence says why. ``cut_off`` when it ends where more was to come.
 
-    def __init__(self, message: str, *, cut_off: bool = False) -> None:
+    ``pointer``: where in the record, as far as that is known.
+    """
+
+    def __init__(self, message: str, *, cut_off: bool = False, pointer: str = "") -> None:
         super().__init__(message)
         self.cut_off = cut_off
+        self.pointer = pointer
 
 
 def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, int, bool]]:
@@ -64,18 +57,14 @@ def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, in
 def parse_record(line: bytes) -> dict[str, Any]:
     """The object a line holds. Raises LineFault."""
     try:
-        data = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        data = loads(line)
+    except JsonFault as fault:
+        raise LineFault(str(fault), pointer=fault.pointer) from None
+    except json.JSONDecodeError as error:
         raise _explain(line, error) from None
     if type(data) is not dict:
         kind = {list: "a list", str: "a text", type(None): "null", bool: "true or false"}.get(type(data), "a number")
         raise LineFault(f"A record must be a JSON object, but this is {kind}.")
-    try:
-        encoded = orjson.dumps(data)
-    except TypeError:
-        raise LineFault(_too_deep()) from None
-    if _needs_slow_look(line, encoded):
-        _look_closely(line)
     return data
 
 
@@ -84,45 +73,11 @@ def too_long(length: int, limit: int) -> str:
     return f"The line has {shown_size(length)}; a record may have at most {shown_size(limit)}. It was skipped."
 
 
-def _needs_slow_look(line: bytes, encoded: bytes) -> bool:
-    return (
-        line.count(b'"') != encoded.count(b'"')
-        or _LONG_NUMBER in line.translate(_DIGITS)
-        or (b"\\" in line and _ESCAPED_QUOTE in line)
-    )
-
-
-def _look_closely(line: bytes) -> None:
-    """Parse slowly, refusing keys that come twice and numbers that do not fit. Raises LineFault."""
-    try:
-        json.loads(line, object_pairs_hook=_unique, parse_int=_bounded)
-    except RecursionError:
-        raise LineFault(_too_deep()) from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise LineFault(f"The field {key[:80]!r} stands twice in one object; keep one of them.")
-            seen.add(key)
-    return out
-
-
-def _bounded(text: str) -> int:
-    # Measured before converting: converting thousands of digits takes quadratic time.
-    if len(text) > 20 or not _INT_MIN <= int(text) <= _INT_MAX:
-        raise LineFault(f"The number {text[:30]} has more than 64 bits; write it as a text.")
-    return int(text)
-
-
 def _too_deep() -> str:
     return f"The record is nested far more than {MAX_DEPTH} levels deep."
 
 
-def _explain(line: bytes, error: orjson.JSONDecodeError) -> LineFault:
+def _explain(line: bytes, error: json.JSONDecodeError) -> LineFault:
     """A sentence for what the parser said."""
     try:
         text = line.decode()
@@ -145,6 +100,4 @@ def _explain(line: bytes, error: orjson.JSONDecodeError) -> LineFault:
         return LineFault(f"The record is not complete: the line ends at character {len(text)}.", cut_off=True)
     if "NaN" in text[position : position + 4] or "Infinity" in text[position : position + 10]:
         return LineFault(f"NaN and Infinity are not JSON (character {position + 1}); write null or a text.")
-    if "infinity" in said:
-        return LineFault(f"The number at character {position + 1} is too large; write it as a text.")
     return LineFault(f"The line is not JSON: {said}, at character {position + 1}.")

@@ -9,9 +9,8 @@ list, and the published evaluators use the numbers of ``dependency_list`` as pos
 import re
 from typing import Any
 
-import orjson
-
-from benchmark.formats.interface import Faults, describe
+from annotator.schema.exact_json import same
+from benchmark.formats.interface import Faults, describe, read_json_text
 from benchmark.formats.residue import NATIVE, compare, native, note, restore
 
 ASK = "ask_user_for_required_parameters"
@@ -50,13 +49,13 @@ def read_steps(nodes: list[Any], pointer: str, faults: Faults) -> tuple[list[dic
         return steps, None
     if not plain or with_idx != (len(nodes) if with_dependencies else 0):
         for node, written, step in zip(nodes, _plain_nodes(steps, numbers, full=False), steps, strict=True):
-            if written != node:
+            if not same(written, node):
                 note(step, node=compare(node, written))
     return steps, numbers if numbers != list(range(len(nodes))) else None
 
 
 def _is_plain(node: dict[str, Any], step: dict[str, Any]) -> bool:
-    """Tell cheaply whether the step, written in plain form, gives the node back (its idx aside)."""
+    """Tell cheaply whether the step, written in plain form, gives the node back (whether it has an idx aside)."""
     annotated = step["depends_on"] is not None
     arguments = node["action"].get("arguments")
     return (
@@ -65,6 +64,8 @@ def _is_plain(node: dict[str, Any], step: dict[str, Any]) -> bool:
         and ("observation" in node) == (annotated or node.get("observation") is not None)
         and ("user_input" not in node or node["user_input"] is not None)
         and ("answer_type" not in arguments or arguments["answer_type"] is not None)
+        and type(node.get("idx", 0)) is int
+        and all(type(number) is int for number in node.get("dependency_list") or ())
     )
 
 
@@ -134,7 +135,7 @@ def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, 
         return {}
     arguments = action.get("arguments", {})
     if type(arguments) is str:
-        arguments = read_arguments(arguments)
+        arguments = read_arguments(arguments, f"{here}/action/arguments", faults)
     elif arguments is None:
         arguments = {}
     elif type(arguments) is not dict:
@@ -206,12 +207,9 @@ def _read_dependencies(value: Any, here: str, faults: Faults) -> list[dict[str, 
     return [{"id": f"s{int(number)}", "kind": "parameter"} for number in value]
 
 
-def read_arguments(text: str) -> dict[str, Any] | str:
+def read_arguments(text: str, pointer: str, faults: Faults) -> dict[str, Any] | str:
     """The arguments a text holds as a JSON object, else the text itself (a check reports it)."""
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
+    value = read_json_text(text, pointer, faults)
     return value if type(value) is dict else text
 
 

@@ -2,16 +2,17 @@
 
 Each user message opens a task. The calls of one assistant message become calls whose dependencies nobody has annotated
 yet; a tool message is the observation of the call whose id it names. An assistant text that ends a task is its answer,
-of type tool where the task has calls, else chat: whether it asks something cannot be known. The first system message is
-the env_info; what stands before the first user message otherwise is the dialogue so far.
+of type tool where the task has calls, else chat: whether it asks something cannot be known. A refusal is such a text.
+The first system message is the env_info; what stands before the first user message otherwise is the dialogue so far.
+What stands in a text as JSON (arguments, observations) is written as that text was, where it has not changed.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from annotator.schema import Problem, SchemaProblem, canonical, content_hash
+from annotator.schema.exact_json import dumps, same
+from annotator.schema.layout import lay_out
 from benchmark.formats.guessing import refuse_other_format
 from benchmark.formats.interface import (
     CANARY,
@@ -23,6 +24,7 @@ from benchmark.formats.interface import (
     describe,
     guess_language,
     quote,
+    read_json_text,
     settle_document,
 )
 from benchmark.formats.messages import batches_of
@@ -33,6 +35,8 @@ from benchmark.formats.task_lists import MAX_TASKS, new_document
 _KNOWN = frozenset(("id", "messages", "tools"))
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _SYSTEM = ("system", "developer")
+#: Between what an assistant says and its refusal, where a message has both.
+_BEFORE_REFUSAL = "\n\n"
 
 
 class OpenAIFormat(FormatDefaults):
@@ -70,8 +74,8 @@ class OpenAIFormat(FormatDefaults):
         dialogue = ReadDialogue(external_id, language, "", document, tools, warnings)
         document["extra"].update((key, record[key]) for key in record.keys() - _KNOWN if key != CANARY)
         raw_fields = {key: record[key] for key in record.keys() & _KNOWN}
-        plain = _plain(dialogue)
-        if plain != raw_fields:
+        plain = plain_fields(dialogue)
+        if not same(plain, raw_fields):
             note(document, format=self.name, **compare(raw_fields, plain))
         settle_document(dialogue, record)
         return [dialogue]
@@ -81,7 +85,9 @@ class OpenAIFormat(FormatDefaults):
         if len(items) != 1:
             raise ValueError("An openai record holds one dialogue; write language variants one by one.")
         (item,) = items
-        record = _plain(item)
+        record = plain_fields(item)
+        if full:
+            record["tools"] = [tool if "function" in tool else _as_function(tool) for tool in item.tools]
         for key, value in unknown(item.document).items():
             record.setdefault(key, value)
         residue = native(item.document)
@@ -92,7 +98,7 @@ class OpenAIFormat(FormatDefaults):
         return record
 
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``: what these messages cannot say."""
+        """See ``interface.Writer``: what these messages cannot say, and what the API does not take."""
         problems = []
         for item in items:
             for task in item.document["tasks"]:
@@ -101,6 +107,9 @@ class OpenAIFormat(FormatDefaults):
                         place = f"/tasks/{task['id']}/steps/{step['id']}"
                         message = "A question and its reply look like the end of one task and the start of another."
                         problems.append(Problem(place, message))
+                    elif step["type"] == "call" and step["observation"] is None:
+                        place = f"/tasks/{task['id']}/steps/{step['id']}/observation"
+                        problems.append(Problem(place, "The API wants a tool message for every call; it is missing."))
         return problems
 
 
@@ -155,10 +164,17 @@ class _MessageReader:
         if type(content) is str:
             return content
         if type(content) is list:
-            parts = [part["text"] for part in content if _is_text_part(part)]
+            parts = [part[part["type"]] for part in content if _is_text_part(part)]
             if len(parts) == len(content):
                 return "".join(parts)
         self.faults.add(f"{here}/content", "Only text is read: a text, or a list of parts of type text.")
+        return ""
+
+    def _refusal(self, message: dict[str, Any], here: str) -> str:
+        refusal = message.get("refusal")
+        if refusal is None or type(refusal) is str:
+            return refusal or ""
+        self.faults.add(f"{here}/refusal", f"The refusal must be a text, not {describe(refusal)}.")
         return ""
 
     def _open_task(self, text: str, here: str) -> None:
@@ -193,8 +209,11 @@ class _MessageReader:
             advice = "The old form function_call is not read; convert it to tool_calls with ids."
             self.faults.add(f"{here}/function_call", advice)
         calls = message.get("tool_calls")
+        refusal = self._refusal(message, here)
+        if refusal:
+            text = f"{text}{_BEFORE_REFUSAL}{refusal}" if text else refusal
         if calls is None or calls == []:
-            self._answer(text, here)
+            self._answer(text, refusal)
             return
         if type(calls) is not list:
             self.faults.add(f"{here}/tool_calls", f"The tool_calls must be a list, not {describe(calls)}.")
@@ -221,7 +240,7 @@ class _MessageReader:
         arguments = function.get("arguments")
         notes: dict[str, Any] = {"round": round_number}
         if type(arguments) is str:
-            parsed = read_arguments(arguments)
+            parsed = read_arguments(arguments, f"{place}/function/arguments", self.faults)
             if type(parsed) is dict and _dump(parsed) != arguments:
                 notes["arguments"] = arguments
             arguments = parsed
@@ -248,7 +267,7 @@ class _MessageReader:
         for index, (known, step) in enumerate(self.waiting):
             if call_id is None or known == call_id:
                 del self.waiting[index]
-                step["observation"] = observation = _parse(text)
+                step["observation"] = observation = _parse(text, f"{here}/content", self.faults)
                 if type(observation) is not str and _dump(observation) != text:
                     note(step, observation=text)
                 return
@@ -256,9 +275,12 @@ class _MessageReader:
             f"{here}/tool_call_id", f"No call of this task waits for an observation with the id {quote(call_id)}."
         )
 
-    def _answer(self, text: str, here: str) -> None:
+    def _answer(self, text: str, refusal: str) -> None:
         self._drop_answer()
         steps = self.tasks[-1]["steps"]
+        notes: dict[str, Any] = {"round": steps[-1]["extra"][NATIVE]["round"] + 1 if steps else 0}
+        if refusal:
+            notes["refusal"] = refusal
         steps.append(
             {
                 "type": "answer",
@@ -266,7 +288,7 @@ class _MessageReader:
                 "text": text,
                 "answer_type": "tool" if steps else "chat",
                 "depends_on": None,
-                "extra": {NATIVE: {"round": steps[-1]["extra"][NATIVE]["round"] + 1 if steps else 0}},
+                "extra": {NATIVE: notes},
             }
         )
 
@@ -283,14 +305,21 @@ class _MessageReader:
         if self.tasks:
             for step in self.tasks[-1]["steps"]:
                 if step["type"] == "answer":
-                    del step["extra"][NATIVE]
+                    del step["extra"][NATIVE]["round"]
+                    if not step["extra"][NATIVE]:
+                        del step["extra"][NATIVE]
+
+
+def _as_function(tool: dict[str, Any]) -> dict[str, Any]:
+    """A bare function as the API wants it."""
+    return {"type": "function", "function": tool}
 
 
 def _is_text_part(part: Any) -> bool:
-    return type(part) is dict and part.get("type") == "text" and type(part.get("text")) is str
+    return type(part) is dict and part.get("type") in ("text", "refusal") and type(part.get(part["type"])) is str
 
 
-def _plain(item: DialogueLike) -> dict[str, Any]:
+def plain_fields(item: DialogueLike) -> dict[str, Any]:
     document = item.document
     messages: list[dict[str, Any]] = []
     if document["env_info"] is not None:
@@ -336,8 +365,20 @@ def _batch_messages(task: dict[str, Any], batch: list[dict[str, Any]]) -> list[d
             out.append({"role": "assistant", "content": step["question"]})
             out.append({"role": "user", "content": step["user_reply"] or ""})
         elif step["type"] == "answer":
-            out.append({"role": "assistant", "content": step["text"]})
+            out.append(_write_answer(step))
     return out
+
+
+def _write_answer(step: dict[str, Any]) -> dict[str, Any]:
+    """The text of an answer; the refusal it was or ended in apart, as long as it does."""
+    text, refusal = step["text"], native(step).get("refusal")
+    if type(refusal) is str and text is not None:
+        if text == refusal:
+            return {"role": "assistant", "content": None, "refusal": text}
+        if text.endswith(f"{_BEFORE_REFUSAL}{refusal}"):
+            content = text.removesuffix(f"{_BEFORE_REFUSAL}{refusal}")
+            return {"role": "assistant", "content": content, "refusal": refusal}
+    return {"role": "assistant", "content": text}
 
 
 def _write_call(task: dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
@@ -352,24 +393,23 @@ def _call_id(task: dict[str, Any], call: dict[str, Any]) -> str:
 
 
 def _text_of(value: Any, original: Any) -> str:
-    """A value as text: as it was written, while it still means the value."""
+    """A value as text, laid out as the one it came from."""
     if type(value) is str:
         return value
-    if type(original) is str and _parse(original) == value:
-        return original
+    if type(original) is str:
+        try:
+            return lay_out(value, original)
+        except ValueError:
+            # The notes of a document may come from anywhere.
+            pass
     return _dump(value)
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str, pointer: str, faults: Faults) -> Any:
     """The object or list a text holds, else the text itself."""
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
+    value = read_json_text(text, pointer, faults) if text[:1] in ("{", "[") else text
     return value if type(value) in (dict, list) else text
 
 
 def _dump(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return dumps(value).decode()

@@ -11,6 +11,8 @@ All of it lives under one key of ``extra``, next to the native fields that Assay
 from typing import Any
 
 from annotator.schema import value_hash
+from annotator.schema.exact_json import loads, same
+from annotator.schema.layout import lay_out
 
 #: The key of ``extra`` that is Assay's own. A native field of this name is refused.
 NATIVE = "@native"
@@ -33,7 +35,7 @@ def compare(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
         derived = plain.get(key, _MISSING)
         if derived is _MISSING:
             kept[key] = [value, None]
-        elif value != derived:  # readers have checked types: true never stands against 1 here
+        elif not same(value, derived):
             kept[key] = [value, value_hash(derived)]
     if kept:
         residue["kept"] = kept
@@ -56,6 +58,18 @@ def restore(plain: dict[str, Any], residue: Any) -> None:
             value, fingerprint = entry
             if (value_hash(plain[key]) if key in plain else None) == fingerprint:
                 plain[key] = value
+            elif key in plain:
+                plain[key] = laid_out(plain[key], value)
+
+
+def laid_out(written: Any, original: Any) -> Any:
+    """JSON in a text that was edited, laid out as the original text is; anything else as it is."""
+    if type(written) is not str or type(original) is not str or written[:1] not in ("{", "["):
+        return written
+    try:
+        return lay_out(loads(written), original)
+    except (ValueError, RecursionError):
+        return written
 
 
 def native(part: dict[str, Any]) -> dict[str, Any]:

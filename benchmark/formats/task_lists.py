@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from annotator.schema import Problem, SchemaProblem
+from annotator.schema.exact_json import same
 from benchmark.formats.guessing import refuse_other_format
 from benchmark.formats.interface import (
     CANARY,
@@ -39,6 +40,8 @@ class TaskListFormat(FormatDefaults, ABC):
     tasks_field: ClassVar[str]
     #: Names of all fields the format knows, prefixed ones included.
     known: ClassVar[frozenset[str]]
+    #: Fields that each language has of its own; their Chinese names.
+    own: ClassVar[frozenset[str]]
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Reader``."""
@@ -221,11 +224,21 @@ class TaskListFormat(FormatDefaults, ABC):
                 answers[dialogue.language] = value
         plain = self.plain({dialogue.language: dialogue for dialogue in dialogues}, answers=answers)
         raw = {key: value for key, value in record.items() if key in self.known}
-        if plain == raw:
+        if same(plain, raw):
             return
         residue = compare(raw, plain)
         for dialogue in dialogues:
-            note(dialogue.document, format=self.name, **residue)
+            # Each variant answers for its own fields: an edit of one reaches what was kept of it, and nothing else.
+            english = dialogue.language == ENGLISH
+            own = {
+                kind: {k: v for k, v in entries.items() if len(dialogues) == 1 or self._is_of(k, english=english)}
+                for kind, entries in residue.items()
+            }
+            note(dialogue.document, format=self.name, **{kind: entries for kind, entries in own.items() if entries})
+
+    def _is_of(self, key: str, *, english: bool) -> bool:
+        """Whether a field of a record in two languages belongs to one of them: shared ones to both."""
+        return not (key in self.own if english else key.startswith(PREFIXES[ENGLISH]))
 
 
 def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:

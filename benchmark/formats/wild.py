@@ -40,6 +40,7 @@ _NO_LABEL = ""
 class WildFormat(TaskListFormat):
     name: ClassVar[str] = "wild"
     tasks_field: ClassVar[str] = "tasks"
+    own: ClassVar[frozenset[str]] = frozenset(_OWN_FIELDS)
     known: ClassVar[frozenset[str]] = frozenset(
         {"id"} | {prefix + field for prefix in PREFIXES.values() for field in _OWN_FIELDS + _SHARED_FIELDS}
     )

@@ -4,17 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from annotator.checks import CheckSettings, CleanMarks, run_checks
 from annotator.schema import SchemaProblem, canonical, content_hash
+from annotator.schema.exact_json import dumps
+from annotator.schema.layout import lay_out, on_one_line
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
 from benchmark.formats import READERS, ReadDialogue, guess_format
+from benchmark.formats.check_files import CHECK_CODE
 from benchmark.formats.files import RawLine, RecordFault, parse_line
+from benchmark.preparing.patience import MOST_SECONDS, TookTooLong, patience
 
 #: Toolsets by their raw text, so that a toolset which many records share is read once.
 _KEPT_TOOLSETS = 1024
+_TOO_LONG = (
+    "Reading and checking this record takes more than {:g} seconds of computing, a thousand times what others take. "
+    "Split it, or leave out what is so long."
+)
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,16 @@ class Setup:
 class Preparer:
     """Prepares records, remembering the toolsets it has met."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, *, seconds: float = MOST_SECONDS) -> None:
+        """``seconds``: of computing, for each record."""
         self._setup = setup
+        self._seconds = seconds
         self._reader = READERS[setup.native_format]
         self._settings = CheckSettings(**setup.checks)
         self._marks = CleanMarks(self._settings)
+        self._forget()
+
+    def _forget(self) -> None:
         self._hashes: dict[bytes, str] = {}
         self._texts: dict[str, str] = {}
         self._told: set[str] = set()
@@ -42,7 +53,7 @@ class Preparer:
         """What an import has to know of these lines, as JSON values.
 
             {"records": [{"line", "member", "id", "problems": [[pointer, sentence]], "guess", "dialogues": […]} or
-                         {"line", "member", "fault", "fatal"}],
+                         {"line", "member", "fault", "fatal", "pointer"}],
              "toolsets": {hash: {"content", "names"}}}
 
         ``fault`` is why a line is no record, ``problems`` are why a record cannot be read; it has no dialogues then.
@@ -54,12 +65,21 @@ class Preparer:
     def _prepare(self, line: RawLine, toolsets: dict[str, dict[str, Any]]) -> dict[str, Any]:
         item = parse_line(line)
         if isinstance(item, RecordFault):
-            return {"line": item.line, "member": item.member, "fault": item.message, "fatal": item.fatal}
+            about = {"line": item.line, "member": item.member, "fatal": item.fatal}
+            return about | {"fault": item.message, "pointer": item.pointer}
         record: dict[str, Any] = {"line": item.line, "member": item.member, "id": "", "problems": [], "dialogues": []}
         try:
-            dialogues = self._reader.read(item.data)
-            record["dialogues"] = [self._describe(dialogue, toolsets) for dialogue in dialogues]
-            record["id"] = dialogues[0].external_id
+            with patience(self._seconds):
+                dialogues = self._reader.read(item.data)
+                described = [self._describe(dialogue, toolsets) for dialogue in dialogues]
+                # One record may hold a dialogue in several languages; it is laid out once.
+                described[0]["native_line"] = _laid_out(item.data, line.content)
+            record["dialogues"], record["id"] = described, dialogues[0].external_id
+        except TookTooLong:
+            # It may have been stopped anywhere: what it had begun to remember is remembered anew.
+            self._forget()
+            record["id"] = _id_of(item.data)
+            record["problems"] = [["", _TOO_LONG.format(self._seconds)]]
         except SchemaProblem as problem:
             record["id"] = _id_of(item.data)
             record["problems"] = [[p.pointer, p.message] for p in problem.problems]
@@ -96,7 +116,7 @@ class Preparer:
         }
 
     def _toolset(self, tools: list[Any], toolsets: dict[str, dict[str, Any]]) -> str:
-        raw = orjson.dumps(tools)
+        raw = dumps(tools)
         found = self._hashes.get(raw)
         if found is None:
             read = read_tools(tools)
@@ -110,6 +130,14 @@ class Preparer:
                 self._told.add(found)
                 toolsets[found] = {"content": text, "names": [t.get("function", t)["name"] for t in read]}
         return found
+
+
+def _laid_out(data: dict[str, Any], content: bytes) -> str:
+    """The line of a record, without the files that stood beside it."""
+    text = on_one_line(content.decode().strip())
+    if CHECK_CODE not in data:
+        return text
+    return lay_out({key: value for key, value in data.items() if key != CHECK_CODE}, text)
 
 
 def _id_of(data: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from django.db.models import Exists, OuterRef
 
 from annotator.models import Dialogue, Event, Finding, Job, Revision, Toolset, ToolsetRevision
-from benchmark.models import ImportBatch
+from benchmark.models import ImportBatch, NativeLine
 from reviews.models import Cycle, Slot, StageRun
 
 #: Dialogues that one piece deletes, with all that belongs to them.
@@ -32,6 +32,7 @@ def discard_slice(job: Job) -> bool:
             cycles,
             Finding.objects.filter(dialogue__in=ids),
             Event.objects.filter(dialogue__in=ids),
+            NativeLine.objects.filter(revision__in=Revision.objects.filter(dialogue__in=ids).values("pk")),
             Revision.objects.filter(dialogue__in=ids),
             dialogues.filter(pk__in=ids),
         ):

@@ -12,8 +12,9 @@ from annotator.models.keys import new_public_ids
 from annotator.services import bulk
 from annotator.services.events import append_event
 from annotator.services.revisions import lock_dialogue, move_head, unseal
-from benchmark.models import ImportBatch
+from benchmark.models import ImportBatch, NativeLine
 from benchmark.services.import_report import Note
+from benchmark.services.import_sorting import named_before, work_done_on
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.protocols import current_version
 
@@ -27,6 +28,7 @@ def hold_revisions(
     revised: list[tuple[int, dict[str, Any]]],
     toolset_keys: dict[str, int],
     guideline_id: int | None,
+    native_format: str,
 ) -> None:
     """Write the next revisions of dialogues, sealed: nobody sees them before the import publishes.
 
@@ -35,21 +37,52 @@ def hold_revisions(
     if not revised:
         return
     heads = dict(Dialogue.objects.filter(pk__in=[pk for pk, _ in revised]).values_list("pk", "head_id"))
+    revision_ids = bulk.allocate_ids(Revision, len(revised))
     bulk.insert_rows(
         Revision,
-        ("public_id", "dialogue_id", "parent_id", "toolset_revision_id", "content_hash", "content"),
+        ("id", "public_id", "dialogue_id", "parent_id", "toolset_revision_id", "content_hash", "content"),
         [
             (
-                public_id, pk, heads[pk], toolset_keys[dialogue["toolset"]], dialogue["content_hash"],
+                revision_id, public_id, pk, heads[pk], toolset_keys[dialogue["toolset"]], dialogue["content_hash"],
                 dialogue["content"],
             )
-            for public_id, (pk, dialogue) in zip(new_public_ids(len(revised)), revised, strict=True)
+            for revision_id, public_id, (pk, dialogue) in zip(
+                revision_ids, new_public_ids(len(revised)), revised, strict=True
+            )
         ],
         constants={
             "number": None, "sealed": True, "batch_id": job.pk, "guideline_id": guideline_id,
             "message": "Imported", "created_at": timezone.now(),
         },
     )  # fmt: skip
+    store_lines(
+        [(key, dialogue) for key, (_, dialogue) in zip(revision_ids, revised, strict=True)],
+        native_format=native_format,
+    )
+
+
+def require_all_written(*, job: Job, created: int, revised: int) -> None:
+    """Raises Conflict where the rows that wait to be published are not as many as the import has counted."""
+    stored = Dialogue.objects.filter(batch=job, published=False).count()
+    held = Revision.objects.filter(batch=job, sealed=True).count()
+    if (stored, held) != (created, revised):
+        raise Conflict(
+            f"The import has counted {created:,} new dialogues and {revised:,} revised ones, but {stored:,} and "
+            f"{held:,} are stored, so nothing of it was published. Import the file again, and tell the operator."
+        )
+
+
+def store_lines(imported: list[tuple[int, dict[str, Any]]], *, native_format: str) -> None:
+    """Keep the lines of dialogues, by the keys of the revisions that hold what they say.
+
+    Runs in the caller's transaction. A language variant has none of its own where another one has the record's.
+    """
+    bulk.insert_rows(
+        NativeLine,
+        ("revision_id", "text"),
+        [(pk, dialogue["native_line"]) for pk, dialogue in imported if "native_line" in dialogue],
+        constants={"native_format": native_format},
+    )
 
 
 def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
@@ -66,6 +99,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
         try:
             # A savepoint: what one refusal takes back must not take the others with it.
             with transaction.atomic():
+                _require_as_sorted(batch, dialogue, revision)
                 _revise(batch, job, dialogue, revision, reviewed=reviewed)
         except Conflict as refusal:
             late.append(
@@ -76,6 +110,15 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     _tell_of_toolsets(batch, job)
     publish_batch(job=job)
     return late
+
+
+def _require_as_sorted(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
+    """What was found when the record was read must still hold. The caller holds the dialogue's lock."""
+    if dialogue.head_id != revision.parent_id:
+        raise Conflict(f"{dialogue.external_id} has a newer version than when its record was read; import again.")
+    what = work_done_on([dialogue.pk]).get(dialogue.pk)
+    if what and not (batch.reopen and named_before(batch, [dialogue.external_id])):
+        raise Conflict(f"{dialogue.external_id} {what} meanwhile, so it stays as it is; do a dry run, and look at it.")
 
 
 def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
@@ -91,7 +134,7 @@ def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
 
 
 def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, reviewed: bool) -> None:
-    before = {"content_hash": dialogue.content_hash}
+    before = {"content_hash": dialogue.content_hash, "status": dialogue.status}
     after = {"content_hash": revision.content_hash, "job": job.public_id}
     old = dialogue.head.toolset_revision if dialogue.head is not None else None
     if old is not None and old.pk != revision.toolset_revision_id:

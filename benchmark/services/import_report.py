@@ -94,13 +94,19 @@ class Report:
 
     def _append(self, data: bytes, at: int) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("r+b" if self.path.exists() else "wb") as file:
-            file.truncate(at)
-            file.seek(at)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            return file.tell()
+        try:
+            with self.path.open("r+b" if self.path.exists() else "wb") as file:
+                file.truncate(at)
+                file.seek(at)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                return file.tell()
+        except OSError:
+            # The disk is full, say: a report that holds nothing is not left behind.
+            if not at:
+                self.path.unlink(missing_ok=True)
+            raise
 
 
 def report_path(batch: ImportBatch) -> Path:

@@ -1,7 +1,7 @@
 """Running an import: chunks of records, each a fenced transaction, unpublished until the last of them flips all.
 
 Whatever ends an import early takes back all it has written; its report stays. Killed, it goes on after the last chunk
-that was committed.
+that was committed; killed while it was taking back, it takes back the rest and begins anew.
 """
 
 from collections import deque
@@ -15,13 +15,14 @@ from annotator.errors import DomainError, Invalid
 from annotator.services import bulk
 from annotator.services.events import append_event
 from annotator.services.jobs import Lost, Running, job_kind, start_job
+from annotator.services.outages import DATABASE
 from annotator.services.revisions import check_settings, latest_guideline
 from benchmark.formats import WRITERS
 from benchmark.formats.files import RawLine, RecordFault, read_lines
 from benchmark.models import ImportBatch
 from benchmark.preparing import Preparers, Setup
 from benchmark.services.import_discarding import discard_all, discard_slice
-from benchmark.services.import_publishing import hold_revisions, publish
+from benchmark.services.import_publishing import hold_revisions, publish, require_all_written, store_lines
 from benchmark.services.import_report import Note, Report
 from benchmark.services.import_sorting import Outcome, Sorter
 from benchmark.services.import_trials import start_import_trials
@@ -63,7 +64,7 @@ class _Chunk:
         return [item for item in self.items if isinstance(item, RawLine)]
 
 
-@job_kind("import", "Import", discard=discard_all)
+@job_kind("import", "Import", discard=discard_all, strangers=True, quiet=lambda job: bool(job.parameters["dry_run"]))
 def run_import(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``import``."""
     return ImportRun(running).run()
@@ -75,7 +76,7 @@ class ImportRun:
     def __init__(self, running: Running) -> None:
         self.running = running
         self.batch = ImportBatch.objects.select_related("project", "job", "requester").get(job=running.job)
-        if self.batch.dry_run and running.checkpoint:
+        if running.checkpoint.get("taking_back") or (self.batch.dry_run and running.checkpoint):
             self._start_over()
         self.counters = Counters(**running.checkpoint.get("counters", {}))
         self.consumed: int = running.checkpoint.get("items", 0)
@@ -94,7 +95,7 @@ class ImportRun:
             try:
                 self._read_all()
                 self._publish()
-            except Lost:
+            except (Lost, *DATABASE):
                 raise
             except Exception as error:
                 self._take_back(error)
@@ -104,10 +105,14 @@ class ImportRun:
         return {**asdict(self.counters), "notes": self.report.counts}
 
     def _start_over(self) -> None:
-        """A dry run leaves nothing to go on from: what it has met is gone with the process that met it."""
+        """Begin anew where there is nothing to go on from.
+
+        What a dry run has met is gone with the process that met it; of what was being taken back a part is gone.
+        """
+        self._discard()
         with self.running.chunk() as chunk:
             self.batch.notes.all().delete()
-            chunk.advance(done=0, checkpoint={})
+            chunk.advance(done=0, note="", checkpoint={})
             ImportBatch.objects.filter(pk=self.batch.pk).update(**dict.fromkeys(COUNTERS, 0))
 
     def _read_all(self) -> None:
@@ -189,9 +194,19 @@ class ImportRun:
             published=False,
             guideline_id=self.guideline_id,
         )
+        store_lines(
+            [(one.revision_id, dialogue) for one, dialogue in zip(written, outcome.new, strict=True)],
+            native_format=self.batch.native_format,
+        )
         if self.reviewed:
             begin_cycles(actor=self.batch.requester, project=self.batch.project, dialogues=written, hidden=True)
-        hold_revisions(job=self.running.job, revised=outcome.revised, toolset_keys=keys, guideline_id=self.guideline_id)
+        hold_revisions(
+            job=self.running.job,
+            revised=outcome.revised,
+            toolset_keys=keys,
+            guideline_id=self.guideline_id,
+            native_format=self.batch.native_format,
+        )
 
     def _refuse_wrong_format(self, records: list[dict[str, Any]]) -> None:
         first = records[:TELLING_RECORDS]
@@ -212,6 +227,7 @@ class ImportRun:
         with self.running.chunk() as commit:
             counters, late = self.counters, []
             if not self.batch.dry_run:
+                require_all_written(job=self.running.job, created=counters.created, revised=counters.revised)
                 late = publish(batch=self.batch, job=self.running.job)
                 counters = replace(
                     counters, revised=counters.revised - len(late), rejected=counters.rejected + len(late)
@@ -255,7 +271,14 @@ class ImportRun:
             notes = [Note(line, "", "", "", "import.file", "error", error.sentence, rejects=True)]
         with self.running.chunk(even_if_cancelled=True) as commit:
             counts = self.report.add(notes)
-            commit.advance(note="Taking back what was written", checkpoint=self.running.checkpoint | {"notes": counts})
+            # From here on neither the place in the file nor the counters are true of what is stored.
+            ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0)
+            commit.advance(
+                note="Taking back what was written", checkpoint={"taking_back": True, "notes": counts}
+            )  # fmt: skip
+        self._discard()
+
+    def _discard(self) -> None:
         more = True
         while more:
             with self.running.chunk(even_if_cancelled=True):
@@ -274,11 +297,11 @@ def _in_order(chunk: _Chunk, records: list[dict[str, Any]]) -> Iterator[dict[str
             if "fault" not in record:
                 yield record
                 continue
-            item = RecordFault(record["line"], record["member"], record["fault"], record["fatal"])
+            item = RecordFault(record["line"], record["member"], record["fault"], record["fatal"], record["pointer"])
         if item.fatal:
             raise Invalid(f"{item.member}: {item.message}" if item.member else item.message, line=item.line)
         if item.line:
-            yield Note(item.line, item.member, "", "", "import.line", "error", item.message, rejects=True)
+            yield Note(item.line, item.member, "", item.pointer, "import.line", "error", item.message, rejects=True)
         else:
             yield Note(0, item.member, "", "", "import.file", "info", item.message)
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from annotator.models import Dialogue, Job, Revision
-from benchmark.models import ImportBatch
+from annotator.models import Dialogue, Draft, Job, JobState, Revision
+from annotator.models.content import DialogueStatus
+from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.import_report import NOTES_PER_RECORD, Note
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
-from reviews.services.gold_making import give_way
+
+#: In the report, of a dialogue that people have worked on: it stays as it is, or it is reopened.
+WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
 
 
 @dataclass(slots=True)
@@ -37,6 +40,67 @@ class _Known:
     archived: bool
     #: (content hash, toolset hash) of the head.
     content: tuple[str, str]
+
+
+@dataclass(slots=True, frozen=True)
+class _WorkedOn:
+    """A dialogue that people have worked on. ``named``: a dry run of the file has said so."""
+
+    external_id: str
+    what: str
+    batch: ImportBatch
+    named: bool
+
+    @property
+    def refusal(self) -> str:
+        if not self.batch.reopen:
+            return (
+                f"{self.external_id} {self.what}, so it stays as it is. To reopen it from this record, import with "
+                "“reopen” as well."
+            )
+        if not (self.named or self.batch.dry_run):
+            return f"{self.external_id} {self.what}, and no dry run of this file has named it; do one, and look at it."
+        return ""
+
+    @property
+    def reopened(self) -> str:
+        verb = "would be" if self.batch.dry_run else "is"
+        return (
+            f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and all else are those of the "
+            "record, and its review starts again. The earlier versions and reviews stay in its history."
+        )
+
+
+def work_done_on(keys: Iterable[int]) -> dict[int, str]:
+    """What people have done on dialogues, by key, in words that follow the dialogue's name; none where nothing is."""
+    keys = list(keys)
+    drafts = Draft.objects.filter(dialogue__in=keys, closed_at=None, version__gt=0)
+    # A version that no import brought in, sealed ones of blind stages included.
+    edited = Revision.objects.filter(dialogue__in=keys, parent__isnull=False, batch=None)
+    reviewed = Review.objects.filter(dialogue__in=keys)
+    verified = Dialogue.objects.filter(pk__in=keys, status=DialogueStatus.VERIFIED)
+    return (
+        dict.fromkeys(drafts.values_list("dialogue_id", flat=True), "is being edited")
+        | dict.fromkeys(edited.values_list("dialogue_id", flat=True), "was edited by hand")
+        | dict.fromkeys(reviewed.values_list("dialogue_id", flat=True), "has been reviewed")
+        | dict.fromkeys(verified.values_list("pk", flat=True), "is verified")
+    )
+
+
+def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[str]:
+    """Those of the dialogues that a dry run of the same file has named as worked on."""
+    dry_runs = ImportBatch.objects.filter(
+        project=batch.project,
+        sha256=batch.sha256,
+        native_format=batch.native_format,
+        dry_run=True,
+        revise=True,
+        job__state=JobState.DONE,
+    )
+    notes = ImportNote.objects.filter(
+        batch__in=dry_runs, check_id__in=[WORKED_ON, REOPENED], external_id__in=list(external_ids)
+    )
+    return frozenset(notes.values_list("external_id", flat=True))
 
 
 class FirstSeen:
@@ -79,6 +143,7 @@ class Sorter:
         incoming = [d["external_id"] for r in records if isinstance(r, dict) for d in r["dialogues"]]
         known, last, pending = self._look_up(incoming)
         refusals = self._refusals(known, pending)
+        worked = self._worked_on(known, pending, refusals)
         outcome = Outcome()
         here: dict[str, tuple[str, str]] = {}
         for record in records:
@@ -109,7 +174,14 @@ class Sorter:
                     outcome.unchanged += 1
                 elif reason := self._refusal(found, dialogue, refusals):
                     self._reject(outcome, record, dialogue, "import.conflict", reason)
+                elif found.pk in worked and (reason := worked[found.pk].refusal):
+                    self._reject(outcome, record, dialogue, WORKED_ON, reason)
                 else:
+                    if found.pk in worked:
+                        sentence = worked[found.pk].reopened
+                        outcome.notes.append(
+                            _note(record, "/id", REOPENED, "warning", sentence, external_id=external_id)
+                        )
                     outcome.revised.append((found.pk, dialogue))
                     self._accepted(outcome, record, dialogue)
         if self._seen is not None:
@@ -120,8 +192,7 @@ class Sorter:
         self, incoming: list[str]
     ) -> tuple[dict[str, _Known], dict[int, tuple[str, str]], dict[int, tuple[str, str]]]:
         """Dialogues that have these ids; by key, what was imported into them last, and what this import has brought."""
-        give_way(project=self._batch.project, names=incoming)
-        rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).values_list(
+        rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
             "head__toolset_revision__content_hash",
         )  # fmt: skip
@@ -164,6 +235,23 @@ class Sorter:
         } | {
             pk: f"Somebody is at work on {asked[pk]}; wait until they have handed it in, then import again."
             for pk in claimed.values_list("slot__dialogue_id", flat=True)
+        }
+
+    def _worked_on(
+        self, known: dict[str, _Known], pending: dict[int, Any], refusals: dict[int, str]
+    ) -> dict[int, "_WorkedOn"]:
+        """What people have made of dialogues that would be revised, by key."""
+        asked = {
+            found.pk: external_id
+            for external_id, found in known.items()
+            if found.pk not in pending and found.pk not in refusals
+        }
+        if not self._batch.revise or not asked:
+            return {}
+        named = named_before(self._batch, asked.values()) if self._batch.reopen else frozenset()
+        return {
+            pk: _WorkedOn(asked[pk], what, self._batch, named=asked[pk] in named)
+            for pk, what in work_done_on(asked).items()
         }
 
     def _refusal(self, found: _Known, dialogue: dict[str, Any], refusals: dict[int, str]) -> str:

@@ -15,6 +15,7 @@ from annotator.services.jobs import cancel_job, start_job
 from benchmark.formats import READERS
 from benchmark.formats.files import EXTENSIONS
 from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.import_sorting import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
 
 SEVERITIES = ("error", "warning", "info")
@@ -30,18 +31,22 @@ def start_import(
     path: Path | None = None,
     dry_run: bool = False,
     revise: bool = False,
+    reopen: bool = False,
     wake_worker: bool = True,
 ) -> ImportBatch:
     """Store a file of candidates and ask for its import. ``actor`` None is the command line.
 
     The file is an ``upload`` or stands at ``path``. It lies under a name of ours; ``filename`` is only shown and says
-    what kind of file it is. Raises Denied for
-    whoever is no administrator, Invalid for an unknown format or kind of file.
+    what kind of file it is. ``revise``: known ids with other content become revisions; ``reopen``: also of dialogues
+    that people have worked on, where a dry run of the same file has named them. Raises Denied for whoever is no
+    administrator, Invalid for an unknown format or kind of file, and for ``reopen`` without ``revise``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
     if native_format not in READERS:
         raise Invalid(f"There is no format called “{native_format}”; choose one of: {', '.join(READERS)}.")
+    if reopen and not revise:
+        raise Invalid("To reopen dialogues, revise them: choose “revise” as well.")
     filename = shown_filename(filename)
     if not filename.lower().endswith(EXTENSIONS):
         raise Invalid(f"{filename} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
@@ -59,6 +64,7 @@ def start_import(
                     "format": native_format,
                     "dry_run": dry_run,
                     "revise": revise,
+                    "reopen": reopen,
                     # Whoever runs this job itself runs what follows from it, too.
                     "wake_worker": wake_worker,
                 },
@@ -76,6 +82,7 @@ def start_import(
                 sha256=stored.sha256,
                 dry_run=dry_run,
                 revise=revise,
+                reopen=reopen,
             )
     except BaseException:
         full_path(name).unlink(missing_ok=True)
@@ -95,21 +102,30 @@ def _store(upload: Readable | None, path: Path | None, name: str) -> StoredFile:
 
 
 def may_repeat(batch: ImportBatch) -> str:
-    """What importing the file again would be: ``for_real`` after a dry run, ``again`` after a bad end, or nothing."""
+    """What importing the file again would be: ``for_real`` after a dry run, ``again`` after a bad end, or nothing.
+
+    A dry run by which nothing would be created, revised or, if somebody asks for that, reopened has nothing to do for
+    real. An uploaded file that has been removed meanwhile (``annotator.services.retention``) has no name any more.
+    """
+    if not batch.file:
+        return ""
     if batch.dry_run and batch.job.state == JobState.DONE:
-        return "for_real"
+        return "for_real" if batch.created or batch.revised or worked_on(batch).exists() else ""
     return "again" if batch.job.state in (JobState.FAILED, JobState.CANCELLED) else ""
 
 
-def repeat_import(*, actor: User, batch: ImportBatch) -> ImportBatch:
+def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> ImportBatch:
     """Import the stored file again: for real after a dry run that ended well, else as before.
 
-    Raises Conflict where there is nothing to repeat.
+    ``reopen``: after a dry run, dialogues that it named as worked on are revised as well. Raises Conflict where there
+    is nothing to repeat.
     """
     require_administrator(actor=actor, project=batch.project)
     repeat = may_repeat(batch)
     if not repeat:
-        raise Conflict("There is nothing to repeat: this import has not ended, or its records are in the project.")
+        raise Conflict(
+            "There is nothing to repeat: it has not ended, its records are in the project, or all would stay out."
+        )
     return start_import(
         actor=actor,
         project=batch.project,
@@ -118,7 +134,14 @@ def repeat_import(*, actor: User, batch: ImportBatch) -> ImportBatch:
         native_format=batch.native_format,
         dry_run=batch.dry_run and repeat == "again",
         revise=batch.revise,
+        reopen=reopen if repeat == "for_real" else batch.reopen,
     )
+
+
+def worked_on(batch: ImportBatch) -> QuerySet[ImportNote]:
+    """What a dry run says of dialogues that people have worked on, and that could be reopened; in file order."""
+    notes = ImportNote.objects.filter(batch=batch, batch__dry_run=True)
+    return notes.filter(check_id__in=[WORKED_ON, REOPENED]).order_by("pk")
 
 
 def cancel_import(*, actor: User, batch: ImportBatch) -> None:
@@ -142,7 +165,9 @@ def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch
     return batch
 
 
-def unfinished_import(*, project: Project, sha256: str, native_format: str, revise: bool) -> ImportBatch | None:
+def unfinished_import(
+    *, project: Project, sha256: str, native_format: str, revise: bool, reopen: bool
+) -> ImportBatch | None:
     """An import of the same file, under the same rules, that has begun and not ended."""
     return (
         ImportBatch.objects.filter(
@@ -150,6 +175,7 @@ def unfinished_import(*, project: Project, sha256: str, native_format: str, revi
             sha256=sha256,
             native_format=native_format,
             revise=revise,
+            reopen=reopen,
             dry_run=False,
             job__state__in=[JobState.QUEUED, JobState.RUNNING],
         )

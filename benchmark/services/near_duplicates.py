@@ -26,7 +26,7 @@ MOST_CANDIDATES = 16
 _MOST_IN_BAND = 64
 
 
-@job_kind("near_duplicates", "Search for near-duplicates", quiet=True)
+@job_kind("near_duplicates", "Search for near-duplicates", quiet=True, strangers=True)
 def run_near_duplicates(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``near_duplicates``."""
     batch = ImportBatch.objects.select_related("project", "job").get(public_id=running.job.parameters["import"])

@@ -1,7 +1,7 @@
 """Building the archive of a frozen release: the same bytes whenever it is built from the same data.
 
-Everything comes from what freezing stored: the items, their trails, what was left out, the summary. Streamed, so that
-memory does not grow with the release.
+Everything comes from what freezing stored: the items, their trails, the summary. Streamed, so that memory does not grow
+with the release. What was left out is not in it: it would name the answers on which people are tested.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,19 +12,22 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 import orjson
+from django.db.models import OuterRef, Subquery
 
 from annotator.errors import Invalid
 from annotator.models import ToolsetRevision
 from annotator.schema import content_hash as checksum
+from annotator.schema.exact_json import dumps
+from annotator.schema.layout import lay_out
 from benchmark.formats import WRITERS
 from benchmark.formats.archive import LEVEL, DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
 from benchmark.formats.limits import Limits
 from benchmark.formats.manifest import ITEMS, MANIFEST, VERSION, build_manifest
 from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
-from benchmark.models import LeftOut, Release, ReleaseItem
+from benchmark.models import LeftOut, NativeLine, Release, ReleaseItem
 from benchmark.services.release_card import write_card
-from benchmark.services.release_items import Item
+from benchmark.services.release_items import TABLE, Item
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
@@ -77,20 +80,28 @@ class _Building:
                 formats[name] = self.release.native_format
                 native = archive.begin(f"{self.root}/{name}")
             neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
+            # Releases frozen before there was a table have none, and are built again as they were.
+            table = archive.begin(f"{self.root}/{TABLE}") if self.release.frozen.get("table") else None
             for variants in self._variants():
                 if native is not None:
                     native.write(self._native([item for item, _ in variants]))
                 for item, line in variants:
                     neutral.write(item.neutral(self.release.canary))
                     lines.write(line)
+                    if table is not None:
+                        table.write(item.row(self.release.canary))
             if native is not None:
                 archive.end(native)
                 self._add_files(archive)
             archive.end(neutral)
             archive.end(lines)
-            with archive.member(f"{self.root}/{LEFT_OUT}") as out:
-                for line in self._left_out():
-                    out.write(line)
+            if table is not None:
+                archive.end(table)
+            if "left_out" in self.release.frozen:
+                # Releases frozen while archives still named what is not in them are built again as they were.
+                with archive.member(f"{self.root}/{LEFT_OUT}") as out:
+                    for line in self._left_out():
+                        out.write(line)
             archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats]).encode())
             sums = "".join(f"{file.sha256}  {self._inside(file)}\n" for file in archive.files)
             archive.add(f"{self.root}/{SUMS}", sums.encode())
@@ -119,7 +130,9 @@ class _Building:
                     "Repair it, or release in another format."
                 ) from problem
             self._keep_files(writer.take_files(record))
-            out.append(_line(record))
+            # As the line they came from is laid out; what they say stands in the record alone.
+            line = next((item.line for item in items if item.line), "")
+            out.append(f"{lay_out(record, line)}\n".encode() if line else _line(record))
         return b"".join(out)
 
     def _keep_files(self, files: dict[str, bytes]) -> None:
@@ -158,7 +171,7 @@ class _Building:
 
     def _rows(self) -> Iterator[tuple[str, Item, bytes]]:
         """All items in order: what variants of one dialogue have in common, the item, its line."""
-        items = ReleaseItem.objects.values_list(*_COLUMNS)
+        items = ReleaseItem.objects.annotate(line=self._native_lines()).values_list(*_COLUMNS)
         toolsets: dict[int, str] = {}
         for start in range(0, len(self.order), _SLICE):
             part = self.order[start : start + _SLICE]
@@ -166,7 +179,9 @@ class _Building:
             # Many items share a toolset: each is read once a slice.
             toolsets = _toolsets({row[4] for row in rows.values()}, toolsets)
             for group, pk in part:
-                external_id, variant_group, language, trail, toolset, toolset_hash, content_hash, content = rows[pk]
+                external_id, variant_group, language, trail, toolset, toolset_hash, content_hash, content, laid = rows[
+                    pk
+                ]
                 if checksum(content) != content_hash:
                     raise Invalid(
                         f"What is stored of dialogue {external_id} is not what its checksum says: the database is "
@@ -183,7 +198,16 @@ class _Building:
                         CANARY: self.release.canary,
                     }
                 )
-                yield group, Item.read(external_id, variant_group, content, toolsets[toolset]), line
+                yield group, Item.read(external_id, variant_group, content, toolsets[toolset], laid or ""), line
+
+    def _native_lines(self) -> Subquery:
+        """The line by which an item's revision, or the latest one before it that was imported, is laid out."""
+        lines = NativeLine.objects.filter(
+            native_format=self.release.native_format,
+            revision__dialogue=OuterRef("dialogue"),
+            revision__number__lte=OuterRef("revision__number"),
+        ).order_by("-revision__number")
+        return Subquery(lines.values("text")[:1])
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """One record for all languages; one each where the format holds but one, or two items are of one language."""
@@ -205,7 +229,7 @@ class _Building:
             schema_versions={"release": VERSION, "envelope": ENVELOPE_VERSION, "document": DOCUMENT_VERSION},
             counts={"items": self.release.item_count} | {k: v for k, v in counts.items() if isinstance(v, int)},
             breakdown={k: v for k, v in counts.items() if isinstance(v, dict)},
-            left_out=frozen["left_out"],
+            **({"left_out": frozen["left_out"]} if "left_out" in frozen else {}),
             frozen_at=frozen["frozen_at"],
             protocol=protocols[-1] if protocols else None,
             protocols=protocols,
@@ -232,7 +256,7 @@ class _Building:
 _COLUMNS = (
     "pk", "dialogue__external_id", "dialogue__variant_group", "dialogue__language", "trail",
     "revision__toolset_revision_id", "revision__toolset_revision__content_hash", "revision__content_hash",
-    "revision__content",
+    "revision__content", "line",
 )  # fmt: skip
 
 
@@ -245,4 +269,4 @@ def _toolsets(wanted: set[int], known: dict[int, str]) -> dict[int, str]:
 
 
 def _line(record: dict[str, Any]) -> bytes:
-    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    return dumps(record, option=orjson.OPT_APPEND_NEWLINE)

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from annotator.wording import counted
 from benchmark.models import Release
+from benchmark.services.release_items import ROW_COLUMNS, TABLE
 
 _SIZES = (
     (1_000, "n<1K"),
@@ -16,12 +18,16 @@ _BREAKDOWNS = (
     ("by_topology", "Topology of multi-tool tasks"),
     ("by_information", "How a task hides what it needs"),
     ("by_tasks", "Tasks of the dialogue"),
+    ("by_entry_switches", "Policy switches up to an entry's task"),
+    # Releases frozen before entries were counted hold this instead.
     ("by_switches", "Policy switches of the dialogue"),
 )
 CHECK_FILES = "check_code/"
 _FILES = {
     "dialogues.jsonl": "Assay's own documents, which hold everything",
     CHECK_FILES: "for each dialogue the files that check its constraints: parameters (.json) and code (.py)",
+    TABLE: "the dialogues once more, a row each, with `document` and `tools` as JSON texts, so that every column has "
+    "one type: what `datasets.load_dataset` reads",
     "items.jsonl": "for each dialogue the hash of the verified revision and the stages it passed",
     "left_out.jsonl": "what is not in this release, and why",
     "SHA256SUMS": "checksums for `sha256sum --check`",
@@ -45,23 +51,16 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         "  - benchmark",
         "size_categories:",
         f"  - {_quoted(size)}",
-        "configs:",
-        *(
-            line
-            for name in data_files
-            for line in (
-                f"  - config_name: {name.removesuffix('.jsonl')}",
-                f"    data_files: {name}",
-            )
-        ),
+        *(_TABLE_CONFIG if frozen.get("table") else _configs(data_files)),
         "---",
     ]
     body = [
         f"# {_plain(project['name'])}, release {release.version}",
         *([_plain(project["description"])] if project["description"].strip() else []),
-        f"{counts['dialogues']:,} verified tool-use dialogues, {counts['entries']:,} entries (a dialogue up to and "
-        f"including one of its tasks), {counts['calls']:,} calls. Frozen {frozen['frozen_at']}; "
-        f"{counts['left_out']:,} dialogues of the project were left out.",
+        f"{counted(counts['dialogues'], 'verified tool-use dialogue')}, "
+        f"{counted(counts['entries'], 'entry', 'entries')} (a dialogue up to and including one of its tasks), "
+        f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}"
+        + (f"; {counted(counts['left_out'], 'dialogue')} of the project left out." if "left_out" in counts else "."),
         "## What is in it",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
@@ -72,7 +71,7 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
             f"### {title}\n\n| | number |\n|---|---|\n"
             + "\n".join(f"| {_cell(value)} | {number:,} |" for value, number in counts[name].items())
             for name, title in _BREAKDOWNS
-            if counts[name]
+            if counts.get(name)
         ),
         "## Checking it",
         "Every file's SHA-256 stands in `manifest.json` and `SHA256SUMS`. With Assay, "
@@ -84,9 +83,30 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
     return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
 
 
+#: One configuration, which loads without a name. Without the types a loader takes texts that look like dates for times.
+_TABLE_CONFIG = [
+    "configs:",
+    "  - config_name: default",
+    "    data_files:",
+    "      - split: test",
+    f"        path: {TABLE}",
+    "dataset_info:",
+    "  features:",
+    *(f"    - name: {column}\n      dtype: string" for column in ROW_COLUMNS),
+]
+
+
+def _configs(data_files: Sequence[str]) -> list[str]:
+    """The configurations of releases frozen before there was a table."""
+    files = ((name.removesuffix(".jsonl"), name) for name in data_files)
+    return ["configs:", *(f"  - config_name: {config}\n    data_files: {name}" for config, name in files)]
+
+
 def _listed(release: Release, data_files: Sequence[str]) -> list[str]:
     beside = [CHECK_FILES] if release.native_format == "cctu" else []
-    return [*data_files, *beside, *list(_FILES)[2:]]
+    table = [TABLE] if release.frozen.get("table") else []
+    unlisted = () if "left_out" in release.frozen else ("left_out.jsonl",)
+    return [*data_files, *beside, *table, *(name for name in list(_FILES)[3:] if name not in unlisted)]
 
 
 def _described(name: str, release: Release) -> str:
@@ -99,9 +119,8 @@ def _protocol(release: Release) -> str:
     out = []
     for protocol in release.frozen["protocols"]:
         stages = protocol["definition"].get("stages", [])
-        name = f"the protocol {protocol['preset']}" if protocol["preset"] else "a protocol of the project's own"
         out.append(
-            f"By {name} (version {protocol['number']}, SHA-256 `{protocol['hash']}`):\n\n"
+            f"By {_named(protocol)}, SHA-256 `{protocol['hash']}`):\n\n"
             + "\n".join(
                 f"{n}. {_plain(str(stage.get('title') or stage.get('key')))}" for n, stage in enumerate(stages, 1)
             )
@@ -113,6 +132,16 @@ def _protocol(release: Release) -> str:
             f"(SHA-256 `{draw['population_hash']}`)."
         )
     return "\n\n".join(out)
+
+
+def _named(protocol: dict[str, Any]) -> str:
+    """The protocol's name and number, up to the bracket's last part."""
+    preset, number = protocol["preset"], protocol["number"]
+    if "name" in protocol:
+        origin = f", which began as the preset {preset}" if preset else ""
+        return f"the project's protocol “{_plain(protocol['name'])}” (version {number}{origin}"
+    # Releases frozen before the name was kept apart.
+    return (f"the protocol {preset}" if preset else "a protocol of the project's own") + f" (version {number}"
 
 
 def _accuracy(figures: dict[str, Any] | None) -> list[str]:

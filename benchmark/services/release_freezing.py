@@ -16,11 +16,13 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.schema import load_text
-from annotator.search import describe_document
+from annotator.search import describe_document, switches_of_entries
 from annotator.services import bulk
 from annotator.services.jobs import Running
 from annotator.services.revisions import check_document, check_settings
 from annotator.services.trials import facts_of
+from annotator.services.variants import Variant, read_variants
+from annotator.wording import counted
 from benchmark.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_figures import count_what_waits, read_figures
@@ -67,7 +69,7 @@ def where_released(dialogue: Dialogue) -> str:
     version = held.order_by("-pk").values_list("release__version", flat=True).first()
     if version is None:
         return ""
-    return f"Release {version} holds this dialogue: whoever has read it there knows the answer."
+    return f"Release {version} holds {dialogue.external_id}: whoever has read it there knows the answer."
 
 
 def require_worth_releasing(release: Release) -> None:
@@ -76,8 +78,8 @@ def require_worth_releasing(release: Release) -> None:
         raise Invalid("No dialogue of this project is verified and fit for release, so there is nothing to release.")
     if release.require_all and release.left_out_count:
         raise Invalid(
-            f"{release.left_out_count:,} dialogues would be left out of release {release.version}, and all were "
-            "required; each is listed with its reason."
+            f"{counted(release.left_out_count, 'dialogue')} would be left out of release {release.version}, "
+            "and all were required; each is listed with its reason."
         )
 
 
@@ -97,9 +99,8 @@ class _Freezing:
         self._marks = CleanMarks(check_settings(self.project))
         #: Whether the format holds whatever can have a mark.
         self._trusting = self._writer.holds_all and "multi_turn" in self._writer.kinds
-        self._reasons: Counter[str] = Counter()
         self._counts: dict[str, Counter[str]] = {
-            name: Counter() for name in ("language", "policy", "topology", "information", "switches", "tasks")
+            name: Counter() for name in ("language", "policy", "topology", "information", "entry_switches", "tasks")
         }
         self._calls = 0
         self._protocols: set[int] = set()
@@ -110,8 +111,8 @@ class _Freezing:
         """Write the items and what is left out."""
         for candidates in self._slices():
             cycles = verified_cycles(c.pk for c in candidates if c.status == DialogueStatus.VERIFIED)
-            siblings = self._siblings(candidates)
-            reasons = {c.pk: self._outside(c, cycles.get(c.pk), siblings) for c in candidates}
+            variants = read_variants(project=self.project, groups={c.variant_group for c in candidates})
+            reasons = {c.pk: self._outside(c, cycles.get(c.pk), variants) for c in candidates}
             self._look_into([(c, cycles[c.pk]) for c in candidates if not reasons[c.pk]], reasons)
             entering = [c for c in candidates if not reasons[c.pk]]
             trails = write_trails(cycles[c.pk] for c in entering)
@@ -139,6 +140,7 @@ class _Freezing:
         return {
             "frozen_at": self.now.isoformat(timespec="seconds"),
             "compression": COMPRESSION,
+            "table": True,
             "project": {
                 "slug": self.project.slug, "name": self.project.name, "description": self.project.description,
             },
@@ -146,18 +148,17 @@ class _Freezing:
                 "dialogues": self.items,
                 "entries": sum(int(tasks) * n for tasks, n in self._counts["tasks"].items()),
                 "calls": self._calls,
-                "left_out": self.left_out,
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
-            "left_out": dict(sorted(self._reasons.items())),
             "figures": read_figures(self.project),
             **({"validators": self._validator_summary()} if self._validators else {}),
             "protocols": [
                 {
-                    "number": version.number, "preset": version.preset, "hash": version.content_hash,
-                    "definition": load_text(version.definition),
+                    "number": version.number, "name": definition["name"], "preset": version.preset,
+                    "hash": version.content_hash, "definition": definition,
                 }
                 for version in ProtocolVersion.objects.filter(pk__in=self._protocols).order_by("number")
+                for definition in [load_text(version.definition)]
             ],
             "draws": [
                 {
@@ -176,34 +177,17 @@ class _Freezing:
             last = found[-1].pk
             yield found
 
-    def _siblings(self, candidates: Sequence["_Candidate"]) -> dict[str, list["_Candidate"]]:
-        """The language variants of these dialogues, by group."""
-        groups = {c.variant_group for c in candidates if c.variant_group}
-        found: dict[str, list[_Candidate]] = {}
-        for sibling in self._candidates(Q(variant_group__in=groups)) if groups else ():
-            found.setdefault(sibling.variant_group, []).append(sibling)
-        return found
-
     def _candidates(self, which: Q, *, limit: int | None = None) -> list["_Candidate"]:
         rows = Dialogue.objects.filter(which, project=self.project, published=True, archived_at=None).counted()
         return [_Candidate(*row) for row in rows.order_by("pk").values_list(*_Candidate.__slots__)[:limit]]
 
-    def _outside(self, candidate: "_Candidate", cycle: Verified | None, siblings: dict[str, list["_Candidate"]]) -> str:
+    def _outside(self, candidate: "_Candidate", cycle: Verified | None, variants: dict[int, list[Variant]]) -> str:
         """Why a dialogue stays out, whatever is in it; blank when its content decides."""
         if candidate.status != DialogueStatus.VERIFIED:
-            return self._noted("not verified", self._unverified(candidate))
+            return self._unverified(candidate)
         if cycle is None:
-            return self._noted("not verified", "Its last review has not ended in verification.")
-        for sibling in siblings.get(candidate.variant_group, []):
-            # A rejected one has come to its end: nobody could bring it together with this one any more.
-            if sibling.pk == candidate.pk or sibling.status == DialogueStatus.REJECTED:
-                continue
-            if sibling.listed != candidate.listed:
-                return self._noted(
-                    "stale variant",
-                    f"Its language variant {sibling.external_id} has other labels; bring the two together first.",
-                )
-        return ""
+            return "Its last review has not ended in verification."
+        return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
 
     def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
         """Decide by the content: read, checked and written once, unless its mark says what would come of that."""
@@ -219,9 +203,7 @@ class _Freezing:
                 candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
             )
             findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
-            reasons[candidate.pk] = self._noted("error findings", self._faulty(findings)) or self._noted(
-                "cannot be written", self._unwritable(item)
-            )
+            reasons[candidate.pk] = self._faulty(findings) or self._unwritable(item)
             if reasons[candidate.pk]:
                 continue
             labels = _Labels.read(item.document)
@@ -259,11 +241,6 @@ class _Freezing:
             "responses": sum(row["responses"] for row in rows),
             "items": dict(sorted(self._validators.items())),
         }
-
-    def _noted(self, kind: str, reason: str) -> str:
-        if reason:
-            self._reasons[kind] += 1
-        return reason
 
     def _unverified(self, candidate: "_Candidate") -> str:
         stage = self._titles.get(candidate.stage, candidate.stage)
@@ -305,10 +282,15 @@ class _Freezing:
         self._calls += labels.call_count
         counts = self._counts
         counts["language"][labels.language or "none"] += 1
-        counts["switches"][str(labels.switches)] += 1
+        # A case without policies is one entry without a switch.
+        counts["entry_switches"].update(map(str, switches_of_entries(labels.policies) or [0] * labels.task_count))
         counts["tasks"][str(labels.task_count)] += 1
         counts["policy"].update(value or "none" for value in labels.policies)
-        counts["topology"].update(value for value in labels.topologies if value)
+        counts["topology"].update(
+            topology
+            for policy, topology in zip(labels.policies, labels.topologies, strict=True)
+            if policy == "multi_tool" and topology
+        )
         counts["information"].update(value or "none" for value in labels.information)
 
 
@@ -321,7 +303,6 @@ class _Labels(NamedTuple):
     information: tuple[str, ...]
     task_count: int
     call_count: int
-    switches: int
 
     @classmethod
     def read(cls, document: dict[str, Any]) -> "_Labels":
@@ -333,7 +314,6 @@ class _Labels(NamedTuple):
             tuple(value or "" for value in found.information),
             found.task_count,
             found.call_count,
-            found.switches,
         )
 
 
@@ -354,7 +334,6 @@ class _Candidate:
     information: str
     task_count: int
     call_count: int
-    switches: int
 
     @property
     def listed(self) -> tuple[str, str, str]:
@@ -364,6 +343,4 @@ class _Candidate:
     def labels(self) -> _Labels:
         """The labels of the head, as they were read from it."""
         policies, topologies, information = (tuple(text[1:-1].split(",")) if text else () for text in self.listed)
-        return _Labels(
-            self.language, policies, topologies, information, self.task_count, self.call_count, self.switches
-        )
+        return _Labels(self.language, policies, topologies, information, self.task_count, self.call_count)

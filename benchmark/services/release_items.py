@@ -8,9 +8,15 @@ import orjson
 
 from annotator.models import Dialogue, Revision
 from annotator.schema import load_text
+from annotator.schema.exact_json import dumps, load_stored
 from benchmark.formats import WRITERS
+from benchmark.formats.interface import CANARY
 
 _NEUTRAL = WRITERS["neutral"]
+#: The dialogues once more, as a table.
+TABLE = "table.jsonl"
+#: The columns of a release's table, all of them texts; ``document`` and ``tools`` are JSON.
+ROW_COLUMNS = ("id", "language", "variant_group", "kind", "document", "tools", CANARY)
 
 
 @dataclass(slots=True, frozen=True)
@@ -25,6 +31,8 @@ class Item:
     #: Both as they are stored, in JSON: the document's canonical text, and the list of tools.
     text: str
     tools_text: bytes
+    #: The line it was imported from; empty where it is not of the release's format.
+    line: str = ""
 
     @classmethod
     def of(cls, dialogue: Dialogue, revision: Revision) -> "Item":
@@ -34,7 +42,7 @@ class Item:
         )
 
     @classmethod
-    def read(cls, external_id: str, variant_group: str, content: str, toolset: str) -> "Item":
+    def read(cls, external_id: str, variant_group: str, content: str, toolset: str, line: str = "") -> "Item":
         """From what is stored of a dialogue, its revision, and the revision's toolset."""
         document = load_text(content)
         tools, tools_text = _tools(toolset)
@@ -46,16 +54,27 @@ class Item:
             tools=tools,
             text=content,
             tools_text=tools_text,
+            line=line,
         )
 
     def neutral(self, canary: str) -> bytes:
         """The neutral record as a line. What is stored as JSON goes out as it is stored."""
         record = _NEUTRAL.write([self], canary=canary)
         record |= {"document": orjson.Fragment(self.text), "tools": orjson.Fragment(self.tools_text)}
-        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+        return dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+    def row(self, canary: str) -> bytes:
+        """The dialogue as a line of the table.
+
+        The columns are ``ROW_COLUMNS``. Arguments and observations are of any type, and a loader that infers a type
+        for each nested field fails at the second record; so the document and the tools are texts here.
+        """
+        values = (self.external_id, self.language, self.variant_group, self.document["kind"], self.text)
+        row = dict(zip(ROW_COLUMNS, (*values, self.tools_text.decode(), canary), strict=True))
+        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
 @lru_cache(maxsize=512)
 def _tools(content: str) -> tuple[list[Any], bytes]:
-    tools: list[Any] = orjson.loads(content)["tools"]
-    return tools, orjson.dumps(tools)
+    tools: list[Any] = load_stored(content)["tools"]
+    return tools, dumps(tools)

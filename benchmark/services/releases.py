@@ -7,16 +7,17 @@ from uuid import uuid4
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from annotator.errors import Conflict, Hidden, Invalid
+from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, User
 from annotator.services.access import require_administrator
 from annotator.services.jobs import start_job
-from benchmark.models import Release, ReleaseState
+from benchmark.formats import WRITERS
+from benchmark.models import LeftOut, Release, ReleaseState
 from benchmark.services.stored_files import full_path
 
 #: Formats a release can be written in.
-FORMATS = ("wild", "c3", "mmtb", "cctu", "neutral")
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+FORMATS = tuple(WRITERS)
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 def start_release(
@@ -37,7 +38,7 @@ def start_release(
         require_administrator(actor=actor, project=project)
     if native_format not in FORMATS:
         raise Invalid(f"A release cannot be written as “{native_format}”; choose one of: {', '.join(FORMATS)}.")
-    if _VERSION.fullmatch(version) is None:
+    if VERSION.fullmatch(version) is None:
         raise Invalid(
             "A version is made of letters, digits, dots, hyphens and underscores, at most 40, as in 1.0 or 2026-05."
         )
@@ -77,8 +78,8 @@ def find_release(*, project: Project, version: str) -> Release | None:
 
 
 def list_releases(*, actor: User, project: Project) -> QuerySet[Release]:
-    """The project's releases, for its members."""
-    return Release.objects.visible_to(actor).filter(project=project).select_related("job", "requester").distinct()
+    """The project's releases that its members may see."""
+    return Release.objects.visible_to(actor).filter(project=project).select_related("job", "requester")
 
 
 def load_release(*, actor: User, project: Project, public_id: str) -> Release:
@@ -88,6 +89,18 @@ def load_release(*, actor: User, project: Project, public_id: str) -> Release:
         raise Hidden("There is no such release in this project.")
     release.project = project
     return release
+
+
+def oversees(*, actor: User, project: Project) -> bool:
+    """Whether the actor may know what a release left out: it names what is verified and in no release."""
+    return Project.objects.overseen_by(actor).filter(pk=project.pk).exists()
+
+
+def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOut]:
+    """What a release leaves out. Raises Denied for who may be tested: known answers and gold items would show."""
+    if not oversees(actor=actor, project=release.project):
+        raise Denied("What a release leaves out is for administrators and senior reviewers of the project.")
+    return LeftOut.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
 
 
 def archive_name(release: Release) -> str:

@@ -32,6 +32,12 @@ class ImportForm(forms.Form):
         label="Revise",
         help_text="Records whose id the project has, with other content, become new revisions; else they are refused.",
     )
+    reopen = forms.BooleanField(
+        required=False,
+        label="Reopen what people have worked on",
+        help_text="Also dialogues that are verified, reviewed or edited by hand, where a dry run of this file has "
+        "named them: their labels and dependencies give way to the record’s, and their review starts again.",
+    )
 
 
 class ReleaseForm(forms.Form):

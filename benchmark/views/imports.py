@@ -13,18 +13,25 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import DomainError
 from annotator.services.access import require_administrator
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.filters import one_of
+from annotator.services.keyset import BY_KEY
+from annotator.views.pages import PageRequest, project_page, takes
+from annotator.views.uploads import takes_files
 from benchmark.models import ImportBatch
 from benchmark.services import imports
 from benchmark.services.import_report import ROWS, read_report
 from benchmark.views.forms import ImportForm
-from benchmark.views.paging import page_of, place_of, watches
+from benchmark.views.paging import page_of, watches
 
 PAGE = 50
+#: Dialogues that people have worked on, named beside the tick that reopens them.
+NAMED = 20
 
 
+@takes_files
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("before", "after")
 def import_list(request: PageRequest) -> HttpResponse:
     """The project's imports, and the form for the next one."""
     project = request.project
@@ -41,13 +48,14 @@ def import_list(request: PageRequest) -> HttpResponse:
                 native_format=form.cleaned_data["native_format"],
                 dry_run=form.cleaned_data["dry_run"],
                 revise=form.cleaned_data["revise"],
+                reopen=form.cleaned_data["reopen"],
             )
         except DomainError as refusal:
             form.add_error("file", refusal.sentence)
         else:
             return redirect("import-detail", slug=project.slug, public_id=batch.public_id)
     rows = imports.list_imports(actor=request.user, project=project)
-    page = page_of(rows, place_of(request), size=PAGE)
+    page = page_of(rows, request, size=PAGE)
     context = {
         "project": project,
         "form": form,
@@ -59,21 +67,21 @@ def import_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("severity", "before", "after")
 def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """One import: how far it is, what became of the records, the report."""
     project = request.project
     batch = imports.load_import(actor=request.user, project=project, public_id=public_id)
     if request.method == "POST":
-        again = imports.repeat_import(actor=request.user, batch=batch)
+        again = imports.repeat_import(actor=request.user, batch=batch, reopen="reopen" in request.POST)
         return redirect("import-detail", slug=project.slug, public_id=again.public_id)
     if watches(request, "import-state"):
         # The last answer to whoever watched is the whole page, with its report.
         if batch.job.ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/import_detail.html#state", _state(project, batch))
-    severity = request.GET.get("severity", "")
-    severity = severity if severity in imports.SEVERITIES else ""
-    notes = page_of(imports.notes_of(batch, severity=severity), place_of(request), size=PAGE, ascending=True)
+    severity = one_of(request.GET, "severity", imports.SEVERITIES)
+    notes = page_of(imports.notes_of(batch, severity=severity), request, size=PAGE, newest_first=False, by=BY_KEY)
     counts = batch.job.checkpoint.get("notes", {})
     context = _state(project, batch) | {
         "notes": notes,
@@ -121,6 +129,8 @@ def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:
         "batch": batch,
         "job": batch.job,
         "may_repeat": imports.may_repeat(batch),
+        "worked_on": imports.worked_on(batch)[:NAMED],
+        "worked_on_count": imports.worked_on(batch).count(),
         "figures": [
             ("Read", batch.read),
             ("Created", batch.created),

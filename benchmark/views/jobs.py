@@ -15,15 +15,16 @@ from annotator.models import Dialogue, Job, Project, Replay, User
 from annotator.services.access import require_administrator
 from annotator.services.jobs import cancel_job
 from annotator.services.trials import KIND as TRIALS
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import ImportBatch, Release
-from benchmark.views.paging import page_of, place_of, watches
+from benchmark.views.paging import page_of, watches
 
 PAGE = 30
 
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("before", "after")
 def job_list(request: PageRequest) -> HttpResponse:
     """The project's jobs, newest first; for administrators."""
     project = request.project
@@ -36,7 +37,7 @@ def job_list(request: PageRequest) -> HttpResponse:
         cancel_job(actor=request.user, job=job)
         messages.info(request, "The job stops at its next step.")
         return redirect("job-list", slug=project.slug)
-    page = page_of(rows, place_of(request), size=PAGE)
+    page = page_of(rows, request, size=PAGE)
     busy = any(not job.ended for job in page.rows)
     if watches(request, "jobs"):
         if not busy:

@@ -11,17 +11,19 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotator.errors import DomainError
 from annotator.models import Role
 from annotator.services.access import require_administrator
-from annotator.views.pages import PageRequest, project_page
-from benchmark.models import LeftOut, Release
+from annotator.services.keyset import BY_KEY
+from annotator.views.pages import PageRequest, project_page, takes
+from benchmark.models import Release
 from benchmark.services import releases
 from benchmark.views.forms import ReleaseForm
-from benchmark.views.paging import page_of, place_of, watches
+from benchmark.views.paging import page_of, watches
 
 PAGE = 50
 
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("before", "after")
 def release_list(request: PageRequest) -> HttpResponse:
     """The project's releases; for administrators, the form for the next one."""
     project = request.project
@@ -36,12 +38,13 @@ def release_list(request: PageRequest) -> HttpResponse:
                 form.add_error("version", refusal.sentence)
             else:
                 return redirect("release-detail", slug=project.slug, public_id=release.public_id)
-    page = page_of(releases.list_releases(actor=request.user, project=project), place_of(request), size=PAGE)
+    page = page_of(releases.list_releases(actor=request.user, project=project), request, size=PAGE)
     context = {
         "project": project,
         "form": form,
         "page": page,
         "is_admin": is_admin,
+        "oversees": releases.oversees(actor=request.user, project=project),
         "trail": [(project.name, f"/p/{project.slug}/"), ("Releases", "")],
     }
     return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)
@@ -49,6 +52,7 @@ def release_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("before", "after")
 def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """One release: progress while it is frozen, then what is in it, what is not, and how to check it."""
     project = request.project
@@ -57,13 +61,22 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         if release.job.ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/release_detail.html#state", {"release": release, "project": project})
-    left_out = LeftOut.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
+    oversees = releases.oversees(actor=request.user, project=project)
     context = {
         "project": project,
         "release": release,
         "verify_line": f"manage.py verify_release {releases.archive_name(release)}",
-        "counts": _counts(release),
-        "left_out": page_of(left_out, place_of(request), size=PAGE, ascending=True),
+        "counts": _counts(release, oversees),
+        "oversees": oversees,
+        "left_out": page_of(
+            releases.list_left_out(actor=request.user, release=release),
+            request,
+            size=PAGE,
+            newest_first=False,
+            by=BY_KEY,
+        )
+        if oversees
+        else None,
         "trail": [
             (project.name, f"/p/{project.slug}/"),
             ("Releases", f"/p/{project.slug}/releases/"),
@@ -92,7 +105,8 @@ def archive_response(release: Release) -> FileResponse:
     return response
 
 
-def _counts(release: Release) -> list[tuple[str, int]]:
+def _counts(release: Release, oversees: bool) -> list[tuple[str, int]]:
     counts: dict[str, Any] = release.frozen.get("counts", {})
-    names = (("Dialogues", "dialogues"), ("Entries", "entries"), ("Calls", "calls"), ("Left out", "left_out"))
-    return [(label, counts[name]) for label, name in names if name in counts]
+    names = (("Dialogues", "dialogues"), ("Entries", "entries"), ("Calls", "calls"))
+    found = [(label, counts[name]) for label, name in names if name in counts]
+    return [*found, ("Left out", release.left_out_count)] if found and oversees else found

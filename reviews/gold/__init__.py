@@ -1,6 +1,5 @@
-"""Known answers mixed into people's work: whose turn it is, what they are called, how a review compares. Pure."""
+"""Known answers mixed into people's work: whose turn it is, how a review compares. Pure."""
 
-from reviews.gold.naming import resembling, stem
 from reviews.gold.scoring import FATES, Fate, Place, Score, faults_of, score
 from reviews.gold.turns import draw_number, is_due, why_not
 
@@ -12,8 +11,6 @@ __all__ = [
     "draw_number",
     "faults_of",
     "is_due",
-    "resembling",
     "score",
-    "stem",
     "why_not",
 ]

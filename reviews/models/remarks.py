@@ -80,7 +80,7 @@ class Feedback(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["review", "person", "kind"], name="feedback_once_per_kind")]
-        indexes = [models.Index(fields=["person", "-id"], name="feedback_by_person")]
+        indexes = [models.Index(fields=["person", "-created_at", "-public_id"], name="feedback_by_person")]
 
     def __str__(self) -> str:
         return self.text[:60]

@@ -7,6 +7,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from annotator.models import Dialogue, Guideline, Project, Revision, User
+from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
 from reviews.models.passages import StageRun
 from reviews.models.slots import Slot
@@ -64,6 +65,9 @@ class Review(models.Model):
     #: Notes beside the answers: {task id, or "dialogue": {checklist item key: text}}
     checklist_notes = models.JSONField(default=dict)
     reason = models.TextField(blank=True, max_length=4000)
+    #: SHA-256 of what was sent: the same sent again is told from something else. Null of reviews from before it was
+    #: kept, and not blank: so SQLite adds the column without writing the table anew.
+    submission_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     seconds = models.PositiveIntegerField(default=0)
     sealed = models.BooleanField(default=False)
     created_at = models.DateTimeField()
@@ -115,7 +119,7 @@ class Ruling(models.Model):
     anchor = models.CharField(max_length=600)
     choice = models.CharField(max_length=8)
     #: The third value; null with another choice, and where the third value is null.
-    value = models.JSONField(null=True)
+    value = ExactJSONField(null=True)
     reason_kind = models.CharField(max_length=40)
     reason = models.CharField(max_length=1000, blank=True)
 

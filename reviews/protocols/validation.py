@@ -132,6 +132,16 @@ def _people_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> I
 
 
 def _table_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Problem]:
+    misfits = [number for number, rule in enumerate(stage.outcomes, 1) if len(rule.verdicts) != stage.reviewers]
+    if misfits:
+        # Whatever else could be said of the table follows from this.
+        people = "1 person reviews" if stage.reviewers == 1 else f"{stage.reviewers} people review"
+        rows = f"Row {misfits[0]} names" if len(misfits) == 1 else f"Rows {', '.join(map(str, misfits))} name"
+        yield Problem(
+            f"{at}/outcomes",
+            f"{rows} another number of verdicts, but {people} here: write the table of “{stage.title}” again.",
+        )
+        return
     offered = offered_verdicts(stage)
     possible = list(combinations(stage))
     decided: dict[int, list[Combination]] = {}
@@ -147,11 +157,6 @@ def _table_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
         if foreign:
             words = ", ".join([*offered, ANY])
             yield Problem(f"{pointer}/verdicts", f"“{foreign[0]}” is no verdict of this stage; it is one of: {words}.")
-        elif len(rule.verdicts) != stage.reviewers:
-            yield Problem(
-                f"{pointer}/verdicts",
-                f"The row names {len(rule.verdicts)} verdicts, but {stage.reviewers} people review here.",
-            )
         elif number not in decided:
             reached = any(applies(rule, combination) for combination in possible)
             why = "earlier rows decide all it speaks of" if reached else "what it speaks of cannot happen"

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import orjson
-
 from annotator.comparison import (
     ChoiceProblem,
     Discrepancy,
@@ -25,6 +23,7 @@ from annotator.comparison.anchors import covers, split
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
+from annotator.schema.exact_json import loads
 from reviews.models import Review, Slot, StageRun
 
 #: ``none``: neither side's, and nothing in its place.
@@ -313,8 +312,8 @@ def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
     if is_text(place) or isinstance(place.left, str) or isinstance(place.right, str):
         return line.value
     try:
-        return orjson.loads(line.value)
-    except orjson.JSONDecodeError:
+        return loads(line.value)
+    except ValueError:
         return line.value
 
 

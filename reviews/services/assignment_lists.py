@@ -4,7 +4,7 @@ Nothing here counts a large table: what waits comes from the counters, what is h
 and what waits for one person is counted up to ``MANY``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Membership, Project, Role, User
+from annotator.services.filters import one_of
 from annotator.services.statements import Value, rows
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.absence import last_signs
@@ -23,6 +24,7 @@ from reviews.services.queues import ASIDE
 
 #: Rows of a page; and up to where something is counted, before it says “or more”.
 PAGE_SIZE, MANY = 50, 200
+FILTERS = ("state", "stage", "person", "priority")
 STATES = {"held": "At work", "reserved": "Reserved", "waiting": "Waiting for anybody"}
 
 
@@ -63,7 +65,7 @@ class StageLoad:
 
 @dataclass(frozen=True)
 class Filters:
-    """What the list shows. Unknown values are dropped, so that an old link still opens."""
+    """What the list shows."""
 
     state: str = "held"
     stage: str = ""
@@ -71,14 +73,18 @@ class Filters:
     priority: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, Any], stages: Mapping[str, str]) -> "Filters":
-        """Filters from a query string's values."""
-        state, stage, priority = (str(query.get(name, "")) for name in ("state", "stage", "priority"))
+    def of(cls, query: Mapping[str, Any], *, project: Project, stages: Iterable[str]) -> "Filters":
+        """Filters from a query string's values; ``stages``: the keys of the project's. Raises UnknownFilter."""
+
+        def people() -> Iterable[str]:
+            members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
+            return members.values_list("public_id", flat=True)
+
         return cls(
-            state=state if state in STATES else "held",
-            stage=stage if stage in stages else "",
-            person=str(query.get("person", "")).replace("\x00", "")[:12],
-            priority=priority if priority in {str(one.value) for one in Priority} else "",
+            state=one_of(query, "state", STATES, otherwise="held"),
+            stage=one_of(query, "stage", stages),
+            person=one_of(query, "person", people),
+            priority=one_of(query, "priority", [str(one.value) for one in Priority]),
         )
 
     @property

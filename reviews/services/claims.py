@@ -14,7 +14,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Project, Revision, Role, ToolsetRevision, User
 from annotator.services.joined import Part, read_joined
 from annotator.services.statements import clock, insert, read_clock, rows
-from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Slot, SlotState, StageRun
+from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Review, Slot, SlotState, StageRun
 from reviews.protocols import Protocol, Stage
 from reviews.services.eligibility import lock_standing, refusal
 from reviews.services.gold_turns import take_gold
@@ -22,6 +22,7 @@ from reviews.services.pauses import FREE, Restraints, read_restraints
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (
     ASIDE,
+    holds_beside,
     move_cursor,
     new_position,
     queues_for,
@@ -117,7 +118,7 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
         if slot.stage in turns.gold:
             slot = take_gold(actor=actor, roles=roles, slot=slot, turns=turns)
         version = next(version for version in versions if version.pk == slot.protocol_id)
-        claim = _new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage), now=now)
+        claim = _new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage))
         move_cursor(actor=actor, slot=slot)
     return claim
 
@@ -135,7 +136,7 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             raise Hidden("There is no such item.")
         live = Claim.objects.select_for_update().filter(slot=slot, state=ClaimState.LIVE).first()
         if live is not None and live.person_id == actor.pk:
-            return _extend(live, slot, now)
+            return _extend(live, slot)
         stage = stage_of(slot)
         reason = refusal(person=actor, roles=roles, slot=slot, stage=stage)
         if reason:
@@ -147,7 +148,7 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
         if restrained:
             _restrain(actor, slot.project, read_restraints(actor=actor, project=slot.project), [slot.stage], now)
         _hold(actor, slot)
-        return _new_claim(actor=actor, slot=slot, stage=stage, now=now)
+        return _new_claim(actor=actor, slot=slot, stage=stage)
 
 
 def load_work(*, actor: User, public_id: str) -> Work:
@@ -159,7 +160,10 @@ def load_work(*, actor: User, public_id: str) -> Work:
     slot.revision, slot.revision.toolset_revision, now = rest
     claim.slot, claim.project, slot.project, slot.dialogue.project = slot, project, project, project
     if claim.state == ClaimState.SUBMITTED:
-        raise Conflict("You have submitted your review of this item; it cannot be changed any more.")
+        verdict = Review.objects.get(slot=slot).get_verdict_display()
+        raise Conflict(
+            f"You have submitted your review of this item, with the verdict “{verdict}”; it cannot be changed any more."
+        )
     if claim.state in (ClaimState.RELEASED, ClaimState.SKIPPED):
         raise Conflict("You gave this item back; claim it again to go on. Your draft is kept.")
     if claim.state == ClaimState.WITHDRAWN or slot.state in (SlotState.CANCELLED, SlotState.DONE):
@@ -292,7 +296,7 @@ def _resume_or_take_over(
     live = Claim.objects.filter(pk__in=[row[0] for row in found], stage__in=stages, state=ClaimState.LIVE)
     own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
     if own is not None:
-        return _extend(own, own.slot, now)
+        return _extend(own, own.slot)
     if restraints != FREE:
         _restrain(actor, project, restraints, stages, now)
         live = live.exclude(stage__in=restraints.stages)
@@ -306,13 +310,16 @@ def _resume_or_take_over(
         )
         if slot is None or refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot)):
             continue
+        if holds_beside(actor=actor, slot=slot):
+            continue
         if _let_go_if_overdue(claim, slot):
             _hold(actor, slot)
-            return _new_claim(actor=actor, slot=slot, stage=stage_of(slot), now=now)
+            return _new_claim(actor=actor, slot=slot, stage=stage_of(slot))
     return None
 
 
-def _new_claim(*, actor: User, slot: Slot, stage: Stage, now: datetime) -> Claim:
+def _new_claim(*, actor: User, slot: Slot, stage: Stage) -> Claim:
+    now = _time_now()
     lease = timedelta(minutes=stage.lease_minutes)
     claim = Claim(
         slot=slot,
@@ -328,11 +335,18 @@ def _new_claim(*, actor: User, slot: Slot, stage: Stage, now: datetime) -> Claim
     return claim
 
 
-def _extend(claim: Claim, slot: Slot, now: datetime) -> Claim:
+def _extend(claim: Claim, slot: Slot) -> Claim:
+    now = _time_now()
     claim.slot = slot
     claim.heartbeat_at, claim.expires_at = now, now + claim.lease
     claim.save(update_fields=["heartbeat_at", "expires_at"])
     return claim
+
+
+def _time_now() -> datetime:
+    """The database's time, asked for when all is locked: what was waited for ended before, on the record too."""
+    [(now,)] = rows(f"SELECT {clock()}")
+    return read_clock(now)
 
 
 def _hold(actor: User, slot: Slot) -> None:

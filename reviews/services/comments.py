@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from annotator.comparison import AnchorMissing, describe, resolve
@@ -17,6 +17,7 @@ from annotator.comparison.anchors import Document
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.schema import value_hash
+from annotator.services.blindness import blind_to, veil
 from annotator.services.notices import dialogue_page, notify
 from reviews.models import Comment, StageRun
 from reviews.services.claims import Work
@@ -37,10 +38,12 @@ class Thread:
     replies: list[Comment] = field(default_factory=list)
 
 
-def visible_comments(*, actor: User, dialogue: Dialogue) -> QuerySet[Comment]:
-    """The dialogue's comments that the actor may see, oldest first."""
+def visible_comments(*, actor: User, dialogue: Dialogue) -> list[Comment]:
+    """The dialogue's comments that the actor may see, oldest first; whose they are is hidden in a blind stage."""
     rows = Comment.objects.visible_to(actor).filter(dialogue=dialogue)
-    return rows.select_related("author", "resolved_by").order_by("pk")
+    rows = rows.select_related("author", "resolved_by").order_by("pk")
+    blind = blind_to(actor=actor, dialogues=[dialogue.pk])
+    return veil(rows, actor=actor, blind=blind, people=["author", "resolved_by"])
 
 
 def read_threads(

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.db.models import Count, QuerySet
+from django.utils import timezone
 
 from annotator.comparison import describe
 from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, NoticeKind, Project, Role, User
 from annotator.sections import Passage, find_passage
 from annotator.services.access import roles_in
-from annotator.services.keyset import newest_first
+from annotator.services.keyset import read_page
 from annotator.services.revisions import latest_guideline
 from reviews.models import Feedback, ReviewFinding, Ruling
 from reviews.protocols import FindingKind
@@ -49,11 +50,11 @@ class Told:
 
 @dataclass(frozen=True)
 class FeedbackPage:
-    """A page of feedback, newest first, and the keys of its neighbours."""
+    """A page of feedback, newest first, and the cursors of its neighbours."""
 
     rows: list[Told]
-    older: int | None = None
-    newer: int | None = None
+    before: str | None = None
+    after: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def list_feedback(
     project: Project,
     person: User | None = None,
     everybody: bool = False,
-    before: int | None = None,
-    after: int | None = None,
+    before: str | None = None,
+    after: str | None = None,
 ) -> FeedbackPage:
     """Feedback to the actor, to one ``person`` or to ``everybody``. The latter two raise Denied for annotators."""
     if everybody or (person is not None and person.pk != actor.pk):
@@ -100,7 +101,7 @@ def list_feedback(
     rows = _of(project, None if everybody else person or actor)
     rows = rows.select_related("dialogue__head", "person", "review__person").defer("dialogue__search_text")
     rows = rows.prefetch_related("review__findings", "review__rulings")
-    page = newest_first(rows, before=before, after=after, size=PAGE)
+    page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
     unread = set(
         Notice.objects.filter(subject__in=[row.public_id for row in page.rows], kind=NoticeKind.FEEDBACK, read_at=None)
         .order_by()
@@ -108,7 +109,15 @@ def list_feedback(
     )
     kinds, guideline = _kinds(project), latest_guideline(project)
     told = [_told(row, kinds, guideline, row.public_id in unread) for row in page.rows]
-    return FeedbackPage(told, page.older, page.newer)
+    return FeedbackPage(told, page.before, page.after)
+
+
+def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
+    """What somebody was shown of their own feedback is read: its notices are, too."""
+    shown = [told.feedback.public_id for told in page.rows if told.unread and told.feedback.person_id == actor.pk]
+    if shown:
+        own = Notice.objects.visible_to(actor).unread().filter(kind=NoticeKind.FEEDBACK, subject__in=shown)
+        own.update(read_at=timezone.now())
 
 
 def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:

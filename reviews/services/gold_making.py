@@ -7,9 +7,8 @@ every list, search and page it looks like an ordinary item that waits there. The
 be tested until the item is retired.
 """
 
-import random
 from collections import Counter as Tally
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ from annotator.schema import SchemaProblem, canonical, content_hash, read_docume
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from annotator.services.revisions import check_document, denormalise, finding_rows, lock_dialogue
-from reviews.gold import faults_of, resembling, stem, why_not
+from reviews.gold import faults_of, why_not
 from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
@@ -95,8 +94,6 @@ class Preview:
     answer: Revision
     #: Who may be tested on it.
     people: list[User]
-    #: Where the answer is public already, as a sentence; blank where it is not.
-    public: str
 
 
 def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
@@ -105,8 +102,7 @@ def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
     cycle, run = _way_of(source, wanted)
     assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
     people = people_for(project=project, stage=wanted, source=source)
-    public = " ".join(filter(None, (ask(source) for ask in PUBLIC_IN)))
-    return Preview(shown=run.entry_revision, answer=cycle.exit_revision, people=people, public=public)
+    return Preview(shown=run.entry_revision, answer=cycle.exit_revision, people=people)
 
 
 def gold_stage(project: Project, key: str) -> Stage:
@@ -136,13 +132,6 @@ def people_for(*, project: Project, stage: Stage, source: Dialogue, dialogue: Di
     ]
 
 
-def give_way(*, project: Project, names: Sequence[str]) -> None:
-    """Call gold items otherwise that bear one of these names: it belongs to a dialogue that is coming in."""
-    for dialogue in Dialogue.objects.filter(project=project, external_id__in=names, set_apart=SetApart.GOLD):
-        dialogue.external_id = _name(dialogue, {*names})
-        dialogue.save(update_fields=["external_id"])
-
-
 def shown_as(hidden: QuerySet[Dialogue], sign: int) -> dict[str, int]:
     """Changes of the figures annotators see, as an item comes (1) or goes (-1).
 
@@ -158,6 +147,9 @@ def _way_of(source: Dialogue, stage: Stage) -> tuple[Cycle, StageRun]:
     """The cycle in which the dialogue was verified, and its first look in the stage."""
     if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
         raise Conflict(f"{source.external_id} is not verified, so its answer is not known; choose one that is.")
+    for ask in PUBLIC_IN:
+        if public := ask(source):
+            raise Conflict(f"{public} Choose another dialogue.")
     if source.set_apart:
         raise Conflict(f"{source.external_id} is part of a gold item already; retire that one first.")
     akin = behind(source)
@@ -205,7 +197,7 @@ def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     """A dialogue beside the source, as that was when it came into the stage; its content is still to come."""
     return Dialogue.objects.create(
         project=source.project,
-        external_id=_name(source),
+        external_id=source.external_id,
         kind=source.kind,
         native_format=source.native_format,
         owner_id=source.owner_id,
@@ -217,12 +209,6 @@ def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
         created_at=source.created_at,
         updated_at=run.opened_at,
     )
-
-
-def _name(source: Dialogue, besides: Collection[str] = ()) -> str:
-    rows = Dialogue.objects.filter(project_id=source.project_id, external_id__startswith=stem(source.external_id))
-    taken = {*rows.values_list("external_id", flat=True), *besides}
-    return resembling(source.external_id[:190], taken, random.SystemRandom())
 
 
 def _describe(dialogue: Dialogue, head: Revision) -> None:

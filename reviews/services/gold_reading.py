@@ -14,6 +14,7 @@ from reviews.agreement import Figure, wilson
 from reviews.gold import FATES, Fate, why_not
 from reviews.models import ClaimState, CycleState, GoldItem, GoldRate, GoldScore, Slot, StageRun, StageRunState
 from reviews.protocols import Stage
+from reviews.services.gold_making import PUBLIC_IN
 from reviews.services.gold_turns import OVERSEERS
 from reviews.services.protocols import current_protocol
 
@@ -182,7 +183,8 @@ def suggest(*, project: Project, stage: str) -> list[Dialogue]:
         .only("cycle__dialogue__public_id", "cycle__dialogue__external_id", "cycle__dialogue__title")
         .order_by("-pk")
     )
-    return list({run.cycle.dialogue_id: run.cycle.dialogue for run in runs[:SUGGESTED]}.values())
+    found = {run.cycle.dialogue_id: run.cycle.dialogue for run in runs[:SUGGESTED]}.values()
+    return [dialogue for dialogue in found if not any(ask(dialogue) for ask in PUBLIC_IN)]
 
 
 def find_source(*, actor: User, project: Project, name: str) -> Dialogue:

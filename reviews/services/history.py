@@ -7,12 +7,17 @@ from typing import Any
 
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
+from annotator.services.blindness import blind_to, veil
 from annotator.services.jobs import kind_title
-from reviews.models import Comment, Verdict
+from annotator.wording import counted
+from reviews.models import Verdict
+from reviews.services.comments import visible_comments
 from reviews.services.protocols import stage_titles
 
 #: Entries of one timeline; a dialogue with more has lived through several cycles.
 LIMIT = 300
+#: What an event says of why somebody did it, and of what they thought of a colleague's work.
+_REASONS = ("reason", "verdict")
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,20 @@ class Entry:
 
 
 def read_history(*, actor: User, dialogue: Dialogue) -> list[Entry]:
-    """The dialogue's timeline, newest first: its events, and the comments on it, that the actor may see."""
+    """The dialogue's timeline, newest first: its events, and the comments on it, that the actor may see.
+
+    In a blind stage it says what happened when, not who did it or why.
+    """
     titles = stage_titles(dialogue.project)
-    events = Event.objects.visible_to(actor).filter(dialogue=dialogue).select_related("actor").order_by("-number")
-    entries = [Entry(event.created_at, event.actor, event_words(event, titles), event.kind) for event in events[:LIMIT]]
-    comments = Comment.objects.visible_to(actor).filter(dialogue=dialogue).select_related("author").order_by("-pk")
-    for comment in comments.select_related("resolved_by")[:LIMIT]:
+    blind = blind_to(actor=actor, dialogues=[dialogue.pk])
+    rows = Event.objects.visible_to(actor).filter(dialogue=dialogue).select_related("actor").order_by("-number")
+    events = list(rows[:LIMIT])
+    for event in events if blind else ():
+        if event.actor_id != actor.pk:
+            event.after = {name: value for name, value in event.after.items() if name not in _REASONS}
+    events = veil(events, actor=actor, blind=blind, people=["actor"])
+    entries = [Entry(event.created_at, event.actor, event_words(event, titles), event.kind) for event in events]
+    for comment in visible_comments(actor=actor, dialogue=dialogue)[-LIMIT:]:
         verb = "Commented" if comment.parent_id is None else "Answered"
         entries.append(Entry(comment.created_at, comment.author, f"{verb}: {comment.text[:200]}", "comment.added"))
         if comment.resolved_at is not None:
@@ -96,7 +109,7 @@ _ABSENT = {"left": "has left", "paused": "is paused", "away": "is away"}
 
 
 def _discrepant(after: dict[str, Any]) -> str:
-    return f"reviewers differed on {after.get('discrepant')} of {after.get('compared')} items"
+    return f"reviewers differed on {after.get('discrepant')} of {counted(after.get('compared', 0), 'item')}"
 
 
 def _round_ended(after: dict[str, Any], titles: dict[str, str]) -> str:
@@ -108,10 +121,10 @@ def _round_ended(after: dict[str, Any], titles: dict[str, str]) -> str:
 _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.created": lambda after, titles: f"Project created: {after.get('name', '')}",
     "project.changed": _keys("Settings changed"),
-    "project.checkpoint": lambda after, titles: f"Checkpoint over {after.get('events', 0)} events",
+    "project.checkpoint": lambda after, titles: f"Checkpoint over {counted(after.get('events', 0), 'event')}",
     "guideline.published": lambda after, titles: f"Guideline {after.get('number')} published",
     "guideline.marked": lambda after, titles: _because(
-        f"Guideline {after.get('number')}: {after.get('dialogues', 0)} dialogues marked as overtaken", after
+        f"Guideline {after.get('number')}: {counted(after.get('dialogues', 0), 'dialogue')} marked as overtaken", after
     ),
     "guideline.mark_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
     "protocol.adopted": lambda after, titles: f"Protocol {after.get('number')} adopted",
@@ -131,7 +144,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "token.revoked": lambda after, titles: "API token revoked",
     "toolset.added": lambda after, titles: f"Toolset added: {after.get('toolset', '')}",
     "toolset.imported": lambda after, titles: f"New toolsets came with an import: {after.get('count', 0)}",
-    "import.published": lambda after, titles: f"Import published: {after.get('created', 0)} new dialogues",
+    "import.published": lambda after, titles: f"Import published: {counted(after.get('created', 0), 'new dialogue')}",
     "release.frozen": lambda after, titles: f"Release {after.get('version', '')} frozen",
     "job.started": _job("started"),
     "job.done": _job("done"),
@@ -140,9 +153,10 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "draw.closed": lambda after, titles: f"Drawn: {after.get('sample')} of {after.get('population')}",
     "round.ended": _round_ended,
     "stratum.sent_back": lambda after, titles: (
-        f"{after.get('items')} dialogues of one owner go back: errors in {after.get('errors')} of "
+        f"{counted(after.get('items', 0), 'dialogue')} of one owner sent back: errors in {after.get('errors')} of "
         f"{after.get('audited')} that were audited"
     ),
+    "dialogue.variant_matched": lambda after, titles: f"Says the same as its variant {after.get('variant', '')}",
     "dialogue.imported": lambda after, titles: "Imported",
     "dialogue.revised_by_import": lambda after, titles: "A revised version was imported",
     "dialogue.handed_over": lambda after, titles: _because("Handed over to another owner", after),

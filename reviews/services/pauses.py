@@ -45,10 +45,10 @@ def read_restraints(*, actor: User, project: Project) -> Restraints:
     return Restraints(bar, stages, most)
 
 
-def pause_sentences(*, actor: User, project: Project, titles: dict[str, str], stages: Sequence[str]) -> list[str]:
-    """Why the actor is given nothing, or nothing of one of ``stages``. One question to the database."""
+def pauses_for(*, actor: User, project: Project, stages: Sequence[str]) -> list[Pause]:
+    """Pauses by which the actor is given nothing, or nothing of one of ``stages``. One question to the database."""
     return [
-        sentence(one, titles)
+        one
         for one in live_pauses(project).order_by("stage", "pk")
         if one.what == "project" or one.person_id == actor.pk or (one.what == "stage" and one.stage in stages)
     ]

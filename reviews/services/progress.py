@@ -7,11 +7,11 @@ from django.db.models.functions import Now
 from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access import roles_in
-from reviews.models import Claim, ClaimState
+from reviews.models import Claim, ClaimState, SlotState
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
 from reviews.services.gold_turns import OVERSEERS
-from reviews.services.pauses import pause_sentences
+from reviews.services.pauses import pauses_for, sentence
 from reviews.services.protocols import parse, shortfalls
 from reviews.services.queues import ASIDE, count_waiting, queues_for, read_cursors, read_versions
 
@@ -112,6 +112,8 @@ class Waiting:
     key: str
     title: str
     count: int
+    #: Nothing of it is given out to them now.
+    paused: bool = False
 
     @property
     def more(self) -> bool:
@@ -134,12 +136,13 @@ class MyWork:
 
     @property
     def total(self) -> int:
-        return sum(stage.count for stage in self.waiting)
+        """What they can take: of a stage that is paused, nothing."""
+        return sum(stage.count for stage in self.waiting if not stage.paused)
 
     @property
     def first_waiting(self) -> str:
         """The stage whose next item is the one to take: what is nearest to its end."""
-        return next((stage.key for stage in reversed(self.waiting) if stage.count), "")
+        return next((stage.key for stage in reversed(self.waiting) if stage.count and not stage.paused), "")
 
 
 def read_progress(*, project: Project, roles: frozenset[Role] | None = None) -> Progress:
@@ -189,17 +192,28 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         limit=MANY,
     )
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
-    overdue = overdue.exclude(slot__position=ASIDE)
-    for stage in overdue.values_list("stage", flat=True)[:MANY]:
+    # An item with an open place is counted by that.
+    overdue = overdue.exclude(slot__position=ASIDE).exclude(slot__stage_run__slots__state=SlotState.OPEN)
+    for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
         if stage in order and any(queue.stage == stage for queue in queues):
             counts[stage] = counts.get(stage, 0) + 1
-    waiting = [Waiting(queue.stage, titles[queue.stage], counts.get(queue.stage, 0)) for queue in queues]
+    pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
+    everything = any(one.what != "stage" for one in pauses)
+    waiting = [
+        Waiting(
+            queue.stage,
+            titles[queue.stage],
+            counts.get(queue.stage, 0),
+            paused=everything or any(one.stage == queue.stage for one in pauses),
+        )
+        for queue in queues
+    ]
     return MyWork(
         project=project,
         roles=roles,
         claims=held,
         waiting=sorted(waiting, key=lambda one: order[one.key]),
-        pauses=pause_sentences(actor=actor, project=project, titles=titles, stages=[one.key for one in waiting]),
+        pauses=[sentence(one, titles) for one in pauses],
     )
 
 

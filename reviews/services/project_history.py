@@ -1,24 +1,29 @@
 """The history of a project: who did what, when, before and after; filtered, page by page, and as a file."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import orjson
 from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Event, Project, Role, User
+from annotator.schema.exact_json import dumps
 from annotator.services.access import require_administrator, roles_in
-from annotator.services.keyset import newest_first
+from annotator.services.filters import one_of
+from annotator.services.keyset import BY_KEY, read_page
 from reviews.services.history import event_words
 from reviews.services.protocols import stage_titles
+from reviews.services.sealing import reviewed_blind
 
 PAGE = 50
+FILTERS = ("kind", "person", "item", "since", "until")
+#: Stands for nobody in the filter of people: what the program did by itself.
+PROGRAM = "program"
 #: Families of kinds (what stands before the dot), in words; those of the project as a whole, then those of items.
 SETTINGS = {
     "project": "Project settings",
@@ -99,15 +104,15 @@ class Line:
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """A page, newest first, and the keys of its neighbours."""
+    """A page, newest first, and the cursors of its neighbours."""
 
     lines: list[Line] = field(default_factory=list)
-    older: int | None = None
-    newer: int | None = None
+    before: str | None = None
+    after: str | None = None
 
 
-def check_filters(query: dict[str, str]) -> tuple[Filters, dict[str, str]]:
-    """Filters from a query string, and field → what is wrong with a day; unknown families are dropped."""
+def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filters, dict[str, str]]:
+    """Filters from a query string, and field → what is wrong with a day. Raises UnknownFilter."""
     days: dict[str, date | None] = {}
     wrong = {}
     for name in ("since", "until"):
@@ -116,19 +121,23 @@ def check_filters(query: dict[str, str]) -> tuple[Filters, dict[str, str]]:
             days[name] = date.fromisoformat(raw) if raw else None
         except ValueError:
             wrong[name] = f"“{raw[:40]}” is no day; write it as in 2026-05-31."
-    family = query.get("kind", "")
+
+    def people() -> Iterable[str]:
+        members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
+        return [PROGRAM, *members.values_list("public_id", flat=True)]
+
     filters = Filters(
-        person=query.get("person", "")[:12],
-        family=family if family in SETTINGS or family in ITEMS else "",
+        person=one_of(query, "person", people),
+        family=one_of(query, "kind", [*SETTINGS, *ITEMS]),
         item=query.get("item", "").strip()[:200],
         **days,
     )
     return filters, wrong
 
 
-def read_filters(query: dict[str, str]) -> Filters:
-    """The same for those who do not ask back. Raises Invalid."""
-    filters, wrong = check_filters(query)
+def read_filters(query: Mapping[str, str], *, project: Project) -> Filters:
+    """The same for those who do not ask back. Raises UnknownFilter, and Invalid for a day."""
+    filters, wrong = check_filters(query, project=project)
     for name, sentence in wrong.items():
         raise Invalid(sentence, field=name)
     return filters
@@ -137,13 +146,15 @@ def read_filters(query: dict[str, str]) -> Filters:
 def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
     """What of the project's history is for the actor: administrators all, senior reviewers what concerns items.
 
-    Nobody sees what belongs to a colleague's blind review that has not settled, nor rows of an unfinished import.
+    Nobody sees what belongs to a colleague's blind review that has not settled, nor anything of a dialogue they review
+    blind themselves (who did what would show in a filter), nor rows of an unfinished import.
     Raises Hidden for an outsider, Denied for an annotator.
     """
     roles = roles_in(project, actor)
     if not roles:
         raise Hidden("There is no such project, or you are not a member of it.")
     rows = Event.objects.filter(Q(sealed=False) | Q(actor=actor), project=project)
+    rows = rows.exclude(dialogue__in=reviewed_blind(actor, project))
     if Role.ADMINISTRATOR in roles:
         return rows.filter(Q(dialogue=None) | Q(dialogue__published=True))
     if Role.SENIOR_REVIEWER in roles:
@@ -152,15 +163,15 @@ def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
 
 
 def list_events(
-    *, actor: User, project: Project, filters: Filters, before: int | None = None, after: int | None = None
+    *, actor: User, project: Project, filters: Filters, before: str | None = None, after: str | None = None
 ) -> HistoryPage:
     """A page of the history. Costs the same at any depth."""
     rows = _filtered(visible_events(actor=actor, project=project), project, filters)
     rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
-    page = newest_first(rows, before=before, after=after, size=PAGE)
+    page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True, by=BY_KEY)
     titles, names = stage_titles(project), _names(page.rows)
     lines = [Line(one, event_words(one, titles), _values(one, names)) for one in page.rows]
-    return HistoryPage(lines, page.older, page.newer)
+    return HistoryPage(lines, page.before, page.after)
 
 
 def export_events(*, actor: User, project: Project, filters: Filters) -> Iterator[bytes]:
@@ -199,11 +210,11 @@ def _exported(event: Event) -> bytes:
         "created_at": event.created_at.isoformat(timespec="microseconds"),
         "hash": event.hash,
     }
-    return orjson.dumps(line) + b"\n"
+    return dumps(line) + b"\n"
 
 
 def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> QuerySet[Event]:
-    if filters.person == "program":
+    if filters.person == PROGRAM:
         rows = rows.filter(actor=None)
     elif filters.person:
         rows = rows.filter(actor__public_id=filters.person)
@@ -217,13 +228,17 @@ def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> Quer
     zone = ZoneInfo(project.time_zone)
     if filters.since is not None:
         rows = rows.filter(created_at__gte=_midnight(filters.since, zone))
-    if filters.until is not None and filters.until < date.max:
+    if filters.until is not None and filters.until < _LAST:
         rows = rows.filter(created_at__lt=_midnight(filters.until + timedelta(days=1), zone))
     return rows
 
 
+#: Nothing happened before or will after; a little further off, moments of some time zones do not exist.
+_FIRST, _LAST = date(1000, 1, 1), date(9000, 1, 1)
+
+
 def _midnight(day: date, zone: ZoneInfo) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min), zone)
+    return timezone.make_aware(datetime.combine(min(max(day, _FIRST), _LAST), time.min), zone)
 
 
 def _names(events: Iterable[Event]) -> dict[str, str]:

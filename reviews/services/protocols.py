@@ -7,6 +7,7 @@ from django.db import transaction
 from annotator.errors import Conflict, Invalid
 from annotator.models import Membership, Project, User
 from annotator.schema import canonical, content_hash, load_text
+from annotator.schema.canonical import without_kinds
 from annotator.schema.errors import Problem
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
@@ -99,7 +100,7 @@ def adopt_protocol(
                 number=number,
             )
         protocol = renumber_checklists(protocol, [parse(version) for version in versions])
-        text = canonical(protocol.model_dump(mode="json"))
+        text = canonical(without_kinds(protocol.model_dump(mode="json")))
         digest = content_hash(text)
         if current is not None and current.content_hash == digest:
             return current

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import Q
 
 from annotator.models import Project, User
 from annotator.services.statements import Value, rows, write
@@ -44,7 +45,7 @@ class Queue:
 
     stage: str
     versions: tuple[int, ...] | None
-    several_reviewers: bool
+    most_reviewers: int
     not_earlier_reviewers: bool
     consecutive: bool = False
 
@@ -68,7 +69,7 @@ def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], sta
                 Queue(
                     stage=key,
                     versions=None if len(allowed) == len(versions) else tuple(pk for pk, _ in allowed),
-                    several_reviewers=any(one.reviewers > 1 for _, one in allowed),
+                    most_reviewers=max(one.reviewers for _, one in allowed),
                     not_earlier_reviewers=any(one.eligible.not_earlier_reviewers for _, one in allowed),
                     consecutive=any(one.consecutive > 1 for _, one in allowed),
                 )
@@ -170,13 +171,25 @@ def take_first(*, actor: User, project: Project, queues: Sequence[Queue], cursor
     return slot
 
 
+def holds_beside(*, actor: User, slot: Slot) -> bool:
+    """Whether the actor has begun on another place of the slot's run and may still take that: see _NOT_BESIDE_OWN."""
+    others = Slot.objects.filter(stage_run_id=slot.stage_run_id, state=SlotState.OPEN, claims__person=actor)
+    return others.filter(Q(reserved_for=None) | Q(reserved_for=actor)).exclude(pk=slot.pk).exists()
+
+
 def count_waiting(
     *, actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
 ) -> dict[str, int]:
-    """How many slots of each stage wait for the actor, counted up to ``limit`` a queue."""
-    candidates, values = _candidates(actor, project, queues, cursors, limit)
+    """How many items of each stage wait for the actor, counted up to ``limit`` a queue.
+
+    An item that several people review has a slot for each of them, of which nobody takes two: it counts once.
+    """
+    # As many slots as hold ``limit`` items.
+    depth = limit * max((queue.most_reviewers for queue in queues), default=1)
+    candidates, values = _candidates(actor, project, queues, cursors, depth)
     counts = rows(
-        f"SELECT s.stage, count(*) FROM reviews_slot s JOIN ({candidates}) c ON c.id = s.id GROUP BY s.stage",  # noqa: S608
+        "SELECT s.stage, count(DISTINCT s.stage_run_id) FROM reviews_slot s "  # noqa: S608 - no value is in it
+        f"JOIN ({candidates}) c ON c.id = s.id GROUP BY s.stage",
         values,
     )
     return {stage: min(int(count), limit) for stage, count in counts}
@@ -187,11 +200,18 @@ _NOT_OWN = (
     "(s.stage_kind = 'self_check' OR ((s.revision_author_id IS NULL OR s.revision_author_id <> %s) "
     "AND (s.owner_id IS NULL OR s.owner_id <> %s)))"
 )
-# These two are counted, not asked for existence: a planner that made a join of them would read all that a person ever
-# held. Each takes the person as often as it has marks.
+# These are counted, not asked for existence: a planner that made a join of them would read all that a person ever held.
+# Each takes the person as often as it has marks.
 _NOT_IN_RUN = (
     "(SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = s.stage_run_id AND o.id <> s.id "
     "AND (o.holder_id = %s OR (o.reserved_for_id = %s AND o.state = 'open'))) = 0"
+)
+#: Who passed over or gave back one place of a run, and may still take that one, gets no other: it would be the same
+#: dialogue again, with a draft that knows nothing of theirs.
+_NOT_BESIDE_OWN = (
+    "(SELECT count(*) FROM reviews_slot o JOIN reviews_claim c ON c.slot_id = o.id AND c.person_id = %s "
+    "WHERE o.stage_run_id = s.stage_run_id AND o.id <> s.id AND o.state = 'open' "
+    "AND (o.reserved_for_id IS NULL OR o.reserved_for_id = %s)) = 0"
 )
 _NOT_IN_CYCLE = "(SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.holder_id = %s) = 0"
 #: Nobody approves the same version twice: who has just approved it in this stage leaves the next word to another.
@@ -245,9 +265,9 @@ def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
     """What else must be true of a slot of this stage for the person to take it."""
     conditions = [_NOT_OWN]
     given: list[Value] = [me, me]
-    if queue.several_reviewers:
-        conditions.append(_NOT_IN_RUN)
-        given += [me, me]
+    if queue.most_reviewers > 1:
+        conditions += [_NOT_IN_RUN, _NOT_BESIDE_OWN]
+        given += [me, me, me, me]
     if queue.not_earlier_reviewers:
         conditions.append(_NOT_IN_CYCLE)
         given.append(me)

@@ -1,14 +1,34 @@
 """What a blind stage hides, and how it is shown once the stage has settled."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from annotator.models import Dialogue, Event, Revision, Waiver
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotator.models import Dialogue, Event, Project, Revision, User, Waiver
 from annotator.services.revisions import unseal
 from annotator.services.statements import rows, write
-from reviews.models import Review
+from reviews.models import Claim, Review, Slot, StageRun, StageRunState
 from reviews.services.comments import tell_of_opened
 
 _SEALABLE = [model._meta.db_table for model in (Review, Event, Waiver)]
+
+
+def blind_for(actor: User, dialogues: Sequence[int]) -> set[int]:
+    """Those of the dialogues (by key) that stand in a blind stage and whose authors the actor must not know.
+
+    Whoever oversees the project may, but of what they review themselves.
+    """
+    runs = StageRun.objects.filter(cycle__dialogue__in=dialogues, state=StageRunState.OPEN, blind=True)
+    own = Slot.objects.filter(Q(holder=actor) | Q(claims__person=actor), stage_run=OuterRef("pk"))
+    runs = runs.filter(~Q(project__in=Project.objects.overseen_by(actor)) | Exists(own))
+    return set(runs.values_list("cycle__dialogue", flat=True))
+
+
+def reviewed_blind(actor: User, project: Project) -> QuerySet[Claim, int]:
+    """Dialogues (by key) that the actor reviews or reviewed in a blind stage that has not settled."""
+    runs = {"slot__stage_run__state": StageRunState.OPEN, "slot__stage_run__blind": True}
+    claims = Claim.objects.filter(project=project, person=actor, **runs)
+    return claims.values_list("slot__dialogue", flat=True)
 
 
 def unseal_stage(dialogue: Dialogue, fixes: Iterable[Revision] | None = None) -> None:

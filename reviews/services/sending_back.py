@@ -14,6 +14,7 @@ from annotator.errors import Conflict
 from annotator.models import User
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
+from annotator.wording import counted
 from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState, Verdict
 from reviews.protocols import Evidence, Stage
 from reviews.services.advancing import NOT_DRAWN, Passage
@@ -60,9 +61,10 @@ def judge_owner(*, passage: Passage, run: StageRun, stage: Stage, review: Review
         review=review,
         owner_id=owner.pk,
         text=(
-            f"{errors} of your {audited} dialogues that were audited in draw {draw.number} held an error ({share}; "
-            f"more than {100 * evidence.above:g} % is too many). The {items} others of yours that this draw passed "
-            "over come back to you: look at them again with these errors in mind."
+            f"{errors} of your {counted(audited, 'dialogue')} that were audited in draw {draw.number} held an error "
+            f"({share}; more than {100 * evidence.above:g} % is too many). "
+            f"{counted(items, 'other', 'others')} of yours that this draw passed over "
+            f"{'comes' if items == 1 else 'come'} back to you: look at them again with these errors in mind."
         ),
     )
     append_event(

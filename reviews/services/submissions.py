@@ -3,6 +3,8 @@
 Locks are taken in one order everywhere: membership, dialogue, slot, claim.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -99,13 +101,16 @@ def submit_review(
     {item: true | false | null}}, ``notes``: the same with texts. ``findings``: [{kind, anchor, note}]. ``rulings``:
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
 
-    Handing in twice gives the same review. A lease that ran out does not matter unless somebody else has taken the
-    item: then Conflict, and the draft is kept. Raises Hidden, Invalid (with ``findings`` where the checks object).
+    Handing in the same twice gives the same review; anything else is a Conflict with the ``review`` that is stored. A
+    lease that ran out does not matter unless somebody else has taken the item: then Conflict, and the draft is kept.
+    Raises Hidden, Invalid (with ``findings`` where the checks object).
     """
     if claim is None:
         claim = _read_claim(actor, slot, token)
+    content = draft.content if document is None and draft is not None else document
+    sent = _fingerprint(verdict, content, checklist, notes, findings, reason, rulings)
     if claim.state == ClaimState.SUBMITTED:
-        return Review.objects.get(slot_id=slot.pk)
+        return _said_already(Review.objects.get(slot_id=slot.pk), sent)
     claim.slot = slot = _with_parts(slot)
     try:
         _require_within_reach(actor, slot)
@@ -124,7 +129,7 @@ def submit_review(
             rulings=rulings,
         )
         with transaction.atomic():
-            return _hand_in(actor, claim, handed_in)
+            return _hand_in(actor, claim, handed_in, sent)
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
             raise Conflict(f"{late.sentence} What you sent could not be kept: it is no dialogue.") from None
@@ -134,7 +139,38 @@ def submit_review(
         done = Review.objects.filter(slot=slot, person=actor).first()
         if done is None:
             raise
-        return done
+        return _said_already(done, sent)
+
+
+def _fingerprint(*parts: Any) -> str:
+    """SHA-256 of all that was sent, to tell the same sent again from something else."""
+    try:
+        text = json.dumps(parts, sort_keys=True, default=str)
+    except RecursionError:
+        # Nested more deeply than anything that can be stored.
+        return ""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _said_already(review: Review, sent: str) -> Review:
+    """The review that is stored, if it is what was sent."""
+    if review.submission_hash == sent:
+        return review
+    made = review.made_revision
+    raise Conflict(
+        f"You have handed in this review already, with the verdict “{review.get_verdict_display()}”. What you sent now "
+        "differs from it, and was not stored: a review that was handed in cannot be changed.",
+        review={
+            "public_id": review.public_id,
+            "verdict": review.verdict,
+            "reason": review.reason,
+            "checklist": review.checklist,
+            "checklist_notes": review.checklist_notes,
+            "findings": list(review.findings.values("kind", "anchor", "note")),
+            "made_revision": made.public_id if made else None,
+            "created_at": review.created_at,
+        },
+    )
 
 
 def read_held(*, actor: User, public_id: str) -> list[Claim]:
@@ -190,13 +226,13 @@ def _require_within_reach(actor: User, slot: Slot) -> None:
         raise _TooLate(_GONE)
 
 
-def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
+def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
     roles, now = lock_membership(actor=actor, project=dialogue.project)
     guideline, has_form = _lock_and_read_again(actor, slot)
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
-        return Review.objects.get(slot=slot)
+        return _said_already(Review.objects.get(slot=slot), sent)
     seconds = _end_claim(actor, roles, slot, claim, now)
     if not run.blind and dialogue.head_id != seen.pk:
         raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
@@ -225,6 +261,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn) -> Review:
         checklist=handed_in.checklist,
         checklist_notes=handed_in.notes,
         reason=handed_in.reason,
+        submission_hash=sent,
         seconds=seconds,
         sealed=run.blind,
         created_at=now,

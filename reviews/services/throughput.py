@@ -5,7 +5,7 @@ Everything is read from counts that are folded as reviews come in (``reviews.ser
 
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -19,6 +19,7 @@ from reviews.models import WorkCount, WorkPending
 from reviews.protocols import EntryMode, Protocol
 from reviews.services.counters import read_counters
 from reviews.services.protocols import current_protocol, stage_titles
+from reviews.services.workload import Key, count_unsettled
 
 #: Days that the pace is taken from, and those that are shown one by one before weeks are.
 PACE_DAYS = 28
@@ -108,17 +109,24 @@ class Outlook:
 
 
 def read_throughput(
-    *, project: Project, now: datetime, person: User | None = None, by_week: bool, with_gold: bool = False
+    *,
+    project: Project,
+    now: datetime,
+    person: User | None = None,
+    by_week: bool,
+    with_gold: bool = False,
+    settled: bool = False,
 ) -> Throughput:
     """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
 
     Times before the first review are left out. ``with_gold``: for who must take gold items for ordinary ones.
+    ``settled``: without reviews in blind stages that have not settled, for colleagues of the person.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
     last = today - timedelta(days=today.weekday()) if by_week else today
     starts = [last - timedelta(days=step * back) for back in reversed(range(most))]
-    days = _days(project, person, starts[0], with_gold)
+    days = _days(project, person, starts[0], with_gold, settled)
     if not days:
         return Throughput([], step, [])
     first = min(days)[0]
@@ -132,10 +140,13 @@ def read_throughput(
     return Throughput(starts, step, [(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage])
 
 
-def read_times(*, project: Project, person: User | None = None, with_gold: bool = False) -> list[StageTime]:
-    """Quartiles of the time that reviews took, by stage, in the protocol's order. ``with_gold``: as above."""
+def read_times(
+    *, project: Project, person: User | None = None, with_gold: bool = False, settled: bool = False
+) -> list[StageTime]:
+    """Quartiles of the time that reviews took, by stage, in the protocol's order. The last two as above."""
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for (stage, key), count in _sums(_rows(project, "time", person, with_gold), "stage", "key"):
+    less = count_unsettled(project, person) if settled else None
+    for (stage, key), count in _sums(_rows(project, "time", person, with_gold), "stage", "key", less):
         counts[stage].append((int(key), count))
     out = []
     for stage, title in stage_titles(project).items():
@@ -161,9 +172,13 @@ def read_faults(*, project: Project, person: User | None = None, received: bool 
 
 
 def read_people(*, project: Project) -> list[PersonWork]:
-    """How much each person reviewed, whoever did most first. For those who oversee the project."""
+    """How much each person reviewed, whoever did most first. For those who oversee the project.
+
+    What somebody did in a blind stage counts once that has settled: before, the figure would say who is through.
+    """
     counts: dict[str, Tally[str]] = defaultdict(Tally)
-    for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage"):
+    less = count_unsettled(project, None)
+    for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage", less):
         counts[pseudonym][stage] += count
     people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
     return sorted(people, key=lambda one: (-one.total, one.pseudonym))
@@ -229,15 +244,36 @@ def expected_to_follow(protocol: Protocol, left: dict[str, int], counters: dict[
     return out
 
 
-def _days(project: Project, person: User | None, since: date, with_gold: bool = False) -> dict[tuple[date, str], int]:
+def _days(
+    project: Project, person: User | None, since: date, with_gold: bool = False, settled: bool = False
+) -> dict[tuple[date, str], int]:
     rows = _rows(project, "day", person, with_gold).filter(key__gte=since.isoformat())
-    return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage")}
+    less = count_unsettled(project, person) if settled else None
+    return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less)}
 
 
-def _sums(rows: QuerySet[WorkCount], one: str, other: str) -> Iterator[tuple[tuple[str, str], int]]:
-    """The counts added up by two columns: the database does it, since there is a row for each person and day."""
-    for first, second, total in rows.values_list(one, other).annotate(total=Sum("count")).order_by():
-        yield (first, second), int(total)
+#: Where a column stands in a key of ``workload``.
+_PLACES = {"stage": 1, "person": 2, "key": 3}
+
+
+def _sums(
+    rows: QuerySet[WorkCount], one: str, other: str, less: Mapping[Key, int] | None = None
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """The counts added up by two columns: the database does it, since there is a row for each person and day.
+
+    ``less``: counts that are taken off, where there are rows of their kind.
+    """
+    total: dict[str, Tally[tuple[str, str]]] = defaultdict(Tally)
+    for what, first, second, count in rows.values_list("what", one, other).annotate(total=Sum("count")).order_by():
+        total[what][first, second] += int(count)
+    for key, count in (less or {}).items():
+        place = key[_PLACES[one]], key[_PLACES[other]]
+        if place in total.get(key[0], ()):
+            total[key[0]][place] -= count
+    together: Tally[tuple[str, str]] = Tally()
+    for counts in total.values():
+        together.update(counts)
+    yield from ((place, count) for place, count in together.items() if count)
 
 
 def _rows(project: Project, what: str, person: User | None, with_gold: bool = False) -> QuerySet[WorkCount]:

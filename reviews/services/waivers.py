@@ -11,6 +11,8 @@ from reviews.services.protocols import parse
 from reviews.services.stage_checks import check_for_stage
 
 MAX_REASON = 500
+#: Stands for a colleague's reason in a blind stage.
+HIDDEN_REASON = "A colleague has waived it; why is told once the stage has settled."
 
 #: (check, anchor, hash of the value it is about)
 Key = tuple[str, str, str]
@@ -18,18 +20,21 @@ Key = tuple[str, str, str]
 
 #: ``Waiver.objects.unsealed_for``, written out: whoever opens a dialogue asks for them.
 _GIVEN = (
-    "SELECT check_id, anchor, value_hash, reason FROM annotator_waiver "
+    "SELECT check_id, anchor, value_hash, reason, author_id FROM annotator_waiver "
     "WHERE dialogue_id = %s AND (NOT sealed OR author_id = %s) ORDER BY id"
 )
 
 
-def live_waivers(*, actor: User, dialogue: Dialogue) -> dict[Key, str]:
+def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dict[Key, str]:
     """The reasons given so far that the actor, who may see the dialogue, may know of.
 
-    One is void where the finding's value hash differs.
+    One is void where the finding's value hash differs. ``blind``: that a colleague gave one is told, not what it says.
     """
     given = rows(_GIVEN, [dialogue.pk, actor.pk])
-    return {(check, anchor, value_hash): reason for check, anchor, value_hash, reason in given}
+    return {
+        (check, anchor, value_hash): HIDDEN_REASON if blind and author != actor.pk else reason
+        for check, anchor, value_hash, reason, author in given
+    }
 
 
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:

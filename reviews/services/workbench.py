@@ -46,7 +46,8 @@ class Workbench:
         """The draft as it is shown, with what the checks say of it."""
         project = self.work.slot.project
         findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
-        return present(self.document, findings, live_waivers(actor=self.actor, dialogue=self.work.slot.dialogue))
+        waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
+        return present(self.document, findings, waived)
 
     @cached_property
     def form(self) -> dict[str, Any]:

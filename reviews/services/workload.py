@@ -22,7 +22,7 @@ from django.db.models import Q, QuerySet
 from annotator.models import Project, User
 from annotator.models.content import SetApart
 from annotator.services.statements import write
-from reviews.models import Review, WorkCount, WorkPending
+from reviews.models import Review, StageRunState, WorkCount, WorkPending
 from reviews.services.chains import in_portions
 from reviews.services.courses import describe
 from reviews.services.queues import ASIDE
@@ -96,6 +96,15 @@ def recount_work(project: Project, *, repair: bool = False) -> list[Difference]:
             for portion in in_portions(well, FOLD_SIZE):
                 outbox.filter(pk__in=portion).delete()
     return [Difference(key, stored[key], right[key]) for key in wrong]
+
+
+def count_unsettled(project: Project, person: User | None) -> Tally[Key]:
+    """What is counted of reviews in blind stages that have not settled, gold items apart: not for colleagues yet."""
+    held = _counted().filter(project=project, sealed=True, stage_run__state=StageRunState.OPEN)
+    if person is not None:
+        held = held.filter(person=person)
+    waiting = WorkPending.objects.filter(faults=False).values("review")
+    return _of_reviews(project, list(held.exclude(pk__in=waiting).values_list("pk", flat=True)))
 
 
 def seconds_key(seconds: int) -> str:

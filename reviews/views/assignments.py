@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -12,26 +12,31 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotator.errors import Conflict, Invalid
 from annotator.models import User
 from annotator.services.access import require_administrator
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import AssignmentPlan, AssignmentRules, PlanAction, Priority, Slot
 from reviews.services import assignment_lists, pauses, plans
-from reviews.services.assignment_lists import STATES, Filters
+from reviews.services.assignment_lists import FILTERS, STATES, Filters
 from reviews.services.protocols import stage_titles
 
 
 @project_page
 @require_safe
+@takes(*FILTERS, "after")
 def assignment_list(request: PageRequest) -> HttpResponse:
     """Who holds what, what waits in each stage, and each person's load."""
     require_administrator(actor=request.user, project=request.project)
     return _overview(request, {})
 
 
-def _overview(request: PageRequest, wrong: dict[str, str]) -> HttpResponse:
-    """``wrong``: field of the rules → why what was posted cannot be; said beside the field, which keeps it."""
+def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "") -> HttpResponse:
+    """``wrong``: field of the rules → why what was posted cannot be; said beside the field, which keeps it.
+
+    ``refused``: why a change that was posted cannot be; said above it, and the form keeps what was chosen.
+    """
     project = request.project
     titles = stage_titles(project)
-    filters = Filters.of(request.GET.dict(), titles)
+    chosen = request.POST if refused else QueryDict()
+    filters = Filters.of(chosen or request.GET, project=project, stages=titles)
     stages = assignment_lists.read_stages(project)
     if filters.state == "waiting" and not filters.stage:
         # One queue at a time, so that an index serves it: that of the first stage in which something waits.
@@ -59,8 +64,17 @@ def _overview(request: PageRequest, wrong: dict[str, str]) -> HttpResponse:
                 "any",
             ),
         ],
-        "actions": PlanAction.choices,
-        "priorities": Priority.choices,
+        "actions": [
+            (value, label, value == chosen.get("action", PlanAction.values[0])) for value, label in PlanAction.choices
+        ],
+        "priorities": [(value, label, str(value) == chosen.get("to_priority")) for value, label in Priority.choices],
+        "refused": refused,
+        "chosen": {
+            "slots": chosen.getlist("slot"),
+            "to": chosen.getlist("to"),
+            "reason": chosen.get("reason", ""),
+            "all": "all" in chosen,
+        },
         "people": people,
         "stages": stages,
         "pause": assignment_lists.project_pause(project),
@@ -68,7 +82,7 @@ def _overview(request: PageRequest, wrong: dict[str, str]) -> HttpResponse:
         "rules_open": bool(wrong) or rules is not None,
     }
     template = "reviews/assignment_list.html#slots" if request.htmx and not wrong else "reviews/assignment_list.html"
-    return render(request, template, context, status=422 if wrong else 200)
+    return render(request, template, context, status=422 if wrong or refused else 200)
 
 
 def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dict[str, str]) -> list[dict[str, Any]]:
@@ -110,21 +124,24 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
     require_administrator(actor=request.user, project=project)
     posted = request.POST
     if posted.get("all"):
-        filters = Filters.of(posted.dict(), stage_titles(project))
+        filters = Filters.of(posted, project=project, stages=stage_titles(project))
         slots = assignment_lists.matching(project=project, filters=filters, limit=plans.MOST)
     else:
         ticked = posted.getlist("slot")[: plans.MOST + 1]
         slots = list(Slot.objects.filter(project=project, public_id__in=ticked).values_list("pk", flat=True))
     priority = posted.get("to_priority", "")
-    plan = plans.make_plan(
-        actor=request.user,
-        project=project,
-        action=posted.get("action", ""),
-        slots=slots,
-        to=[one for one in posted.getlist("to") if one],
-        priority=int(priority) if priority in ("0", "1", "2") else None,
-        reason=posted.get("reason", ""),
-    )
+    try:
+        plan = plans.make_plan(
+            actor=request.user,
+            project=project,
+            action=posted.get("action", ""),
+            slots=slots,
+            to=[one for one in posted.getlist("to") if one],
+            priority=int(priority) if priority in ("0", "1", "2") else None,
+            reason=posted.get("reason", ""),
+        )
+    except Invalid as error:
+        return _overview(request, {}, refused=error.sentence)
     return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
 
 

@@ -10,6 +10,7 @@ from annotator.comparison.anchors import below
 from annotator.constraints.anchoring import nearest, sentences
 from annotator.constraints.taxonomy import find_category
 from annotator.editing.forms import fields
+from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.parameter_reading import read_parameter_form, read_tool_row
 from annotator.editing.parameters import parameter_fields, tool_row
 from annotator.editing.typed import shown
@@ -118,5 +119,15 @@ def expected_operation(
         if n < len(held) and text == shown(held[n]).replace("\r\n", "\n"):
             value.append(held[n])
         elif text.strip():
-            value.append(text)
+            value.append(_expected(text, held[n] if n < len(held) else "", anchor))
     return {"op": "set_json", "value": value}
+
+
+def _expected(text: str, before: Any, anchor: str) -> Any:
+    """What was typed in the place of ``before``: a text where a text stood, else JSON."""
+    if isinstance(before, str):
+        return text
+    try:
+        return read_json(text)
+    except JsonProblem as problem:
+        raise Invalid(str(problem), anchor=anchor) from None

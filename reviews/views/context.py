@@ -11,8 +11,9 @@ from annotator.comparison import describe
 from annotator.constraints import categories
 from annotator.editing.forms import fields
 from annotator.graph_view import Pair
-from annotator.models import Draft
+from annotator.models import Draft, Revision
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
+from annotator.services.blindness import veil
 from annotator.services.drafts import undo_and_redo
 from annotator.services.revisions import latest_guideline
 from annotator.views.pages import PageRequest
@@ -58,6 +59,7 @@ ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("ch
 POLICIES = [("", "not annotated"), *POLICY_LABELS.items()]
 INFORMATION = [("", "not annotated"), *INFORMATION_LABELS.items()]
 CATEGORIES = [("", "not annotated"), *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
+OBSERVATION_KINDS = [("json", "JSON"), ("text", "Text")]
 LANGUAGES = [("", "not annotated"), ("en", "English"), ("zh", "Chinese")]
 #: (verdict, words, key, whether Ctrl+Enter means it)
 _VERDICTS = {
@@ -122,6 +124,7 @@ def workbench_context(
         "information_choices": INFORMATION,
         "scenario_choices": [("", "not annotated"), *SCENARIO_LABELS.items()],
         "category_choices": CATEGORIES,
+        "observation_kinds": OBSERVATION_KINDS,
         "threads": comments.read_threads(
             actor=request.user,
             dialogue=bench.dialogue,
@@ -134,12 +137,7 @@ def workbench_context(
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,
-        "versions": bench.dialogue.revisions.visible_to(request.user)
-        .defer("content")
-        .select_related("author")
-        .order_by("-pk")[:30]
-        if panel == "versions"
-        else [],
+        "versions": _versions(request, bench) if panel == "versions" else [],
     }
     if isinstance(selected, StepView):
         task = next(task for task in bench.view.tasks if selected in task.steps)
@@ -162,6 +160,12 @@ def workbench_context(
     return context
 
 
+def _versions(request: PageRequest, bench: Workbench) -> list[Revision]:
+    rows = bench.dialogue.revisions.visible_to(request.user).defer("content").select_related("author").order_by("-pk")
+    blind = {bench.dialogue.pk} if bench.work.blind else set()
+    return veil(rows[:30], actor=request.user, blind=blind, words=["message"])
+
+
 @cache
 def _addresses() -> dict[str, str]:
     """The addresses of a slot's page, under the empty name, and of what can be sent from it."""
@@ -179,14 +183,17 @@ def offered(bench: Workbench) -> list[dict[str, Any]]:
     ]
 
 
-def _others(task: TaskView, selected: StepView) -> list[tuple[StepView, bool, str]]:
-    """The task's other steps: (step, whether the selected one depends on it, the kind of that dependency)."""
+def _others(task: TaskView, selected: StepView) -> list[tuple[str, StepView | None, bool, str]]:
+    """What the selected step depends on or could: (id, step, whether it does, the kind of that dependency).
+
+    The task's other steps, and what it depends on although it cannot: itself, and what is no step of the task (None).
+    """
     held = {dep["id"]: dep["kind"] for dep in selected.depends_on or []}
-    return [
-        (step, step.id in held, held.get(step.id, "parameter"))
-        for step in task.steps
-        if step is not selected and (step.type != "answer" or step.id in held)
-    ]
+    steps: dict[str, StepView | None] = {
+        step.id: step for step in task.steps if step.id in held or (step is not selected and step.type != "answer")
+    }
+    steps |= {key: None for key in held if key not in steps}
+    return [(key, step, key in held, held.get(key, "parameter")) for key, step in steps.items()]
 
 
 def seen_version(request: PageRequest, draft: Draft) -> int:

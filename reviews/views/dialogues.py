@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from annotator.checks import all_checks
 from annotator.comparison import describe, describe_changes
@@ -13,11 +14,12 @@ from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS, present
 from annotator.services.access import load_dialogue
-from annotator.services.keyset import read_key
-from annotator.services.listing import PROBLEMS, Filters, list_dialogues
+from annotator.services.blindness import blind_to, veil
+from annotator.services.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
 from annotator.services.revisions import load_revision
 from annotator.services.stale import open_marks
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.variants import MATCHERS, match_variants, variants_of
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
 from reviews.services.checklists import answer_rows
 from reviews.services.claims import stage_of
@@ -38,18 +40,21 @@ _CHOICES = {
 
 @project_page
 @require_safe
+@takes(*NAMES, "before", "after")
 def dialogue_list(request: PageRequest) -> HttpResponse:
     """The list, with filters and text search. Pages by key, never by offset."""
-    filters = Filters.of(request.GET.dict())
     stages = stage_titles(request.project)
+    filters = Filters.of(request.GET, project=request.project, stages=lambda: stages)
     page = list_dialogues(
         actor=request.user,
         project=request.project,
         filters=filters,
-        after=read_key(request.GET.get("after")),
-        before=read_key(request.GET.get("before")),
+        after=request.GET.get("after"),
+        before=request.GET.get("before"),
     )
     people = User.objects.filter(memberships__project=request.project).distinct().order_by("display_name")
+    if not request.roles & OVERSEERS:
+        people = people.filter(pk=request.user.pk)
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "marks": bool(request.roles & OVERSEERS),
@@ -63,10 +68,10 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
             ("policy", "Policy", list(POLICY_LABELS.items()), filters.policy),
             ("topology", "Topology", list(TOPOLOGY_LABELS.items()), filters.topology),
             ("information", "Information", list(INFORMATION_LABELS.items()), filters.information),
-            ("language", "Language", [("en", "English"), ("zh", "Chinese")], filters.language),
+            ("language", "Language", list(LANGUAGES.items()), filters.language),
             ("owner", "Owner", [(person.public_id, str(person)) for person in people], filters.owner),
             ("problems", "Findings", list(PROBLEMS.items()), filters.problems),
-            ("stale", "Guideline", [("1", "Overtaken by a newer one")], filters.stale),
+            ("stale", "Guideline", list(STALE.items()), filters.stale),
             ("check", "Check", [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
     }
@@ -76,6 +81,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("revision", "at")
 def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """One dialogue as it is now, or at an earlier revision, with its findings and its history."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
@@ -90,8 +96,10 @@ def render_dialogue(
     if revision is None:
         raise Hidden("This dialogue has no content yet.")
     is_head = revision.pk == dialogue.head_id
+    blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
     findings = dialogue.findings.filter(revision=revision) if is_head else []
-    view = present(revision.document(), findings, live_waivers(actor=request.user, dialogue=dialogue))
+    waived = live_waivers(actor=request.user, dialogue=dialogue, blind=bool(blind))
+    view = present(revision.document(), findings, waived)
     revisions = (
         Revision.objects.visible_to(request.user)
         .filter(dialogue=dialogue)
@@ -99,6 +107,8 @@ def render_dialogue(
         .defer("content")
         .order_by("-pk")
     )
+    # Last, since the row is not to be read again by those above.
+    veil_owners([dialogue], actor=request.user)
     return render(
         request,
         "reviews/dialogue_detail.html",
@@ -110,25 +120,34 @@ def render_dialogue(
             "may_mark": dialogue.status == DialogueStatus.VERIFIED and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
-            "revisions": revisions,
+            "blind": bool(blind),
+            "revisions": veil(revisions, actor=request.user, blind=blind, words=["message"]),
             "stage_title": stage_titles(request.project).get(dialogue.stage, ""),
             "history": read_history(actor=request.user, dialogue=dialogue),
-            "reviews": _reviews(request, dialogue, revision.document()),
+            "reviews": _reviews(request, dialogue, revision.document(), own=bool(blind)),
             **comment_context(request, dialogue, revision.document(), remark),
             "stale_work": open_marks(dialogue),
-            "siblings": Dialogue.objects.visible_to(request.user)
-            .filter(project=request.project, variant_group=dialogue.variant_group)
-            .exclude(pk=dialogue.pk)
-            .only("public_id", "external_id", "language", "status")
-            if dialogue.variant_group
-            else [],
+            "variants": variants_of(actor=request.user, dialogue=dialogue),
+            "may_match": is_head and bool(request.roles & MATCHERS),
         },
         status=422 if remark else 200,
     )
 
 
-def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The reviews one may see, newest first, with faults and rulings in words."""
+@project_page
+@require_POST
+def match_variant(request: PageRequest, public_id: str) -> HttpResponse:
+    """Say that the dialogue and another variant of it, as both are now, say the same."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    posted = request.POST
+    seen = (posted.get("revision", ""), posted.get("variant_revision", ""))
+    match_variants(actor=request.user, dialogue=dialogue, other=posted.get("variant", ""), seen=seen)
+    messages.success(request, "Noted: the two say the same.")
+    return redirect("dialogue", slug=request.project.slug, public_id=public_id)
+
+
+def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any], *, own: bool) -> list[dict[str, Any]]:
+    """The reviews one may see (``own``: one's own alone), newest first, with faults and rulings in words."""
     titles, protocol = stage_titles(request.project), current_protocol(request.project)
     kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     found = (
@@ -139,6 +158,8 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any])
         .prefetch_related("findings", "rulings", "joint_decision__participants")
         .order_by("-pk")
     )
+    if own:
+        found = found.filter(person=request.user)
     answers = {
         review.pk: answer_rows(stage_of(review.slot), document, review.checklist, review.checklist_notes)
         for review in found
@@ -175,6 +196,7 @@ def _joint(review: Review) -> str:
 
 @project_page
 @require_safe
+@takes("a", "b")
 def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
     """What changed between any two revisions of a dialogue that one may see."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
@@ -185,6 +207,7 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
         .defer("content")
         .order_by("pk")
     )
+    veil(revisions, actor=request.user, blind=blind_to(actor=request.user, dialogues=[dialogue.pk]), words=["message"])
     if not revisions:
         raise Hidden("This dialogue has no content yet.")
     newer = request.GET.get("b") or revisions[-1].public_id
@@ -205,9 +228,9 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
     )
 
 
-def _link(request: PageRequest, **key: int | None) -> str | None:
-    """This list's URL at another key; None where there is no such page."""
-    name, value = next(iter(key.items()))
+def _link(request: PageRequest, **cursor: str | None) -> str | None:
+    """This list's URL at another place; None where there is no such page."""
+    name, value = next(iter(cursor.items()))
     if value is None:
         return None
     query = request.GET.copy()

@@ -10,7 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotator.errors import DomainError
 from annotator.presentation import POLICY_LABELS, TaskView, present
 from annotator.services.access import load_dialogue, require_role
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.filters import one_of
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Example
 from reviews.services import examples
 from reviews.services.protocols import stage_titles
@@ -19,10 +20,11 @@ from reviews.services.workbench import Workbench
 
 @project_page
 @require_safe
+@takes("stage", "policy")
 def example_list(request: PageRequest) -> HttpResponse:
     """Every example in use, or those for one stage or policy."""
-    stage, policy = request.GET.get("stage", ""), request.GET.get("policy", "")
     stages = stage_titles(request.project)
+    stage, policy = one_of(request.GET, "stage", stages), one_of(request.GET, "policy", POLICY_LABELS)
     found = [
         one
         for one in examples.visible_examples(actor=request.user, project=request.project)[: examples.MOST]
@@ -60,7 +62,7 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
     require_role(actor=request.user, project=request.project, roles=examples.MARKERS)
     examples.require_markable(dialogue)
     refused: DomainError | None = None
-    sent = request.POST if request.method == "POST" else request.GET
+    sent = request.POST
     if request.method == "POST":
         try:
             one = examples.mark_example(

@@ -6,14 +6,14 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.models import User
-from annotator.services.keyset import read_key
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import feedback_reading as reading
 from reviews.services.gold_reading import count_own_results
 
 
 @project_page
 @require_safe
+@takes("of", "before", "after")
 def feedback_list(request: PageRequest) -> HttpResponse:
     """One's own; with ``?of=all`` or ``?of=`` a person, for senior reviewers and administrators, that of others."""
     project, wanted = request.project, request.GET.get("of", "")
@@ -29,14 +29,16 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         project=project,
         person=person,
         everybody=everybody,
-        before=read_key(request.GET.get("before")),
-        after=read_key(request.GET.get("after")),
+        before=request.GET.get("before"),
+        after=request.GET.get("after"),
     )
+    if request.method == "GET" and not wanted:
+        reading.mark_feedback_read(actor=request.user, page=page)
     of = f"&of={wanted}" if wanted else ""
     context = {
         "rows": page.rows,
-        "older": f"?before={page.older}{of}" if page.older else None,
-        "newer": f"?after={page.newer}{of}" if page.newer else None,
+        "older": f"?after={page.after}{of}" if page.after else None,
+        "newer": f"?before={page.before}{of}" if page.before else None,
         "kinds": reading.count_kinds(project=project, person=None if everybody else person or request.user),
         "people": reading.count_people(actor=request.user, project=project) if everybody else [],
         "everybody": everybody,

@@ -14,7 +14,8 @@ from annotator.models import Role
 from annotator.presentation import pretty
 from annotator.schema import load_text
 from annotator.services.access import require_administrator
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.filters import one_of
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.agreement import Figure
 from reviews.gold import why_not
 from reviews.models import GoldScore
@@ -87,6 +88,7 @@ def gold_rate(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("dialogue", "stage")
 def gold_new(request: PageRequest) -> HttpResponse:
     """Choose a verified dialogue and a stage, see what would be shown, make the item of it."""
     project = request.project
@@ -94,6 +96,8 @@ def gold_new(request: PageRequest) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     protocol = current_protocol(project)
     stages = [stage for stage in (protocol.stages if protocol else ()) if not why_not(stage)]
+    if request.method != "POST":
+        one_of(given, "stage", [stage.key for stage in stages])
     name, stage = given.get("dialogue", "").strip()[:200], given.get("stage", "") or (stages[0].key if stages else "")
     refused: DomainError | None = None
     preview: dict[str, Any] | None = None
@@ -106,7 +110,6 @@ def gold_new(request: PageRequest) -> HttpResponse:
                 "faults": describe_changes(way.shown.document(), way.answer.document()),
                 "document": given.get("document") or pretty(way.answer.document()),
                 "people": way.people,
-                "public": way.public,
             }
             if request.method == "POST":
                 document = _document(request) if given.get("show") == "planted" else None

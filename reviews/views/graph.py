@@ -15,7 +15,7 @@ from annotator.graph_view import Pair, view_graph
 from annotator.parts.sources import ValueRow, marked_places, value_rows
 from annotator.presentation import StepView, TaskView
 from annotator.provenance import TaskTrace, trace
-from annotator.views.pages import PageRequest
+from annotator.views.pages import PageRequest, takes
 from reviews.services.workbench import Workbench, open_workbench
 
 SHAPES = [("chain", "Chain the calls"), ("independent", "All independent")]
@@ -76,6 +76,7 @@ def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | 
 @login_required
 @never_cache
 @require_safe
+@takes("at")
 def look(request: PageRequest, slot: str) -> HttpResponse:
     """Parts of the workspace that htmx asks for: what a step holds (``at`` a step), or the texts of the dialogue in
     which the values at ``at``, an argument or a group of them, stand, with these marked.

@@ -11,13 +11,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotator.models import Role, User
 from annotator.services.history_checks import last_check, start_check
-from annotator.services.keyset import read_key
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import project_history as history
 
 
 @project_page
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(*history.FILTERS, "before", "after")
 def history_list(request: PageRequest) -> HttpResponse:
     """Who did what when, newest first. What is wrong with a filter is said beside its field, and nothing is listed.
 
@@ -28,9 +28,9 @@ def history_list(request: PageRequest) -> HttpResponse:
         start_check(actor=request.user, project=project)
         messages.success(request, "The history is being checked; what comes of it stands here when it is done.")
         return redirect("history-list", slug=project.slug)
-    filters, wrong = history.check_filters(request.GET.dict())
     # Whoever may not read the history at all is told that first.
     history.visible_events(actor=request.user, project=project)
+    filters, wrong = history.check_filters(request.GET, project=project)
     if wrong and request.htmx:
         # The fields stand beside the part that is asked for.
         return HttpResponseClientRedirect(request.get_full_path())
@@ -41,8 +41,8 @@ def history_list(request: PageRequest) -> HttpResponse:
             actor=request.user,
             project=project,
             filters=filters,
-            before=read_key(request.GET.get("before")),
-            after=read_key(request.GET.get("after")),
+            before=request.GET.get("before"),
+            after=request.GET.get("after"),
         )
     )
     is_admin = Role.ADMINISTRATOR in request.roles
@@ -50,8 +50,8 @@ def history_list(request: PageRequest) -> HttpResponse:
     people = User.objects.filter(memberships__project=project).distinct().order_by("display_name", "username")
     context = {
         "lines": page.lines,
-        "older": _link(query, "before", page.older),
-        "newer": _link(query, "after", page.newer),
+        "older": _link(query, "after", page.after),
+        "newer": _link(query, "before", page.before),
         "filters": filters,
         "days": [
             (name, label, request.GET.get(name, "").strip()[:40], wrong.get(name, ""))
@@ -71,15 +71,16 @@ def history_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes(*history.FILTERS)
 def history_export(request: PageRequest) -> HttpResponseBase:
     """The same as a file of JSON lines, streamed."""
     lines = history.export_events(
-        actor=request.user, project=request.project, filters=history.read_filters(request.GET.dict())
+        actor=request.user, project=request.project, filters=history.read_filters(request.GET, project=request.project)
     )
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     response["Content-Disposition"] = f'attachment; filename="history-{request.project.slug}.jsonl"'
     return response
 
 
-def _link(query: str, name: str, key: int | None) -> str | None:
-    return None if key is None else f"?{query}{'&' if query else ''}{name}={key}"
+def _link(query: str, name: str, cursor: str | None) -> str | None:
+    return None if cursor is None else f"?{query}{'&' if query else ''}{name}={cursor}"

@@ -37,7 +37,7 @@ def _set(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: Comp
 
 
 def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
-    """The whole argument form of a call; what cannot be read as its type stays as it was typed, with a finding."""
+    """The whole argument form of a call. Raises Invalid where a field cannot be read as its type."""
     call = resolve(document, anchor)
     if not isinstance(call, dict) or "arguments" not in call or not isinstance(call.get("name"), str):
         raise Invalid("This form is for the arguments of a call, and its place is none; load the page again.")
@@ -46,7 +46,9 @@ def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset
         raise Invalid(f"The tool {call['name']} is not in the toolset; edit the arguments as JSON.")
     fields = {key.removeprefix("arg:"): posted.get(key, "") for key in posted if key.startswith("arg:")}
     current = call["arguments"] if isinstance(call["arguments"], dict) else {}
-    arguments, _ = parse(tool.parameters, fields, current=current)
+    arguments, errors = parse(tool.parameters, fields, current=current)
+    for path, sentence in errors.items():
+        raise Invalid(f"{path[1:]}: {sentence} Nothing of the form was saved.", anchor=f"{anchor}/arguments{path}")
     if document["kind"] == "constrained":
         return {"op": "set_json", "anchor": f"{anchor}/arguments", "value": arguments}
     return {"op": "set_arguments", "value": arguments}

@@ -8,14 +8,16 @@ from django.views.decorators.http import require_http_methods
 from annotator.errors import DomainError, Hidden, Invalid
 from annotator.presentation import POLICY_LABELS
 from annotator.services.access import require_administrator
+from annotator.services.filters import one_of
 from annotator.services.revisions import latest_guideline
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import overtaken
 from reviews.services.protocols import current_protocol
 
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("version", "policy", "kind", "preview", "send")
 def overtaken_work(request: PageRequest) -> HttpResponse:
     """Choose, look, mark; then, for each mark, look and send back, or withdraw it."""
     project, actor = request.project, request.user
@@ -27,6 +29,10 @@ def overtaken_work(request: PageRequest) -> HttpResponse:
         return _of_mark(request)
     if request.method == "POST":
         data = request.POST
+    if request.method != "POST":
+        for name, known in (("policy", list(POLICY_LABELS)), ("kind", protocol.finding_kinds() if protocol else ())):
+            for value in data.getlist(name):
+                one_of({name: value}, name, known)
     chosen = {"policies": data.getlist("policy"), "kinds": data.getlist("kind")}
     number = _number(data, newest.number if newest else 0)
     try:

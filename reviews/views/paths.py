@@ -30,8 +30,9 @@ from annotator.errors import Hidden
 from annotator.graph import optimal_paths
 from annotator.parts.places import place_id
 from annotator.services.access import load_dialogue
+from annotator.services.filters import one_of
 from annotator.services.revisions import load_revision
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.workbench import open_workbench
 
 #: Longest address of a state that is read, in characters; 64 calls of the longest ids fit.
@@ -43,11 +44,14 @@ _PARTS = {
     "try": "parts/decision/try.html",
     "try-result": "parts/decision/try_result.html",
 }
+#: What leads about in a tree.
+_TREE = ("path", "from", "only", "optimal", "example")
 _reading = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @project_page
 @_reading
+@takes("revision", *_TREE)
 def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpResponse:
     """A task of a dialogue as it is now, or at a revision one may see. Trying a trajectory (POST) changes nothing."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
@@ -75,6 +79,7 @@ def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpRespon
 @login_required
 @never_cache
 @_reading
+@takes(*_TREE)
 def workspace_decision_tree(request: PageRequest, slot: str, task: str) -> HttpResponse:
     """The same of the draft somebody works on."""
     bench = open_workbench(actor=request.user, slot_id=slot)
@@ -121,7 +126,7 @@ def _page(
         graph,
         read_path(query.get("path", "")[:_MAX_PATH]),
         start=_whole(query.get("from")),
-        only_optimal=query.get("only") == "optimal",
+        only_optimal=one_of(query, "only", ["optimal"]) == "optimal",
     )
     keep = context.pop("keep")
     context |= {
@@ -152,7 +157,7 @@ def _tried(request: PageRequest, graph: TaskGraph, view: TreeView) -> dict[str, 
             out["outcome"] = replay(graph, read_trajectory(out["calls"]))
         except TrajectoryProblem as problem:
             out["problem"] = str(problem)
-    elif example := request.GET.get("example"):
+    elif example := one_of(request.GET, "example", ["optimal", "path"]):
         chosen = [level.chosen.calls for level in view.levels]
         if example == "optimal" or not chosen:
             path = next(islice(optimal_paths(graph.graph), 1))

@@ -14,6 +14,7 @@ from annotator.models.content import DialogueStatus
 from annotator.services.access import require_administrator
 from annotator.services.notices import unread_notices
 from annotator.views.pages import PageRequest, project_page
+from annotator.wording import counted
 from reviews.models import Draw
 from reviews.protocols import EntryMode
 from reviews.protocols.drawing import ROUNDS
@@ -40,7 +41,9 @@ def home(request: PageRequest) -> HttpResponse:
         for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
     ]
     waiting = unread_notices(actor=request.user)[:_MOST_NOTICES]
-    return render(request, "reviews/home.html", {"rows": rows, "notices": waiting})
+    # What somebody holds comes before anything new.
+    resume = next((claim for row in rows for claim in row.claims), None)
+    return render(request, "reviews/home.html", {"rows": rows, "notices": waiting, "resume": resume})
 
 
 @project_page
@@ -70,28 +73,21 @@ def _drawing(stands: progress.Progress) -> str:
 
 
 def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str, Any]]:
-    """The stages as steps from candidates in to verified out, each leading to the dialogues that stand there."""
+    """The reviews that each stage still takes, in order; each leads to the dialogues that stand there.
+
+    A dialogue takes several in some stages, so what is verified, counted in dialogues, has no place beside them.
+    """
     listing = reverse("dialogue-list", args=[request.project.slug])
-    rows: list[dict[str, Any]] = [
+    return [
         {
             "name": stage.title,
             "count": stage.open + stage.claimed,
-            "note": f"{stage.pooled} in the pool" if stage.pooled else "",
+            "note": f"{counted(stage.pooled, 'dialogue')} in the pool" if stage.pooled else "",
             "tone": "warn" if stage.alarm else "neutral",
             "href": f"{listing}?stage={stage.key}",
         }
         for stage in stands.stages
     ]
-    for status, tone in ((DialogueStatus.VERIFIED, "good"), (DialogueStatus.REJECTED, "bad")):
-        rows.append(
-            {
-                "name": status.label,
-                "count": stands.statuses[status],
-                "tone": tone,
-                "href": f"{listing}?status={status}",
-            }
-        )
-    return rows
 
 
 @project_page
@@ -103,7 +99,9 @@ def draw(request: PageRequest) -> HttpResponse:
     if drawn is None:
         messages.info(request, "Nothing is waiting for a draw.")
     elif drawn.closing:
-        messages.success(request, f"The rounds are over: all {drawn.population_size} items go on.")
+        messages.success(
+            request, f"The rounds are over: what was in the pool goes on ({counted(drawn.population_size, 'item')})."
+        )
     elif drawn.algorithm == ROUNDS:
         messages.success(
             request,

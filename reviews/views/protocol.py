@@ -1,6 +1,5 @@
 """The protocol of a project: in force, earlier versions, what changed, and the editor that writes the next one."""
 
-import inspect
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,16 +13,20 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
 from annotator.schema import canonical, content_hash
+from annotator.schema.canonical import without_kinds
 from annotator.schema.errors import Problem
 from annotator.services.access import require_administrator
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.filters import one_of, refuse_unknown_names
+from annotator.views.pages import PageRequest, project_page, takes
+from annotator.views.uploads import takes_files
 from reviews.models import ProtocolVersion
 from reviews.protocols import PRESETS, Protocol, load_preset
 from reviews.protocols.differences import Difference, describe_protocol_changes
-from reviews.protocols.drafting import Draft, check, complete, overlay, step
+from reviews.protocols.drafting import TABLES, Draft, check, complete, overlay, step
 from reviews.protocols.estimating import Assumption
 from reviews.services import dry_runs, migrating, protocols
 from reviews.services.counters import stored_counters
+from reviews.views.preset_form import parameters_of, preset_cards, preset_from
 from reviews.views.protocol_form import Complaints, form_of, shaped
 
 #: Bytes of a protocol as JSON; the presets have about eight thousand.
@@ -35,6 +38,7 @@ _UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("version")
 def protocol(request: PageRequest) -> HttpResponse:
     """A version of the protocol, by default the one in force, and the list of all. A project without one gets a
     preset here.
@@ -55,13 +59,14 @@ def protocol(request: PageRequest) -> HttpResponse:
         "current": versions[0] if versions else None,
         "protocol": protocols.parse(version) if version else None,
         "is_admin": Role.ADMINISTRATOR in request.roles,
-        "presets": [] if versions else _presets(),
+        "presets": [] if versions else preset_cards(),
     }
     return render(request, "reviews/protocol.html", context)
 
 
 @project_page
 @require_safe
+@takes("a", "b")
 def protocol_changes(request: PageRequest) -> HttpResponse:
     """What differs between two versions, by default the one in force and the one before it."""
     versions = _versions(request.project)
@@ -82,6 +87,7 @@ def protocol_changes(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("version")
 def protocol_json(request: PageRequest) -> HttpResponse:
     """A version as a file of JSON, by default the one in force."""
     versions = _versions(request.project)
@@ -120,8 +126,10 @@ def _move(request: PageRequest, version: ProtocolVersion, reason: str) -> None:
         messages.success(request, f"The items under way are being moved to version {version.number}, in a job.")
 
 
+@takes_files
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes(*(name for preset in PRESETS for name in parameters_of(preset)))
 def protocol_edit(request: PageRequest) -> HttpResponse:
     """Write the next version: form or JSON, a dry run, what would change, and then adopt it. Nothing is stored before.
 
@@ -173,7 +181,8 @@ def _editor(
         "summary": [] if quiet else complaints.summary(),
         "problem_count": len(problems),
         "short": short,
-        "presets": _presets(),
+        "presets": preset_cards(),
+        "tables": list(TABLES.items()),
         "json_text": _pretty(complete(draft)) if json_text is None else json_text,
         "json_problems": json_problems or [],
         "run": _run(request, found) if found and not problems else None,
@@ -208,7 +217,7 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
     changes = describe_protocol_changes(protocols.parse(current), found) if current else []
     moving = None
     if current is not None and changes:
-        text = canonical(_as_json(found))
+        text = canonical(without_kinds(_as_json(found)))
         unsaved = ProtocolVersion(
             project=request.project, number=current.number + 1, definition=text, content_hash=content_hash(text)
         )
@@ -254,59 +263,14 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
 
 def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
     """What the editor opens with: a preset with its options, an earlier version, or the one in force."""
-    preset = request.GET.get("preset", "")
+    preset = one_of(request.GET, "preset", PRESETS)
+    refuse_unknown_names((name for name, value in request.GET.items() if value), parameters_of(preset))
     if preset:
-        return _as_json(_preset(preset, request.GET))
+        return _as_json(preset_from(preset, request.GET))
     wanted = request.GET.get("version", "")
     if wanted:
         return _as_json(protocols.parse(_version(_versions(request.project), wanted)))
     return _as_json(protocols.parse(current) if current else load_preset(next(iter(PRESETS))))
-
-
-def _preset(name: str, given: QueryDict) -> Protocol:
-    options: dict[str, Any] = {}
-    for option in _options(name):
-        text = given.get(option["name"], "").strip().replace(",", ".")
-        if not text:
-            continue
-        try:
-            options[option["name"]] = int(text) if option["whole"] else float(text)
-        except ValueError:
-            raise Invalid(f"“{text[:40]}” is no number for “{option['label']}”.") from None
-    try:
-        return load_preset(name, **options)
-    except KeyError:
-        raise Hidden(f"There is no preset called “{name[:40]}”; there are: {', '.join(PRESETS)}.") from None
-    except (TypeError, ValueError) as error:
-        raise Invalid(f"The preset {name} cannot be set up like this: {error}.") from None
-
-
-def _presets() -> list[dict[str, Any]]:
-    """Name, title, what it is and options of each preset."""
-    return [
-        {
-            "name": name,
-            "title": load_preset(name).name,
-            "about": (inspect.getdoc(make) or "").partition("\n")[0],
-            "options": _options(name),
-        }
-        for name, make in PRESETS.items()
-    ]
-
-
-def _options(name: str) -> list[dict[str, Any]]:
-    if name not in PRESETS:
-        return []
-    return [
-        {
-            "name": option.name,
-            "label": option.name.replace("_", " ").capitalize(),
-            "value": option.default,
-            "whole": isinstance(option.default, int),
-        }
-        for option in inspect.signature(PRESETS[name]).parameters.values()
-        if isinstance(option.default, int | float)
-    ]
 
 
 def _posted_draft(posted: QueryDict) -> Draft:

@@ -15,7 +15,7 @@ from reviews.protocols.differences import (
     OUTCOMES,
     STAGE_KINDS,
 )
-from reviews.protocols.drafting import TABLES, Draft
+from reviews.protocols.drafting import Draft
 from reviews.protocols.protocol import ANY
 
 Options = list[tuple[str, str]]
@@ -63,14 +63,23 @@ class Complaints:
             )
         )
 
-    def summary(self) -> list[tuple[str, str, str]]:
-        """(id of the element, where, sentence) of every problem."""
-        return [(self._nearest(one.pointer), one.pointer, one.message) for one in self.problems]
+    def summary(self) -> list[tuple[str, str, str, str]]:
+        """(id of the element, where, sentence, the stage whose outcome table can be written anew) of every problem."""
+        return [
+            (self._nearest(one.pointer), one.pointer, one.message, _stage_of_table(one.pointer))
+            for one in self.problems
+        ]
 
     def _nearest(self, pointer: str) -> str:
         while pointer not in self._places:
             pointer = pointer.rpartition("/")[0]
         return self._places[pointer]
+
+
+def _stage_of_table(pointer: str) -> str:
+    """The pointer of the stage where a problem is about its whole outcome table; else blank."""
+    stage, _, field_name = pointer.rpartition("/")
+    return stage if field_name == "outcomes" else ""
 
 
 def form_of(draft: Draft, complaints: Complaints, *, known_kinds: frozenset[str]) -> dict[str, Any]:
@@ -146,9 +155,9 @@ class _Maker:
             ],
             "send_back": self.send_back(f"{at}/entry", stage["entry"]),
             "outcomes": outcomes,
+            "outcomes_anchor": f"outcomes-{place + 1}",
             "outcomes_error": self.complaints.at(f"{at}/outcomes", f"outcomes-{place + 1}"),
             "outcomes_open": any(row["error"] for row in outcomes),
-            "tables": list(TABLES.items()),
             "items": items,
             "items_error": self.complaints.at(f"{at}/checklist/items", f"checklist-{place + 1}"),
             "items_open": any(row["text"].error for row in items),

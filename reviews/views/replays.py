@@ -20,7 +20,7 @@ from annotator.services.access import load_dialogue
 from annotator.services.jobs import cancel_job
 from annotator.services.replays import document_of, last_replay, load_replay, own_replays, start_replay
 from annotator.services.revisions import load_revision
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Slot, SlotState
 from reviews.views.graph import open_bench
 
@@ -30,6 +30,7 @@ _LISTED = 8
 
 @project_page
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes("revision")
 def dialogue_replay(request: PageRequest, public_id: str) -> HttpResponse:
     """Replay a version of a dialogue: as it is now, or one that is named. Shows the last run of the same content."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.protocols import stage_titles
 from reviews.services.rounds import read_rounds
 from reviews.services.samples import check_draw, list_draws
@@ -17,6 +17,7 @@ from reviews.views.tables import Table
 
 @project_page
 @require_safe
+@takes("check", "csv")
 def samples(request: PageRequest) -> HttpResponse:
     """Rounds with what they found, and every draw with its seed; ``?check=`` draws one again (overseers)."""
     project = request.project

@@ -3,7 +3,6 @@
 Each table on a page is also a file: the same address with ``?csv=`` and the table's name.
 """
 
-from datetime import date
 from typing import Any
 
 from django.http import HttpResponse
@@ -15,7 +14,8 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.parts.labels import LABELS
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.filters import day_of, one_of
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import read_agreement, read_each_pair, read_set_aside
@@ -44,9 +44,10 @@ MOST_PAIRS = 30
 
 @project_page
 @require_safe
+@takes("by", "csv")
 def progress(request: PageRequest) -> HttpResponse:
     """How fast the work goes, how long an item takes, which faults are named, and when it will be done."""
-    project, by_week = request.project, request.GET.get("by") == "week"
+    project, by_week = request.project, one_of(request.GET, "by", ["week"]) == "week"
     overseer = oversees(request.roles)
     now = timezone.now()
     titles = stage_titles(project)
@@ -83,6 +84,7 @@ def progress(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("csv")
 def accuracy(request: PageRequest) -> HttpResponse:
     """How right the items were after each stage and each round, what was revised, and what is left."""
     found = read_accuracy(project=request.project)
@@ -95,6 +97,7 @@ def accuracy(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("csv")
 def revisions(request: PageRequest) -> HttpResponse:
     """How many items the stages that repeat after a change revised, and in how many rounds."""
     stages = read_revision_rounds(request.project)
@@ -112,15 +115,16 @@ def revisions(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("stage", "label", "pair", "since", "until", "csv")
 def agreement(request: PageRequest) -> HttpResponse:
     """How far independent reviewers agree on a label of a stage: all of them, or two people."""
     project, asked = request.project, request.GET
     overseer = oversees(request.roles)
     stages = read_compared_stages(project=project)
-    stage = asked.get("stage", "")
-    stage = stage if stage in stages else next(iter(stages), "")
-    chosen = [label for label in _LABELS if label == asked.get("label")] or list(_LABELS)
-    since, until = _day(asked.get("since")), _day(asked.get("until"))
+    stage = one_of(asked, "stage", stages, otherwise=next(iter(stages), ""))
+    label = one_of(asked, "label", _LABELS)
+    chosen = [label] if label else list(_LABELS)
+    since, until = day_of(asked, "since"), day_of(asked, "until")
     pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=request.roles)
     counts = {
         label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until)
@@ -183,15 +187,16 @@ def agreement(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("csv")
 def person(request: PageRequest, public_id: str) -> HttpResponse:
     """What one person did: they see their own, and whoever oversees the project sees everybody's."""
     project = request.project
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
     titles, now = stage_titles(project), timezone.now()
-    with_gold = not oversees(request.roles)
-    throughput = read_throughput(project=project, now=now, person=whose, by_week=True, with_gold=with_gold)
-    times = read_times(project=project, person=whose, with_gold=with_gold)
-    named, received = (read_faults(project=project, person=whose, received=which) for which in (False, True))
+    which = {"with_gold": not oversees(request.roles), "settled": whose.pk != request.user.pk}
+    throughput = read_throughput(project=project, now=now, person=whose, by_week=True, **which)
+    times = read_times(project=project, person=whose, **which)
+    named, received = (read_faults(project=project, person=whose, received=one) for one in (False, True))
     found = read_accuracy(project=project, owner=whose)
     tables, context = _accuracy(found)
     tables |= {
@@ -278,10 +283,3 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
 def drawn(chart: str) -> SafeString:
     """A drawing of ``reviews.charts``, which escapes every text it is given."""
     return mark_safe(chart)  # noqa: S308
-
-
-def _day(raw: str | None) -> date | None:
-    try:
-        return date.fromisoformat(raw) if raw else None
-    except ValueError:
-        return None

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotator.comparison import describe, describe_changes, value_text
 from annotator.errors import Conflict, DomainError
 from annotator.services import drafts
-from annotator.views.pages import PageRequest
+from annotator.services.filters import one_of
+from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
 from reviews.services import claims, submissions
 from reviews.services.workbench import Workbench, keep_form, open_workbench, require_draft_version
@@ -33,11 +34,12 @@ def review_form(request: PageRequest, slot: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@takes("verdict")
 def submit(request: PageRequest, slot: str) -> HttpResponse:
     """The last look before a verdict: changes, findings, checklist, reason."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     refused: DomainError | None = None
-    verdict = request.POST.get("verdict") or request.GET.get("verdict", "")
+    verdict = request.POST.get("verdict") or one_of(request.GET, "verdict", Verdict.values)
     if verdict not in Verdict.values:
         verdict = ""
     if request.method == "POST":

@@ -6,6 +6,7 @@ Nothing is run here. Trials are jobs; this page starts them and shows what is kn
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -24,11 +25,12 @@ from annotator.presentation import present
 from annotator.schema import SchemaProblem
 from annotator.services import drafts, trials
 from annotator.services.access import load_dialogue
+from annotator.services.filters import one_of
 from annotator.services.revisions import load_revision
 from annotator.validators import FORMS, Subject, read_form, subject_of
 from annotator.validators.fields import read_form_fields
 from annotator.validators.trial import FUNCTION, reference_of
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.workbench import Workbench
 from reviews.views.context import seen_version
 from reviews.views.graph import open_bench
@@ -45,6 +47,7 @@ _EMPTY: Document = {"code": None, "function": None, "form": None, "parameters": 
 
 @project_page
 @require_safe
+@takes("revision", "job", "form")
 def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResponse:
     """The validator of a constraint of a dialogue as it is now, or at a revision one may see; to read."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
@@ -77,6 +80,7 @@ def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResp
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes("job", "form")
 def workspace_validator(request: PageRequest, slot: str, constraint: str) -> HttpResponse:
     """The same of the draft somebody works on: to mend, to try."""
     bench = open_bench(request, slot)
@@ -88,6 +92,8 @@ def workspace_validator(request: PageRequest, slot: str, constraint: str) -> Htt
             job = _act(request, bench, constraint)
         except DomainError as error:
             refused = error
+            # The edit may stand all the same, and be refused its trial: what is sent next must know of it.
+            bench = open_bench(request, slot)
         else:
             query = f"?{urlencode({'job': job.public_id})}" if job else ""
             return HttpResponseRedirect(f"{request.path}{query}#{'typed' if _do(request) == 'text' else 'matrix'}")
@@ -122,11 +128,15 @@ def _act(request: PageRequest, bench: Workbench, constraint: str) -> Job | None:
         return _start(request, bench, document, constraint, [text])
     if do != "try":
         document = _edit(request, bench, constraint, do).document()
-    if do == "try" or "then" in posted:
-        if isinstance(why := subject_of(document, _constraint(document, constraint)), str):
+    if do != "try" and "then" not in posted:
+        return None
+    if isinstance(why := subject_of(document, _constraint(document, constraint)), str):
+        if do == "try":
             raise Invalid(why)
-        return _start(request, bench, document, constraint, [])
-    return None
+        # The edit stands: code is saved before it is right, as everything else of a draft is.
+        messages.warning(request, f"Saved, but not tried: {why}")
+        return None
+    return _start(request, bench, document, constraint, [])
 
 
 def _do(request: PageRequest) -> str:
@@ -255,7 +265,7 @@ def _page(
     subject = subject_of(document, constraint)
     trial = trials.read_trial(subject) if isinstance(subject, Subject) else None
     held = constraint["validator"] or _EMPTY
-    chosen = request.POST.get("form") or request.GET.get("form") or held["form"] or ""
+    chosen = request.POST.get("form") or one_of(request.GET, "form", FORMS) or held["form"] or ""
     is_code = held["code"] is not None
     view = present(document, _said(key, trial))
     assert isinstance(view, CaseView)  # noqa: S101 - it has a constraint

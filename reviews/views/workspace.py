@@ -20,11 +20,12 @@ from annotator.errors import Conflict, DomainError, Gone
 from annotator.models import Draft
 from annotator.presentation import pretty
 from annotator.services import drafts
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.filters import one_of
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import claims, comments, waivers
 from reviews.services.claims import Work
 from reviews.services.workbench import Workbench
-from reviews.views.context import seen_version, workbench_context
+from reviews.views.context import PANELS, seen_version, workbench_context
 from reviews.views.graph import open_bench, refused_edge
 from reviews.views.operations import operation_of
 from reviews.views.remarks import with_mention
@@ -57,12 +58,13 @@ def work_next(request: PageRequest) -> HttpResponse:
 @login_required
 @never_cache
 @require_safe
+@takes("at", "panel", "example")
 def workspace(request: PageRequest, slot: str) -> HttpResponse:
     """The workspace, or (to htmx) its inspector for another place. A dispute opens at what is disputed."""
     bench = open_bench(request, slot)
     if bench.work.slot.stage_run.escalated_from_id and not request.GET:
         return redirect("workspace-settle", slot=slot)
-    context = workbench_context(request, bench, at=request.GET.get("at"), panel=request.GET.get("panel"))
+    context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))
     if request.htmx:
         return _fragments(request, bench, context, inspector=True)
     return render(request, "reviews/workspace.html", context)
@@ -86,7 +88,8 @@ def edit(request: PageRequest, slot: str) -> HttpResponse:
     except DomainError as error:
         return _refused(request, bench, error, operation)
     # What was typed is on the page already; only edits that change the inspector's shape replace it.
-    shape = operation["op"] not in _TYPED or "reshape" in request.POST
+    other_kind = request.POST.get("as") != request.POST.get("was")
+    shape = operation["op"] not in _TYPED or "reshape" in request.POST or other_kind
     panel = request.POST.get("panel")
     at = edited.anchor if shape and not panel else request.POST.get("at")
     return _answer(request, bench, edited.draft, at=at, panel=panel, inspector=shape)
@@ -219,11 +222,13 @@ def _answer(
 
 
 def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
-    # A form that says so is morphed, so that what somebody is at in it keeps the focus.
+    # While the place stays, its editor is morphed: what somebody is at in it keeps the focus, and stays open.
+    posted = request.POST
+    stays = context["panel"] == "edit" and posted.get("at") == context["at"] and posted.get("as") == posted.get("was")
     context |= {
         "with_inspector": inspector,
         "settled": request.method == "POST",
-        "morphed": request.method == "POST" and (context["panel"] == "graph" or "morph" in request.POST),
+        "morphed": request.method == "POST" and (stays or context["panel"] == "graph"),
     }
     response = render(request, "reviews/workspace_parts.html", context)
     response["X-Draft-Version"] = str(bench.draft.version)

@@ -24,9 +24,25 @@ function emit(name, detail) {
 
 // --- htmx: token, refusals, redirects ---------------------------------------------------------------------------------
 
+// Signing in again in another window changes the token: all that this page holds of the old one is worth nothing then.
+function freshToken() {
+  const meta = document.querySelector('meta[name="csrf-token"]');
+  const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
+  if (!token) return meta?.content;
+  for (const field of document.querySelectorAll('input[name="csrfmiddlewaretoken"]')) field.value = token;
+  return token;
+}
+
+addEventListener("focus", freshToken);
+document.addEventListener("visibilitychange", freshToken);
+document.addEventListener("submit", freshToken, true);
+
 document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
-  const token = document.querySelector('meta[name="csrf-token"]')?.content;
-  if (token && !/^(GET|HEAD|QUERY)$/.test(ctx.request.method)) ctx.request.headers["X-CSRFToken"] = token;
+  const token = freshToken();
+  if (token && !/^(GET|HEAD|QUERY)$/.test(ctx.request.method)) {
+    ctx.request.headers["X-CSRFToken"] = token;
+    if (ctx.request.body?.has?.("csrfmiddlewaretoken")) ctx.request.body.set("csrfmiddlewaretoken", token);
+  }
 });
 
 document.addEventListener("htmx:after:request", (event) => {
@@ -37,7 +53,12 @@ document.addEventListener("htmx:after:request", (event) => {
   const isPage = /^\s*<!doctype html/i.test(ctx.text ?? "");
   if (status >= 400 && (isPage || status >= 500)) {
     event.preventDefault();
-    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : "The server failed. Nothing was changed; try again."});
+    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : "The server failed. Try again."});
+  } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
+    // It only saves itself: the page stays, with what was typed.
+    event.preventDefault();
+    unsaved.add(ctx.sourceElement.closest("form"));
+    emit("toast", {tone: "bad", text: "You are signed out, so this is not saved. Sign in again in another window, then go on here."});
   } else if (isPage && !ctx.select) {
     // A redirect was followed to a whole page: go there instead of putting it into a corner of this one.
     event.preventDefault();
@@ -48,7 +69,10 @@ document.addEventListener("htmx:after:request", (event) => {
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const polls = ctx?.sourceEvent?.type === "every";
   if (!ctx || ctx.edit || polls || !(error instanceof TypeError || error?.name === "AbortError")) return;
-  emit("toast", {tone: "bad", text: "There is no connection to the server. Nothing was changed; try again."});
+  // What is typed meanwhile is kept: of what was only asked for there is nothing to say but that it did not come.
+  const asked = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
+  const sentence = asked ? "This could not be loaded" : "Nothing was changed";
+  emit("toast", {tone: "bad", text: `There is no connection to the server. ${sentence}; try again.`});
 });
 
 function sentenceOf(html) {
@@ -77,15 +101,33 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   if (wanted) {
     wanted.removeAttribute("data-autofocus");
     focusOn(wanted);
-  } else if (had && document.activeElement === document.body) {
-    // What had the focus is gone: stay as near to it as the page still reaches.
+  } else if (had && (document.activeElement === document.body || document.activeElement.disabled)) {
+    // What had the focus is gone, or about to lose it: stay as near to it as the page still reaches.
     const gone = item && !item.isConnected && !(item.id && document.getElementById(item.id));
     const items = gone ? [...document.querySelectorAll("[data-nav-item]")] : [];
-    const place = ids.map((id) => document.getElementById(id)).find((node) => node?.checkVisibility());
+    const place = ids.map((id) => document.getElementById(id)).find((node) => node?.checkVisibility() && !node.disabled);
     focusOn(items[Math.min(index, items.length - 1)] ?? place ?? document.getElementById("main"));
   }
   localTimes(document);
 });
+
+// --- what is open in the editor is seen in the dialogue -----------------------------------------------------------------
+
+let followed = document.querySelector("#chat [aria-current]")?.id;
+
+function follow() {
+  const current = document.querySelector("#chat [aria-current]");
+  if (!current || current.id === followed) return;
+  followed = current.id;
+  // Where both share one scroll bar, this would take the editor away.
+  const pane = current.closest(".chat");
+  if (pane && getComputedStyle(pane).overflowY === "auto") current.scrollIntoView({block: "nearest"});
+}
+
+document.addEventListener("htmx:after:swap", follow);
+if (new URLSearchParams(location.search).has("at")) {
+  document.querySelector("#chat [aria-current]")?.scrollIntoView({block: "center"});
+}
 
 // A page that refuses a form begins with why, also for who cannot see it.
 focusOn(document.querySelector(".error-summary[data-autofocus]"));
@@ -114,7 +156,8 @@ document.addEventListener("assay:announce", ({detail}) => announce(detail.text))
 
 document.addEventListener("assay:toast", ({detail: {text, tone = "info"}}) => {
   const template = document.getElementById(`notice-${tone}`);
-  if (!template || !toasts) return;
+  const known = [...(toasts?.querySelectorAll("[data-text]") ?? [])].some((other) => other.textContent === text);
+  if (!template || !toasts || known) return;
   const notice = template.content.firstElementChild.cloneNode(true);
   notice.querySelector("[data-text]").textContent = text;
   toasts.append(notice);

@@ -10,7 +10,10 @@
 //     data-anchor                           the place the form's fields hold. Later typing at the same place replaces
 //                                           earlier typing that was not sent yet. Leave it away on buttons: they are
 //                                           never merged. The target needs an id, so that it is found after a reload.
-//   <… data-save-state>                     the indicator, with [data-save-text] and a button [data-save-retry] inside
+//   <button data-repeats>                  in such a form: each click of a double click counts
+//   <… data-save-state>                     the indicator, with [data-save-text], a button [data-save-retry], a link
+//                                           [data-save-sign-in], and [data-save-unfinished] for what leads to JSON that
+//                                           is not finished, or drops it
 //   <… data-merge tabindex="-1">            where the prompt of a conflict goes
 //   <form data-after-saving>                a form (a verdict, a release) that must not go before the last edit is saved
 //
@@ -31,10 +34,15 @@
 //        target. The words stay in this browser until the next edit at that place; other edits go on. What is marked
 //        [data-refusal] is taken away once nothing refused is left.
 //   403, 404, 410  the claim is gone or the draft closed: sending stops, edits stay in this browser.
-//   Anything else, a redirect to the sign-in page, or no answer: tried again, after 2, 5, 15, 30, 60 … seconds, when the
-//   connection returns, and when somebody presses [data-save-retry].
+//   A redirect, which leads to the sign-in page: sending stops until somebody comes back to this window, or presses
+//   [data-save-retry].
+//   Anything else, or no answer: tried again, after 2, 5, 15, 30, 60 … seconds, when the connection returns, and when
+//   somebody presses [data-save-retry].
 //
 // Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
+// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in two events:
+//   assay:edit-begins  {form, edit}     cancelled: the edit is not made
+//   assay:edit-ended   {edit}           with its outcome, before the answer is shown
 
 const PAUSE = 700;
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
@@ -44,7 +52,8 @@ const page = crypto.getRandomValues(new Uint32Array(2)).join("");
 const typing = new Map(); // form -> timer of its pause
 const queue = [];
 let current = null; // the edit that is on its way
-let state = "saved"; // saved, saving, offline, conflict, refused, lost
+let state = "saved"; // saved, saving, offline, conflict, refused, unfinished, signed-out, lost
+const ENDED = ["signed-out", "lost"]; // nothing is sent before somebody has done something about it
 let failures = 0;
 let retryTimer;
 let counter = 0;
@@ -106,6 +115,7 @@ function add({ctx, form}) {
     tries: 0,
     state: "unsent",
   };
+  if (!document.dispatchEvent(new CustomEvent("assay:edit-begins", {detail: {form, edit}, cancelable: true}))) return run();
   if (edit.anchor !== null) {
     // Typing replaces typing at the same place, as long as nothing that is not typing came between.
     for (let at = queue.length - 1; at >= 0 && queue[at].anchor !== null; at -= 1) {
@@ -122,7 +132,7 @@ function add({ctx, form}) {
 // --- sending ----------------------------------------------------------------------------------------------------------------
 
 async function run() {
-  if (current || state === "conflict" || state === "lost") return;
+  if (current || state === "conflict" || ENDED.includes(state)) return;
   const edit = unsent()[0];
   if (!edit) return settle();
   if (navigator.onLine === false) return fail("offline");
@@ -166,12 +176,12 @@ async function run() {
 }
 
 function settle() {
-  show(queue.length ? "refused" : "saved");
+  show(queue.length ? "refused" : root()?.dataset.unfinished ? "unfinished" : "saved");
 }
 
 function fail(outcome) {
   show(outcome);
-  if (outcome === "lost") return;
+  if (ENDED.includes(outcome)) return;
   const seconds = RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length - 1)];
   failures += 1;
   clearTimeout(retryTimer);
@@ -256,10 +266,12 @@ document.addEventListener("htmx:after:request", (event) => {
     edit.outcome = "saved";
     advance(version, edit.seen);
   } else {
-    edit.outcome = [401, 403, 404, 410].includes(status) || ctx.response.raw.redirected ? "lost" : "offline";
+    const lost = [401, 403, 404, 410].includes(status) ? "lost" : "offline";
+    edit.outcome = ctx.response.raw.redirected ? "signed-out" : lost;
     // A refusal says where it wants to be shown; a whole page has no place here.
     if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
+  emit("edit-ended", {edit});
 });
 
 /** The prompt of a conflict was answered: the edit it was about is settled. */
@@ -276,9 +288,34 @@ globalThis.htmx?.registerExtension("assay-autosave", {
     if (element.localName === "details" && element.open) newNode.open = true;
     if (!element.matches?.("form[data-autosave]")) return true;
     const waits = queue.some((edit) => edit !== current && edit.state === "unsent" && edit.anchor === element.dataset.anchor);
-    return !(typing.has(element) || waits);
+    return !(typing.has(element) || waits || "unsent" in element.dataset);
   },
 });
+
+// A morph compares markup, and of a ticked box or a chosen option it changes the markup alone. So the fields' markup says
+// beforehand what stands in them, and afterwards they hold what their markup says. Words that are not saved have a
+// keeper of their own (words.js): there the markup is what is stored.
+const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
+
+document.addEventListener("htmx:before:swap", () => {
+  for (const field of document.querySelectorAll(MARKED)) {
+    if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
+    else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
+    else if (field.type !== "hidden") field.defaultValue = field.value;
+  }
+});
+
+document.addEventListener(
+  "htmx:after:swap",
+  () => {
+    for (const field of document.querySelectorAll(MARKED)) {
+      if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
+      else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
+      else if (field !== document.activeElement && field.type !== "hidden") field.value = field.defaultValue;
+    }
+  },
+  true, // before words are put back into their forms
+);
 
 // --- typing ----------------------------------------------------------------------------------------------------------------------
 
@@ -323,7 +360,7 @@ document.addEventListener(
       return;
     }
     sendAll();
-    if (!form.matches("[data-after-saving]") || !queue.length) return;
+    if (!form.matches("[data-after-saving]") || !(queue.length || root()?.dataset.unfinished)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const {submitter} = event;
@@ -336,10 +373,10 @@ document.addEventListener(
 function allSaved() {
   return new Promise((resolve) => {
     const look = () => {
-      const stuck = ["offline", "conflict", "refused", "lost"].includes(state);
+      const stuck = ["offline", "conflict", "refused", "unfinished", ...ENDED].includes(state);
       if (queue.length && !stuck) return;
       document.removeEventListener("assay:save-state", look);
-      resolve(!queue.length);
+      resolve(!queue.length && !root()?.dataset.unfinished);
     };
     document.addEventListener("assay:save-state", look);
     look();
@@ -358,6 +395,8 @@ function words() {
     offline: `Offline – ${changes} kept in this browser`,
     conflict: "Conflict – choose which version stays",
     refused: "Not saved – see the message beside the field",
+    unfinished: "Not JSON yet: not saved",
+    "signed-out": `You are signed out – ${changes} kept in this browser`,
     lost: `Not saved – ${changes} kept in this browser`,
   }[state];
 }
@@ -370,7 +409,11 @@ function show(next) {
     place.dataset.state = next;
     (place.querySelector("[data-save-text]") ?? place).textContent = text;
     const button = place.querySelector("[data-save-retry]");
-    if (button) button.hidden = !["offline", "lost"].includes(next);
+    if (button) button.hidden = !["offline", ...ENDED].includes(next);
+    const link = place.querySelector("[data-save-sign-in]");
+    if (link) link.hidden = next !== "signed-out";
+    for (const way of place.querySelectorAll("[data-save-unfinished]")) way.hidden = next !== "unfinished";
+    place.querySelector("a[data-save-unfinished]")?.setAttribute("href", root()?.dataset.unfinished ?? "");
   }
   const bad = !["saved", "saving"].includes(next);
   const recovered = next === "saved" && !["saved", "saving"].includes(was);
@@ -387,8 +430,18 @@ addEventListener("online", () => {
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) sendAll();
-  else if (state === "offline") retry();
+  else if (["offline", "signed-out"].includes(state)) retry();
 });
+
+// A double click is one click, except where one may well want the same once more.
+document.addEventListener(
+  "click",
+  (event) => {
+    const button = event.detail > 1 && event.target.closest?.("form[data-autosave] button");
+    if (button && !button.matches("[data-repeats], [data-held]")) event.preventDefault();
+  },
+  true,
+);
 
 document.addEventListener("click", (event) => {
   if (event.target.closest?.("[data-save-retry]")) retry();
@@ -396,6 +449,11 @@ document.addEventListener("click", (event) => {
     for (const edit of queue.filter(({state: its}) => its === "conflict")) forget(edit);
     location.reload();
   }
+});
+
+document.addEventListener("assay:words-dropped", ({detail: {keys}}) => {
+  for (const edit of queue.filter(({words: its, state}) => state === "refused" && keys.includes(its))) forget(edit);
+  run();
 });
 
 addEventListener("beforeunload", (event) => {
@@ -412,4 +470,6 @@ if (queue.length) {
   // htmx starts when the document is ready; what was left is sent then.
   if (document.readyState === "complete") run();
   else addEventListener("load", run, {once: true});
+} else if (root()?.dataset.unfinished) {
+  settle();
 }

@@ -1,7 +1,7 @@
 // The tool graph of the workspace. The server draws it (parts/graph.html) and owns it: every change here sends one of the
 // plain forms below the drawing, which autosave.js carries; what comes back is the new drawing.
 //
-//   <section data-graph>                     the panel; inside it
+//   <section data-graph>                     the panel ("start": it was just opened, and a step takes the focus); inside it
 //     a.node[data-id][data-above]            a step: what it waits for, directly or not
 //     a.edge[data-step][data-needs]          a dependency, drawn or suggested
 //     #graph-draw                            the form that draws one
@@ -272,7 +272,9 @@ document.addEventListener("htmx:after:swap", () => {
   if (!panel()) return;
   if (from === null) stop();
   oneStop(nodes().find((node) => node === document.activeElement));
-  const wanted = focusNext && document.getElementById(focusNext);
+  const start = panel().dataset.graph === "start";
+  panel().dataset.graph = "";
+  const wanted = start ? nodes().find((node) => node.getAttribute("tabindex") === "0") : focusNext && document.getElementById(focusNext);
   if (focusNext) focusNext = "";
   if (wanted) go(wanted);
 });

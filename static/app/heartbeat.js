@@ -4,7 +4,8 @@
 //
 // The server answers 204 while the claim lives. Any other answer with a body is a fragment that says what has happened
 // (claim expired, taken by somebody else, slot gone); it is shown inside the element, which is a live region, and the
-// heart stops when the status is 403, 404, 409 or 410. A fragment with status 200 is shown and the heart goes on.
+// heart stops when the status is 403, 404, 409 or 410. A fragment with status 200 is shown and the heart goes on; so it
+// does when the answer is a redirect: somebody is signed out, and may sign in again in another window.
 
 const STOPS = new Set([403, 404, 409, 410]);
 const STEP_SECONDS = 5;
@@ -17,6 +18,7 @@ class Heartbeat extends HTMLElement {
   #activeSeconds = 0;
   #stopped = false;
   #sending = false;
+  #signedOut = false;
 
   connectedCallback() {
     this.setAttribute("role", "alert");
@@ -49,14 +51,15 @@ class Heartbeat extends HTMLElement {
   }
 
   #wake = () => {
-    if (!document.hidden && Date.now() - this.#last >= this.#every / 2) this.#beat();
+    if (!document.hidden && (this.#signedOut || Date.now() - this.#last >= this.#every / 2)) this.#beat();
   };
 
   async #beat() {
     if (this.#stopped || this.#sending) return;
     this.#sending = true;
     const seconds = this.#activeSeconds;
-    const token = document.querySelector('meta[name="csrf-token"]')?.content ?? "";
+    // Signing in again in another window changes it.
+    const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
     try {
       const response = await fetch(this.dataset.url, {
         method: "POST",
@@ -65,8 +68,9 @@ class Heartbeat extends HTMLElement {
       });
       this.#last = Date.now();
       this.#activeSeconds -= seconds;
+      if (this.#signedOut) this.textContent = "";
+      this.#signedOut = response.redirected;
       if (response.redirected) {
-        this.#stopped = true;
         this.textContent = "You have been signed out. What you typed is kept in this browser; sign in again in another tab.";
       } else if (response.status !== 204 && response.status < 500) {
         this.#stopped = STOPS.has(response.status);

@@ -6,15 +6,20 @@
 //   data-key-group="…"      on it or around it: the heading in the dialog (default: This page)
 //   data-keys="a=…|Delete=…"   keys that the element's own script handles while it has the focus: only listed here
 //   data-nav-item           j and k (or Shift for the first and last) walk through these; give them tabindex="-1"
+//   data-held="z Shift+Z"   each of these, held with Ctrl or Cmd outside of text, clicks it (undo, redo); the focus
+//                           stays where it is, by its data-key, too
 //   data-primary            Ctrl+Enter clicks it, when the focus is not in an ordinary form, which it then submits
 //
 // Where several elements carry the same key, the one in the item that has the focus wins, then the one in an open
 // dialog, then the first that can be seen. No key is taken while somebody types, or when another handler has already
-// used it (preventDefault). Single keys can be switched off in the dialog; Ctrl+Enter stays.
+// used it (preventDefault). A closed select that saves itself is no place to type: a letter would choose something, and
+// save it, unseen. Single keys can be switched off in the dialog; those held with Ctrl stay.
 
 const STORED = "assay.shortcuts";
 const CHORD_MILLISECONDS = 1200;
-const TYPING = "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file]), select, textarea, code-editor, [contenteditable]";
+const TEXT = "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file]), textarea, code-editor, [contenteditable]";
+const SELECT = CSS.supports("selector(select:open)") ? 'select:open, select:not(form[data-autosave=""] select)' : "select";
+const TYPING = `${TEXT}, ${SELECT}`;
 
 const dialog = document.getElementById("shortcuts");
 let pending = "";
@@ -79,7 +84,7 @@ function act(element) {
     element.focus();
   } else {
     // A button that takes the focus first leaves it in a sensible place when a dialog it opens is closed.
-    element.focus({preventScroll: true});
+    if (!element.matches("[data-held]")) element.focus({preventScroll: true});
     element.click();
   }
 }
@@ -121,9 +126,17 @@ document.addEventListener("keydown", (event) => {
     if (!event.repeat && submitAround(event.target)) event.preventDefault();
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || !isOn() || event.target.closest?.(TYPING)) return;
   const name = nameOf(event);
-  if (["Shift", "Escape", "Tab", "Enter", " "].includes(name)) return;
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.target.closest?.(TEXT)) {
+    const held = [...scope().querySelectorAll("[data-held]")].find((one) => one.dataset.held.split(" ").includes(name));
+    // Also where there is nothing to undo: the browser would take back what was typed in some field.
+    if (held) event.preventDefault();
+    if (held && usable(held)) held.click();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || !isOn() || event.target.closest?.(TYPING)) return;
+  if (["Shift", "Tab", "Enter", " "].includes(name)) return;
+  // An arrow goes through a select's options.
+  if (event.target.localName === "select" && event.key.length > 1) return;
   if (handle(name, event)) event.preventDefault();
 });
 

@@ -1,15 +1,22 @@
 """The description of the API is valid, complete and readable."""
 
+import json
+import re
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
+from jsonschema_rs import Draft202012Validator
+from rest_framework import serializers
 
+from annotator.api.inputs import Input
 from tests.factories import make_user
+from tests.matrix_table import EXPECTED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -62,6 +69,101 @@ def test_refusals_are_described_in_their_one_shape(schema: dict[str, Any]) -> No
                 if int(status) >= 400:
                     reference = answer["content"]["application/json"]["schema"]["$ref"]
                     assert reference == "#/components/schemas/Error", (path, status)
+
+
+def components(schema: dict[str, Any]) -> dict[str, Any]:
+    """The components as JSON Schema: what OpenAPI 3.0 calls nullable is a type there."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return [plain(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        made = {key: plain(one) for key, one in value.items() if key != "nullable"}
+        return {"anyOf": [made, {"type": "null"}]} if value.get("nullable") else made
+
+    found: dict[str, Any] = plain(schema["components"])
+    return found
+
+
+#: Values that somebody may put into any field.
+ODD = (
+    None, "", " ", "x", "x" * 5000, "a\u0000b", 0, -1, 1.5, 10**9, True, [], ["x"], [""], [None], [{}], {}, {"a": 1},
+    {"a": {"b": None}}, {"a": {"b": "c"}}, {"a": {"choice": "left", "reason_kind": "k"}}, ["x"] * 6000,
+)  # fmt: skip
+
+
+def body_shapes() -> list[type[Input]]:
+    """What may be sent, of every address."""
+    shapes: set[Any] = set()
+    for _, view in api_views():
+        if hasattr(view, "post"):
+            described = view.post.kwargs["schema"]()
+            described.view, described.method = view(), "POST"
+            described.view.request, described.view.kwargs = None, {}
+            request = described.get_request_serializer()
+            shapes |= set(request.values()) if isinstance(request, dict) else {request}
+    return sorted(shapes - {None}, key=lambda one: one.__name__)
+
+
+@pytest.mark.parametrize("shape", body_shapes(), ids=lambda shape: shape.__name__)
+def test_a_body_that_the_schema_takes_is_taken(schema: dict[str, Any], shape: type[Input]) -> None:
+    """Whatever one field holds: what the server refuses in any project, the schema refuses as well."""
+    known = components(schema)
+    name = f"{shape.__name__.removesuffix('Serializer')}Request"
+    validator = Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": known})
+    fields = shape().fields
+    file = SimpleUploadedFile("a.jsonl", b"{}")
+    whole = {key: choice_of(field) for key, field in fields.items() if field.required}
+
+    def is_taken(body: dict[str, Any]) -> bool:
+        return bool(shape(data=body | ({"file": file} if "file" in body else {})).is_valid())
+
+    assert validator.is_valid(whole)
+    assert is_taken(whole)
+    bodies = [whole | {key: odd} for key in (*fields, "no_such_field") for odd in ODD if key != "file"]
+    bodies += [{key: value for key, value in whole.items() if key != left_out} for left_out in whole]
+    # A NUL is refused at the door, before any field is looked at.
+    for body in (one for one in bodies if "\\u0000" not in json.dumps(one, default=str)):
+        if validator.is_valid(body):
+            assert is_taken(body), body
+
+
+def choice_of(field: Any) -> Any:
+    """A right value of a required field."""
+    if isinstance(field, serializers.ChoiceField):
+        return next(iter(field.choices))
+    return ["x"] if isinstance(field, serializers.ListField) else "x"
+
+
+def test_files_are_sent_and_got_as_bytes(schema: dict[str, Any]) -> None:
+    binary = {"type": "string", "format": "binary"}
+    sent = schema["components"]["schemas"]["ImportInputRequest"]["properties"]["file"]
+    assert {key: sent[key] for key in binary} == binary
+    base = "/api/projects/{slug}/"
+    for path, kind in (
+        ("releases/{public_id}/archive/", "application/zip"),
+        ("imports/{public_id}/report/", "application/jsonl"),
+    ):
+        assert schema["paths"][base + path]["get"]["responses"]["200"]["content"] == {kind: {"schema": binary}}
+
+
+def test_every_answer_that_anybody_gets_is_described(schema: dict[str, Any]) -> None:
+    """The table of who gets what where is held to the views by tests/test_matrix.py."""
+    described = {
+        (resolve(re.sub(r"\{\w+\}", "x", path)).url_name, method.upper()): set(operation["responses"])
+        for path, methods in schema["paths"].items()
+        for method, operation in methods.items()
+    }
+    missing = {
+        (*key, status)
+        for key, row in EXPECTED.items()
+        for status in row.values()
+        if key in described and status not in described[key]
+    }
+    assert not missing
+    for key, answers in described.items():
+        assert {"400", "401", "403", "406"} <= answers, key
 
 
 def test_the_schema_is_served_to_everybody_because_it_tells_of_no_project() -> None:

@@ -132,12 +132,12 @@ def test_what_could_not_be_sent_is_sent_when_the_page_is_opened_again(draft_page
     state_is(draft_page, "saved")
 
 
-@pytest.mark.parametrize("behaviour", ["refuses", "signed out"])
-def test_a_lost_claim_or_session_keeps_the_words(draft_page, page_problems, behaviour):
+@pytest.mark.parametrize(("behaviour", "state"), [("refuses", "lost"), ("signed out", "signed-out")])
+def test_a_lost_claim_or_session_keeps_the_words(draft_page, page_problems, behaviour, state):
     page_problems.allow("status of 403")
     DRAFT.behaviour = behaviour
     draft_page.locator("#a").fill("kept")
-    state_is(draft_page, "lost")
+    state_is(draft_page, state)
     assert draft_page.locator("#a").input_value() == "kept"
     assert waiting(draft_page) == 1
     DRAFT.behaviour = ""

@@ -7,7 +7,8 @@ from queue import Empty
 from typing import Any
 
 import pytest
-from kombu import Connection
+from kombu import Connection, Producer
+from kombu.transport.virtual import BrokerState
 
 from annotator.config.broker import Transport
 
@@ -20,7 +21,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_channel(folder: Path, request: pytest.FixtureRequest) -> Any:
+def open_channel(folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    # A process remembers what it has bound, and does not bind it again in another folder.
+    monkeypatch.setattr(Transport, "global_state", BrokerState())
+
     def open_one() -> Any:
         options = {
             "data_folder_in": str(folder / "messages"),
@@ -50,6 +54,18 @@ def test_messages_come_once_in_order_and_to_their_queue(open_channel, folder):
     assert [take(channel) for _ in range(3)] == [{"n": 1}, {"n": 3}, None]
     assert take(channel, "other") == {"n": 2}
     assert list((folder / "messages").iterdir()) == list((folder / "processed").iterdir()) == []
+
+
+def test_a_message_goes_to_the_workers_of_one_queue_alone(open_channel, settings):
+    channel = open_channel()
+    for queue in settings.CELERY_TASK_QUEUES:
+        queue(channel).declare()
+    for queue in settings.CELERY_TASK_QUEUES:
+        with Producer(channel) as producer:
+            producer.publish(queue.name, exchange=queue.exchange, routing_key=queue.routing_key)
+        assert {name: take(channel, name) is not None for name in ("assay", "strangers")} == {
+            name: name == queue.name for name in ("assay", "strangers")
+        }
 
 
 def test_a_message_that_is_still_being_written_is_not_there_yet(open_channel, monkeypatch):

@@ -165,8 +165,8 @@ def test_an_observation_is_a_text_or_json_as_it_was() -> None:
     assert observed("a", "12") == "12"
     assert observed({"a": 1}, '{"a": 2}') == {"a": 2}
     assert observed(None, "[1]") == [1]
-    assert observed(None, "12") == "12"
-    assert observed("a", " ") is None
+    assert observed(None, "12") == 12
+    assert observed({"a": 1}, " ") is None
     assert observed("a", "", **{"as": "text"}) == ""
     assert "not JSON" in refused("set_observation", place, None, text="[", **{"as": "json"})
 

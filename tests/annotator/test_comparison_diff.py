@@ -41,11 +41,11 @@ def test_arguments_that_appear_and_go():
     }
 
 
-def test_true_is_not_one_and_one_point_zero_is():
-    left = document(task("t1", call("s1", arguments={"a": True, "b": 1, "c": 0})))
+def test_a_number_is_its_kind_and_its_value():
+    left = document(task("t1", call("s1", arguments={"a": True, "b": 1, "c": 0, "d": 0.0, "e": 10**30, "f": 1.5})))
     right = copy.deepcopy(left)
-    right["tasks"][0]["steps"][0]["arguments"] = {"a": 1, "b": 1.0, "c": False}
-    assert [c.anchor[-1] for c in diff(left, right)] == ["a", "c"]
+    right["tasks"][0]["steps"][0]["arguments"] = {"a": 1, "b": 1.0, "c": False, "d": -0.0, "e": 10**30 + 1, "f": 1.50}
+    assert [c.anchor[-1] for c in diff(left, right)] == ["a", "b", "c", "d", "e"]
 
 
 def test_key_order_and_the_order_of_dependencies_are_no_changes():

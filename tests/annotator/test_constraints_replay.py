@@ -198,6 +198,23 @@ class TestCode:
         assert replayed.statuses == (SOFT,)
         assert replayed.ending is Ending.ANSWERED
 
+    def test_what_a_model_thinks_aloud_is_no_part_of_its_response(self) -> None:
+        """As the published checker does it: closed thoughts are taken out, in any case and across lines."""
+        heard: list[str] = []
+
+        def hear(text: str) -> tuple[bool, str]:
+            heard.append(text)
+            return True, ""
+
+        rounds = [Round(final="<think>one two\nthree</THINK> Yes, <Think>hm</think>indeed.\n")]
+        bounds = rule("length", min_responseLength=2, max_responseLength=2, unit="words")
+        replayed = replay([Constraint(category="content", text="Agree."), bounds], rounds, validators={0: hear})
+        assert heard == ["Yes, indeed."]
+        assert replayed.statuses == (S, S)
+        # One that never ends is part of the response.
+        replayed = replay([bounds], [Round(final="<think>one two Yes, indeed.")])
+        assert [each.breach.label for each in replayed.turns[0].broken] == ["MAX LENGTH"]
+
     def test_without_code_nothing_is_judged(self) -> None:
         assert replay([Constraint(category="content")], trajectory("=x")).statuses == (Status.UNJUDGED,)
 

@@ -340,13 +340,13 @@ def test_what_only_stands_for_an_answer_is_left_out() -> None:
         ('[{"tool_calls": 3}]', "“tool_calls” must be a list"),
         ('[[{"name": "a"}, {"name": "b", "arguments": 3}]]', "Batch 1, call 2 (b): its arguments must be an object."),
         ('[{"name": "b", "arguments": "{"}]', "(b): its arguments are a text. This is not JSON (line 1, column 2"),
-        ('[{"name": "b", "arguments": {"x": "\\ud800"}}]', "Batch 1, call 1 (b):"),
+        ('[{"name": "b", "arguments": {"x": "\\ud800"}}]', "At /0/arguments/x: The text holds half of"),
         ('[{"name": "b", "arguments": {"x": NaN}}]', "NaN is no JSON value"),
-        ('[{"name": "\\ud800", "arguments": []}]', "Batch 1, call 1: its name cannot be read. The text holds half of"),
+        ('[{"name": "\\ud800", "arguments": []}]', "At /0/name: The text holds half of"),
         ('[{"name": "prepare_to_answer"}]', "holds no call"),
         (json.dumps([{"name": "a"}] * 10_000), "10,000 calls; 256 are the most"),
         (json.dumps([[A] * 10_000]), "characters; 200,000 are the most"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 100_000, "60 levels"),
     ],
 )
 def test_what_is_no_trajectory(text: str, words: str) -> None:

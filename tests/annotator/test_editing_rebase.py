@@ -38,7 +38,7 @@ EDITS = [
     {"op": "delete_argument", "anchor": f"{S1}/arguments/city"},
     {"op": "rename_argument", "anchor": f"{S1}/arguments/city", "to": "town"},
     {"op": "set_arguments", "anchor": S1, "value": {}},
-    {"op": "set_observation", "anchor": S1, "text": "x"},
+    {"op": "set_observation", "anchor": S1, "text": "x", "as": "text"},
     {"op": "set_inferable", "anchor": f"{S1}/arguments/city", "reason": "x"},
 ]
 

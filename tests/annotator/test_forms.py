@@ -286,7 +286,6 @@ def test_texts_are_read_as_their_kind(schema, text, value):
         ({"type": "integer"}, "5.5", "whole number"),
         ({"type": "integer"}, "1_000", "whole number"),
         ({"type": "integer"}, "9" * 5000, "whole number"),
-        ({"type": "integer"}, "9" * 20, "64 bits"),
         ({"type": "number"}, "NaN", "a number"),
         ({"type": "number"}, "1e999", "too large"),
         ({"type": "number"}, "0x10", "a number"),
@@ -298,22 +297,16 @@ def test_texts_are_read_as_their_kind(schema, text, value):
         ({"type": "array"}, "[1,", "line 1, column 4"),
     ],
 )
-def test_what_cannot_be_read_stays_as_it_was_typed(schema, text, words):
+def test_what_cannot_be_read_changes_nothing(schema, text, words):
     arguments, errors = read(schema, text)
-    assert arguments == {"x": text}
+    assert arguments == {}
     assert words in errors["/x"]
-
-
-def test_json_that_is_not_finished_is_shown_as_typed_and_can_be_finished():
-    schema = {"type": "array"}
-    arguments, _ = read(schema, "[1, 2")
-    assert one(schema, arguments["x"]).value == "[1, 2"
-    assert read(schema, "[1, 2", **arguments) == (arguments, {})
-    assert read(schema, "[1, 2]", **arguments) == ({"x": [1, 2]}, {})
+    arguments, errors = read(schema, text, x="held")
+    assert (arguments, list(errors)) == ({"x": "held"}, ["/x"])
 
 
 def test_a_text_in_a_json_field_is_quoted():
-    for value in ("[1]", "5", ""):
+    for value in ("[1]", "5", "", "[1, 2"):
         assert one({"type": "array"}, value).value == json.dumps(value)
 
 
@@ -345,7 +338,7 @@ def test_unknown_arguments_are_kept_changed_and_taken_away():
     assert parse(SCHEMA, {"/town": "Rome", "json:/n": "6"}, current=current) == ({"town": "Rome", "n": 6}, {})
     assert parse(SCHEMA, {"/town": "", "json:/n": ""}, current=current) == ({}, {})
     arguments, errors = parse(SCHEMA, {"json:/n": "six"}, current=current)
-    assert (arguments["n"], list(errors)) == ("six", ["/n"])
+    assert (arguments["n"], list(errors)) == (5, ["/n"])
 
 
 def test_new_unknown_arguments():
@@ -357,7 +350,7 @@ def test_new_unknown_arguments():
     assert parse(SCHEMA, {"/new": "", "/": "x", "": "x", "csrf": "x", "empty:/q": "on"}) == ({}, {})
     assert list(parse(SCHEMA, {"/city/deep": "x"}, current={"city": "Oslo"})[1]) == ["/city/deep"]
     arguments, errors = parse(SCHEMA, {"json:/new": "{"})
-    assert (arguments, list(errors)) == ({"new": "{"}, ["/new"])
+    assert (arguments, list(errors)) == ({}, ["/new"])
 
 
 def test_nothing_is_too_large_to_be_refused():

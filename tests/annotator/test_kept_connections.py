@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from annotator.config.postgresql.limits import limit_requests
+from annotator.config.settings import BASE_DIR
+from annotator.services import statements
+from tests.factories import make_team
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -25,9 +30,9 @@ def answer(database: BaseDatabaseWrapper) -> int:
         return int(cursor.fetchone()[0])
 
 
-def end(backend: int) -> None:
+def end(backend: int, by: BaseDatabaseWrapper | None = None) -> None:
     """As a restart of the server does, seen from the client."""
-    with connection.cursor() as cursor:
+    with (by or connection).cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [backend])
         assert cursor.fetchone() == (True,)
 
@@ -64,3 +69,68 @@ def test_within_a_transaction_and_after_an_error_the_server_is_asked(kept) -> No
 def test_without_a_connection_there_is_nothing_to_use() -> None:
     own = connections.create_connection("default")
     assert not own.is_usable()
+
+
+def test_a_request_that_begins_with_a_written_statement_outlives_a_restart_of_the_server(kept) -> None:
+    """Every page begins with one, its session's: with a cursor that is kept as long as its connection."""
+    [(backend,)] = statements.rows("SELECT pg_backend_pid()")
+    end(backend, by=kept)
+    # What the beginning of a request does.
+    connection.health_check_done = False
+    [(another,)] = statements.rows("SELECT pg_backend_pid()")
+    assert another != backend
+
+
+def test_a_transaction_whose_connection_ends_is_not_carried_on_with_another(kept) -> None:
+    def lose_it_in_the_middle() -> None:
+        [(backend,)] = statements.rows("SELECT pg_backend_pid()")
+        end(backend, by=kept)
+        statements.rows("SELECT 1")
+
+    with pytest.raises(OperationalError), transaction.atomic():
+        lose_it_in_the_middle()
+    assert statements.rows("SELECT 1") == [(1,)]
+
+
+@pytest.fixture
+def impatient(settings) -> Iterator[BaseDatabaseWrapper]:
+    """A connection as the web server opens them; it gives a lock up after a second."""
+    settings.REQUEST_LOCK_SECONDS, settings.REQUEST_STATEMENT_SECONDS = 1, 30
+    own = connections.create_connection("default")
+    own.settings_dict = {**own.settings_dict, "OPTIONS": dict(own.settings_dict["OPTIONS"])}
+    limit_requests(own.settings_dict)
+    yield own
+    own.close()
+
+
+def test_the_web_server_limits_what_a_request_waits_for_and_nothing_else_does(impatient) -> None:
+    def shown(database: BaseDatabaseWrapper) -> list[str]:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT current_setting('lock_timeout'), current_setting('statement_timeout')")
+            return [*cursor.fetchone()]
+
+    assert shown(impatient) == ["1s", "30s"]
+    # Jobs, commands and migrations have this one.
+    assert shown(connection) == ["0", "0"]
+    wsgi = (BASE_DIR / "annotator" / "config" / "wsgi.py").read_text()
+    assert wsgi.index("limit_requests(") < wsgi.index("annotator.config.urls")
+
+
+def test_a_table_that_somebody_holds_does_not_silence_the_site(kept, client) -> None:
+    team = make_team()
+    client.force_login(team.annotator)
+    client.raise_request_exception = False
+    kept.set_autocommit(False)
+    with kept.cursor() as cursor:
+        cursor.execute("LOCK TABLE annotator_project IN ACCESS EXCLUSIVE MODE")
+    with connection.cursor() as cursor:
+        # What the web server's own connections begin with; another in the default's place would stay open.
+        cursor.execute("SET lock_timeout = '1s'")
+    held = client.get("/projects/")
+    assert client.get("/healthz").status_code == 200
+    kept.rollback()
+    kept.set_autocommit(True)
+    assert (held.status_code, held["Retry-After"]) == (503, "10")
+    assert "The database was busy: what this had to wait for took too long." in held.content.decode()
+    assert client.get("/projects/").status_code == 200
+    connection.close()

@@ -1,6 +1,8 @@
 """Signing in and up, passwords, invitations on their way through both, tokens, and the demo's buttons."""
 
 from datetime import timedelta
+from ipaddress import ip_network
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -11,14 +13,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotator.models import ApiToken, Invitation, Role, User
-from annotator.services import accounts, projects, tokens
+from annotator.models import ApiToken, Attempts, Invitation, Role, User
+from annotator.services import accounts, attempts, projects, tokens
 from annotator.services.access import roles_in
 from tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 PASSWORD = "a-long-enough-passphrase"
+WRONG = "not-this-one"
 LOGIN, SIGNUP = "/accounts/login/", "/accounts/signup/"
 
 
@@ -97,26 +100,118 @@ def test_failed_sign_ins_do_not_tell_who_has_an_account(client, person):
     assert refusal("nadia") == refusal("nobody") != ""
 
 
-def test_too_many_failed_sign_ins_are_refused_with_a_sentence_also_from_another_process(person):
-    for _ in range(10):
+@pytest.fixture
+def clock(monkeypatch):
+    """Time stands still between tries, and goes on when it is told to: ``clock.seconds += 1``."""
+    begin, reading = timezone.now(), SimpleNamespace(seconds=0)
+    monkeypatch.setattr(attempts.timezone, "now", lambda: begin + timedelta(seconds=reading.seconds))
+    return reading
+
+
+def try_from(address, password=WRONG, **more):
+    return sign_in(Client(REMOTE_ADDR=address), password=password, **more)
+
+
+TOO_OFTEN = "That was tried too often from here. Wait for"
+
+
+def test_failed_sign_ins_are_delayed_ever_longer(person, clock):
+    for _ in range(4):
+        try_from("203.0.113.9")
+    for delay in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900):
+        assert TOO_OFTEN not in words(try_from("203.0.113.9"))
+        clock.seconds += delay - 0.5
+        assert TOO_OFTEN in words(try_from("203.0.113.9", PASSWORD))
+        clock.seconds += 0.5
+    assert try_from("203.0.113.9", PASSWORD).status_code == 302
+
+
+def test_failed_sign_ins_hold_up_neither_other_names_nor_other_addresses(person, clock):
+    for n in range(40):
+        try_from("203.0.113.9")
+        try_from("203.0.113.9", login=f"somebody{n}")
+    assert TOO_OFTEN in words(try_from("203.0.113.9", PASSWORD))
+    assert TOO_OFTEN in words(try_from("203.0.113.9", PASSWORD, login=" NADIA"))
+    assert try_from("203.0.113.8", PASSWORD).status_code == 302
+    other = make_user("olena")
+    other.set_password(PASSWORD)
+    other.save()
+    assert try_from("203.0.113.9", PASSWORD, login="olena").status_code == 302
+
+
+def test_a_known_device_is_never_refused_until_the_password_changes(person, clock):
+    device = Client()
+    sign_in(device)
+    device.post("/accounts/logout/")
+    cookie = device.cookies["known_device"]
+    assert (bool(cookie["httponly"]), cookie["samesite"], cookie["path"]) == (True, "Lax", "/accounts/")
+    for _ in range(20):
         sign_in(Client(), password="wrong")
-    response = sign_in(Client())
-    assert "Too many failed login attempts. Try again later." in words(response)
-    assert "sessionid" not in response.cookies
+        sign_in(device, password="wrong")
+    assert TOO_OFTEN in words(sign_in(Client()))
+    forged = Client()
+    forged.cookies["known_device"] = cookie.value[:-3] + "abc"
+    assert TOO_OFTEN in words(sign_in(forged))
+    assert sign_in(device).status_code == 302
+    device.post("/accounts/logout/")
+    person.set_password("quite-another-passphrase")
+    person.save()
+    for _ in range(6):
+        sign_in(Client(), password="wrong")
+    assert TOO_OFTEN in words(sign_in(device, password="quite-another-passphrase"))
 
 
-def test_failed_sign_ins_are_counted_where_every_process_sees_them(settings):
-    assert "locmem" not in settings.CACHES["default"]["BACKEND"].lower()
+def test_a_right_password_forgets_the_wrong_ones_and_a_day_forgets_all(person, clock):
+    for _ in range(4):
+        try_from("203.0.113.9")
+    assert try_from("203.0.113.9", PASSWORD).status_code == 302
+    assert not Attempts.objects.exists()
+    try_from("203.0.113.9")
+    assert attempts.forget_old_attempts() == 0
+    clock.seconds += 86401
+    assert attempts.forget_old_attempts() == 1
 
 
-def test_failed_sign_ins_are_counted_by_the_readers_address_behind_a_proxy(settings, person):
-    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
-    for n in range(30):
-        sign_in(Client(headers={"x-forwarded-for": "203.0.113.9"}), login=f"somebody{n}", password="wrong")
-    refused = sign_in(Client(headers={"x-forwarded-for": "203.0.113.9"}))
-    assert refused.status_code == 429
-    assert "Wait for five minutes, then try again." in words(refused)
-    assert sign_in(Client(headers={"x-forwarded-for": "203.0.113.8"})).status_code == 302
+def test_old_passwords_and_forgotten_ones_are_limited_as_well(client, person, clock):
+    sign_in(client)
+    for _ in range(5):
+        assert TOO_OFTEN not in words(change_password(client, old="wrong"))
+    assert TOO_OFTEN in words(change_password(client))
+    for _ in range(5):
+        assert client.post("/accounts/password/reset/", {"email": "nadia@example.org"}).status_code == 302
+    assert TOO_OFTEN in words(client.post("/accounts/password/reset/", {"email": "nadia@example.org"}))
+    assert len(mail.outbox) == 5
+    assert client.post("/accounts/password/reset/", {"email": "oskar@example.org"}).status_code == 302
+
+
+def test_signing_in_and_a_forgotten_password_need_the_database_alone(client, person, settings):
+    dead = "redis://127.0.0.1:1/0"
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": dead}}
+    assert sign_in(client, password="wrong").status_code == 200
+    assert sign_in(client).status_code == 302
+    assert change_password(client, old="wrong").status_code == 200
+    assert client.post("/accounts/password/reset/", {"email": "nadia@example.org"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        ("127.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.1, 203.0.113.9", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.1, 203.0.113.9, 10.1.2.3", "203.0.113.9"),
+        ("127.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
+        ("127.0.0.1", "nonsense", "127.0.0.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("::ffff:127.0.0.1", "[2001:db8::1]:4711", "2001:db8::/64"),
+        ("", "203.0.113.9", "203.0.113.9"),
+        ("", "", ""),
+        ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
+    ],
+)
+def test_the_readers_address_is_told_by_trusted_proxies_alone(settings, rf, peer, forwarded, address):
+    settings.TRUSTED_PROXIES = [ip_network(one) for one in ("127.0.0.0/8", "10.0.0.0/8")]
+    request = rf.get("/", REMOTE_ADDR=peer, HTTP_X_FORWARDED_FOR=forwarded)
+    assert attempts.client_address(request) == address
 
 
 def test_a_session_ends_with_its_time_and_with_the_password(client, person):
@@ -212,6 +307,17 @@ def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(client, p
     assert sign_in(Client(), password="quite-another-passphrase").status_code == 302
     again = Client().get(path, follow=True)
     assert "This link does not work any more" in words(again)
+
+
+def test_a_mails_links_and_words_follow_the_sites_address_and_not_the_host_header(client, person, settings):
+    settings.SITE_URL = "https://assay.example.org"
+    client.post("/accounts/password/reset/", {"email": "nadia@example.org"}, headers={"host": "127.0.0.1:6666"})
+    [sent] = mail.outbox
+    assert sent.subject.startswith("[assay.example.org] ")
+    assert "\nhttps://assay.example.org/accounts/password/reset/key/" in sent.body
+    assert "Hello from assay.example.org!" in sent.body
+    for stranger in ("127.0.0.1", "6666", "testserver"):
+        assert stranger not in str(sent.message())
 
 
 def test_nobody_learns_whose_address_has_an_account(client, person):

@@ -187,10 +187,12 @@ def test_members_see_each_other_and_only_administrators_the_rest(client, team):
     assert all(text in page for text in ("for Olena", "Invite somebody", "End all roles"))
 
 
-def test_an_invitations_link_is_shown_once(admin, team):
-    response = admin.post(url(team, "people"), {"roles": ["annotator", "senior_reviewer"], "note": "for Olena"})
+def test_an_invitations_link_is_shown_once_and_leads_to_the_sites_address(admin, team, settings):
+    settings.SITE_URL = "https://assay.example.org"
+    fields = {"roles": ["annotator", "senior_reviewer"], "note": "for Olena"}
+    response = admin.post(url(team, "people"), fields, headers={"host": "localhost:6666"})
     link = words(response).partition('id="invitation-link"')[2].partition('value="')[2].partition('"')[0]
-    assert link.startswith("http://testserver/invitation/")
+    assert link.startswith("https://assay.example.org/invitation/")
     assert "no-store" in response["Cache-Control"]
     secret = link.split("/")[-2]
     assert projects.find_invitation(secret).roles == ["annotator", "senior_reviewer"]
@@ -258,7 +260,7 @@ def test_roles_are_given_and_taken(admin, team):
     for fields, held, sentence in [
         ({"role": "senior_reviewer", "action": "grant"}, {"annotator", "senior_reviewer"}, "is now senior reviewer"),
         ({"role": "annotator", "action": "end"}, {"senior_reviewer"}, "is no annotator any more"),
-        ({"action": "deactivate"}, set(), "has no role in this project any more"),
+        ({"action": "deactivate", "confirmed": "1"}, set(), "has no role in this project any more"),
         ({"role": "annotator", "action": "grant"}, {"annotator"}, "is now annotator"),
     ]:
         assert change(admin, team, person, **fields)["Location"] == url(team, "people")

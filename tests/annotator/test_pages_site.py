@@ -1,12 +1,22 @@
 """What belongs to no project: health, theme, pages of errors, and what is asked of every request."""
 
+import errno
+import socket
+from datetime import timedelta
+
 import pytest
 from django.conf import settings as django_settings
-from django.db import OperationalError
+from django.core.files.base import ContentFile
+from django.db import InterfaceError, OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.views import context, projects, site
+from annotator.models import Routine
+from annotator.services import statements, tokens
+from annotator.services.routines import PULSE, note_routine
+from annotator.views import context, projects
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -39,6 +49,18 @@ def test_health_is_a_line_of_text_that_is_not_cached(client):
     assert "sessionid" not in response.cookies
 
 
+def test_private_pages_and_the_api_are_kept_by_nobody(client):
+    team = make_team()
+    token = tokens.create_token(actor=team.annotator, name="t", expires_at=None)[1]
+    client.force_login(team.annotator)
+    page = f"/p/{team.project.slug}/"
+    answers = [client.get(path) for path in ("/", page, f"{page}dialogues/", "/notices/", "/p/hidden/")]
+    answers += [Client(headers={"Authorization": f"Bearer {token}"}).get("/api/projects/"), Client().get(page)]
+    for answer in answers:
+        assert "no-store" in answer["Cache-Control"]
+        assert "private" in answer["Cache-Control"]
+
+
 @pytest.mark.parametrize("host", ["10.0.3.7:8000", "web", "127.0.0.1:8000", "assay.example"])
 def test_health_is_told_to_a_proxy_that_calls_this_machine_by_its_address(settings, host):
     settings.ALLOWED_HOSTS = ["assay.example"]
@@ -49,20 +71,54 @@ def test_health_is_told_to_a_proxy_that_calls_this_machine_by_its_address(settin
     assert client.head("/healthz").status_code == 200
 
 
-def test_health_asks_the_database_once_and_nothing_else(client, django_assert_num_queries):
-    with django_assert_num_queries(1):
-        client.get("/healthz")
+def test_the_process_is_alive_whatever_has_become_of_the_database(client, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert client.get("/healthz").status_code == 200
 
 
-def test_health_says_when_the_database_is_gone(client, monkeypatch):
-    class Gone:
-        def cursor(self):
-            raise OperationalError("the server closed the connection: secret-host:5432")
+@pytest.fixture
+def ready(settings):
+    """All is there: this test's database and broker, a worker that was heard of just now, and room on the disk."""
+    settings.DISK_RESERVE_MB = 0
+    note_routine(PULSE)
+    return settings
 
-    monkeypatch.setattr(site, "connection", Gone())
-    response = client.get("/healthz")
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_ready_when_all_is_there_that_it_needs(client, ready):
+    response = client.get("/readyz", headers={"host": "10.0.3.7:8000"})
+    assert (response.status_code, words(response)) == (200, "ready\n")
+    assert response["Cache-Control"] == "no-store"
+    assert client.post("/readyz").status_code == 405
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_without_workers_or_room(client, ready):
+    Routine.objects.update(ran_at=timezone.now() - timedelta(minutes=6))
+    ready.DISK_RESERVE_MB = 2**40
+    response = client.get("/readyz")
+    assert (response.status_code, response["Retry-After"]) == (503, "10")
+    assert [line.partition(": ")[0] for line in words(response).splitlines()] == ["workers", "disk"]
+    assert "No worker has been heard of since" in words(response)
+    Routine.objects.all().delete()
+    assert "No worker has been heard of yet" in words(client.get("/readyz"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_without_database_or_broker(client, ready):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        ready.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(BaseDatabaseWrapper, "ensure_connection", _raise_gone)
+            response = client.get("/readyz")
     assert response.status_code == 503
-    assert words(response) == "The database does not answer.\n"
+    assert words(response) == "database: The database does not answer.\nbroker: Redis does not answer.\n"
+
+
+def _raise_gone(*arguments):
+    raise OperationalError("secret-host:5432")
 
 
 # --- theme ------------------------------------------------------------------------------------------------------------
@@ -128,6 +184,41 @@ def refuse(monkeypatch):
         monkeypatch.setattr(projects.projects, "may_create_projects", fail)
 
     return refuse
+
+
+OUTAGES = [
+    (OperationalError("connection to secret-host failed"), "The database does not answer, or the connection to it was"),
+    (InterfaceError("the connection is closed"), "The database does not answer, or the connection to it was lost. Wh"),
+    (OperationalError("database is locked"), "The database was busy: others were writing for too long. What was"),
+    (OSError(errno.ENOSPC, "No space left on device", "/secret"), "The server’s disk is full. What was saved is safe"),
+]
+
+
+@pytest.mark.parametrize(("error", "sentence"), OUTAGES)
+def test_an_outage_is_told_as_one_that_passes(member, refuse, error, sentence, caplog):
+    refuse(error)
+    member.raise_request_exception = False
+    for headers in ({}, {"HX-Request": "true"}):
+        response = member.get("/projects/", headers=headers)
+        assert (response.status_code, response["Retry-After"]) == (503, "10")
+        assert sentence in words(response)
+        assert "secret" not in words(response)
+        assert ("<!doctype" in words(response)) == (not headers)
+    refuse(RuntimeError("boom"))
+    assert member.get("/projects/").status_code == 500
+
+
+@pytest.mark.parametrize("address", ["/projects/", "/api/projects/"])
+def test_without_a_database_every_address_answers_that_it_will_pass(member, address, monkeypatch, caplog):
+    """From the session on, which is read before any view: neither page nor answer needs the database itself."""
+    member.raise_request_exception = False
+    monkeypatch.setattr(BaseDatabaseWrapper, "cursor", _raise_gone)
+    monkeypatch.setattr(statements, "_cursor", _raise_gone)
+    response = member.get(address)
+    assert (response.status_code, response["Retry-After"]) == (503, "10")
+    assert "The database does not answer" in words(response)
+    if address.startswith("/api/"):
+        assert response.json()["error"] == "unavailable"
 
 
 ERRORS = [
@@ -337,3 +428,66 @@ def test_the_navigation_lists_only_ones_own_projects(client, team):
 def test_the_chrome_of_a_request_that_nobody_knows(settings):
     settings.DEMO = True
     assert context.chrome(RequestFactory().get("/"))["theme"] == "auto"
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+class EndlessFile:
+    """A form with a field and a large file, which counts what is read of it."""
+
+    def __init__(self, size):
+        self.size = size
+        self.read_so_far = 0
+        self._head = (
+            b'--b\r\nContent-Disposition: form-data; name="theme"\r\n\r\ndark\r\n'
+            b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n'
+        )
+
+    def read(self, size):
+        size = min(size, self.size - self.read_so_far)
+        piece = self._head[self.read_so_far : self.read_so_far + size]
+        self.read_so_far += size
+        return piece + b"x" * (size - len(piece))
+
+    readline = read
+
+
+@pytest.mark.parametrize("checks_csrf", [True, False])
+@pytest.mark.parametrize("size", [400 * 2**20, 9 * 2**20])
+def test_a_file_is_refused_before_it_is_read_from_whoever_may_not_send_one(team, settings, tmp_path, checks_csrf, size):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    imports = f"/p/{team.project.slug}/imports/"
+    seen = {}
+    for who in (None, team.outsider, team.annotator, team.administrator):
+        client = Client(enforce_csrf_checks=checks_csrf)
+        if who is not None:
+            client.force_login(who)
+        client.cookies["csrftoken"] = "c" * 32
+        for path in (
+            "/accounts/login/",
+            "/theme/",
+            "/no/such/address/",
+            imports,
+            f"/api/projects/{team.project.slug}/imports/",
+        ):
+            sent = EndlessFile(size)
+            if who is team.administrator and "imports" in path:
+                continue
+            body = {"wsgi.input": sent, "CONTENT_LENGTH": str(size), "CONTENT_TYPE": "multipart/form-data; boundary=b"}
+            answer = client.generic("POST", path, **body)
+            seen[who and who.username, path] = answer.status_code
+            assert sent.read_so_far < 2**20
+    pages = [seen[None, "/theme/"], seen[None, imports], seen[team.annotator.username, imports]]
+    if size > 10 * 2**20:
+        assert pages == [413, 413, 413]
+    else:
+        assert pages == ([400, 403, 403] if checks_csrf else [400, 302, 403])
+    assert seen[None, f"/api/projects/{team.project.slug}/imports/"] == 401
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_that_takes_no_files_says_so(client):
+    response = client.post("/theme/", {"theme": "dark", "file": ContentFile(b"{}", "a.json")})
+    assert response.status_code == 400
+    assert "This address takes no files." in words(response)

@@ -52,10 +52,10 @@ def test_bounds_are_numbers_or_none() -> None:
     assert labels == ["At least", "At most"]
 
 
-def test_what_is_no_number_stays_as_it_was_typed_with_a_sentence_at_its_field() -> None:
+def test_what_is_no_number_is_refused_and_what_an_import_brought_has_a_sentence_at_its_field() -> None:
     value, problem = edited("interaction rounds", {"max_round": 6}, max_round="six", min_round="-1")
-    assert (value, problem) == ({"max_round": "six", "min_round": -1}, "")
-    fields = fields_of("interaction rounds", value)
+    assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Write a whole number, such as 12.")
+    fields = fields_of("interaction rounds", {"max_round": "six", "min_round": -1})
     assert fields["max_round"].input.error == "A whole number is expected."  # type: ignore[union-attr]
     assert fields["min_round"].input.error == "The least here is 0."  # type: ignore[union-attr]
 
@@ -83,8 +83,10 @@ def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
     assert edited("specific tool call count", held, max_calls_per_tool__0__key="") == ({"max_calls_per_tool": {}}, "")
     _, problem = edited("specific tool call count", held, max_calls_per_tool__1__key="find_ferry")
     assert problem == "Calls at most: find_ferry is named twice; keep one of the two."
-    value, _ = edited("specific tool call count", held, max_calls_per_tool__0__value="often")
-    (row, _) = fields_of("specific tool call count", value)["max_calls_per_tool"].rows
+    assert "whole number" in edited("specific tool call count", held, max_calls_per_tool__0__value="often")[1]
+    (row, _) = fields_of("specific tool call count", {"max_calls_per_tool": {"find_ferry": "often"}})[
+        "max_calls_per_tool"
+    ].rows
     assert row.inputs[1].error == "A whole number is expected."
 
 

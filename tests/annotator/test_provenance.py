@@ -10,13 +10,35 @@ from annotator.comparison.anchors import resolve
 from annotator.provenance import ArgumentTrace, Quality, SourceKind, Standing, trace
 from annotator.provenance.bodies import Observation, Text
 from annotator.provenance.figures import dates_in, may_hold_date
-from annotator.provenance.forms import fold, forms_of
+from annotator.provenance.forms import fold, forms_for, forms_of
 from tests.annotator.check_cases import TOOLSET, answer, ask, call, depends, document, task
 
 
 def found(value: Any, text: str) -> list[tuple[str, str]]:
     """(what is marked, quality) of a value in a text."""
     return [(text[hit.start : hit.end], str(hit.quality)) for hit in Text(text).hits(forms_of(value))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stands"),
+    [
+        ("guests", "a room in Ghent for 2 nights", False),
+        ("guests", "a 2-night stay", False),
+        ("guests", "2 rooms, please", False),
+        ("guests", "2 nights for 2 guests", True),
+        ("guests", "for 2 people", True),
+        ("guests", "table for 2", True),
+        ("nights", "for 2 nights", True),
+        ("numberOfNights", "for 2 days", True),
+        ("duration", "for 2 nights", True),
+        ("party_size", "2 of us", True),
+    ],
+)
+@pytest.mark.parametrize("value", [2, "2"])
+def test_a_small_number_belongs_to_the_word_behind_it(value, name, text, stands):
+    forms = forms_for(name, value, ["guests", "duration", "rooms", "party_size"])
+    assert Text(text).has(forms) is bool(Text(text).hits(forms)) is stands
+    assert Observation({"note": text}).has(forms) is bool(Observation({"note": text}).hits(forms)) is stands
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotator.checks import CheckSettings
@@ -126,6 +126,9 @@ calls = st.tuples(needs, names, st.dictionaries(st.sampled_from(["x", "y", "id"]
 
 
 @given(st.lists(calls, min_size=1, max_size=4))
+@example(
+    [(None, "A-100", {"x": "A-100"}), ("s3", "A-100", {"x": 7}), (None, 7, {"x": "A-100"}), (None, "A-100", {})]
+)  # The best source closes a circle; the next best does not.
 def test_accepting_all_suggestions_leaves_a_graph_that_asks_for_nothing(steps: list[Any]) -> None:
     given = [call(f"s{i}", "tool", need, seen, x=value) for i, (need, value, seen) in enumerate(steps)]
     document = one_task(*given, message="Please.")

@@ -6,15 +6,18 @@ What reaches out is run with the filter alone too, as root where the tests run a
 import functools
 import os
 import platform
+import random
 import signal
 import socket
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
 from annotator.sandbox import Call, Expected, Limits, Sandbox, Status, host
 from annotator.sandbox.host import WALLS
 from annotator.sandbox.inside.layers import NOBODY
+from annotator.services import trials
 
 LIMITS = Limits(wall=1.2, cpu=1, memory=192 << 20)
 SECRET = "a secret of the host"
@@ -257,6 +260,65 @@ def test_raw_system_calls_are_refused(run_bare):
     )
     result = run_bare(source)
     assert result.status in REFUSED or set(result.message) <= set("[-1, ]")
+
+
+#: Validators that would tell the first response, which they must accept, from the others by what else they are asked.
+LISTENING = {
+    "counts": body("SEEN.append(response)", "return len(SEEN) == 1, ''", head="SEEN = []"),
+    "counts from both ends": body("SEEN.append(response)", "return len(SEEN) in (1, 12), ''", head="SEEN = []"),
+    "remembers": body(
+        "known = any(one in response or response in one for one in SEEN)",
+        "SEEN.append(response)",
+        "return not known or len(response) == min(map(len, SEEN)), ''",
+        head="SEEN = []",
+    ),
+    "asks how often it was called before it must answer": body(
+        "SEEN.append(response)", "return len(SEEN) % 2 == 1, ''", head="SEEN = []"
+    ),
+}
+#: One that looks for them in its interpreter; it answers with what it finds.
+LOOKING = body(
+    "found, frame = set(), sys._getframe()",
+    "while frame is not None:",
+    "    found.update(re.findall('response [0-9]+', repr(frame.f_locals)))",
+    "    frame = frame.f_back",
+    "for one in gc.get_objects():",
+    "    if type(one) in (list, dict, tuple): found.update(re.findall('response [0-9]+', repr(one)))",
+    "return True, ' '.join(sorted(found))",
+    head="import gc, re, sys",
+)
+
+
+@pytest.mark.parametrize("source", LISTENING.values(), ids=LISTENING)
+def test_what_a_guest_says_does_not_depend_on_what_else_it_is_asked(sandbox, source, monkeypatch):
+    monkeypatch.setattr(host, "_RANDOM", random.Random(7))
+    calls = [Call(("response" + " and more" * n,)) for n in range(12)]
+    results = sandbox.run(source, "validate", calls)
+    assert [one.accepted for one in results] == [sandbox.run(source, "validate", [one])[0].accepted for one in calls]
+    # A trial asks for the first alone, to see whether it hangs, and then for it among the others.
+    asked = SimpleNamespace(source=source, function="validate")
+    monkeypatch.setattr(trials, "shared_sandbox", lambda: sandbox)
+    assert trials.run_calls(asked, [one.args[0] for one in calls]) == results
+
+
+def test_a_guest_is_shown_one_call_after_the_other_in_an_order_of_the_moment(sandbox):
+    calls = [Call((f"response {n}",)) for n in range(40)]
+    seen = [one.message.split() for one in sandbox.run(LOOKING, "validate", calls)]
+    numbers = [{int(word) for word in words if word.isdigit()} for words in seen]
+    assert all(n in known for n, known in enumerate(numbers))
+    # Whoever is asked as the k-th of them has heard of k at most.
+    assert [sum(len(known) <= k for known in numbers) >= k for k in range(1, 41)] == [True] * 40
+    again = sandbox.run(LOOKING, "validate", calls)
+    assert [one.message.split() for one in again] != seen
+
+
+def test_calls_whose_batches_agree_cost_three_children_a_batch(sandbox, monkeypatch):
+    children = []
+    child = sandbox._child
+    monkeypatch.setattr(sandbox, "_child", lambda limits: children.append(1) or child(limits))
+    calls = [Call((f"{n:05}",)) for n in range(4 * host.BATCH_CALLS)]
+    assert {one.message for one in sandbox.run(CLEAN, "validate", calls)} == {"clean"}
+    assert len(children) == 4 * 3
 
 
 def test_a_batch_can_forge_only_itself(sandbox):

@@ -17,6 +17,7 @@ from annotator.search import (
     parse_query,
     phrases,
     search_tokens,
+    switches_of_entries,
     to_fts5,
     to_tsquery,
 )
@@ -244,6 +245,13 @@ def test_what_is_indexed_and_in_which_order():
 def test_switches(policies, switches):
     data = document(*[task(f"t{n}", policy=policy) for n, policy in enumerate(policies)])
     assert describe_document(data).switches == switches
+
+
+def test_an_entry_has_the_switches_up_to_its_task():
+    """PTF belongs to the entry: of four tasks with two switches, the four entries have 0, 1, 1 and 2."""
+    assert switches_of_entries(["chat", "clarify", "clarify", "chat"]) == [0, 1, 1, 2]
+    assert switches_of_entries(["chat", None, "clarify"]) == [0, 0, 0]
+    assert switches_of_entries([]) == []
 
 
 def test_titles():

@@ -1,15 +1,18 @@
 """Jobs: taken up by one worker at a time, fenced, cancelled, given up, and repeated after whatever has gone wrong."""
 
+import contextlib
+import socket
 from datetime import timedelta
 from functools import partial
 
 import pytest
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from annotator import tasks
+from annotator.config.celery import app
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Event, Job, JobState
+from annotator.models import Event, Job, JobState, Notice
 from annotator.services import jobs
 from tests.factories import make_team, make_user
 from tests.racing import overlap, race
@@ -102,7 +105,7 @@ def test_a_kind_this_program_does_not_know_is_left_to_another(team):
     job = Job.objects.create(project=team.project, kind="of the next version")
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(minutes=1))
     assert jobs.run(job.pk).attempt == 0
-    assert jobs.stale_job_ids() == []
+    assert jobs.stale_jobs() == []
     assert jobs.kind_title(job.kind) == "of the next version"
 
 
@@ -117,27 +120,51 @@ def test_a_long_note_and_an_odd_sentence_are_kept(start):
     assert ended.error == "The file a�b cannot be read."
 
 
+@pytest.fixture
+def woken(monkeypatch):
+    """(number of the job, queue) of every message that is sent."""
+    sent = []
+    monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, queue, **_: sent.append((*arguments, queue)))
+    return sent
+
+
 @pytest.mark.django_db(transaction=True)
-def test_workers_are_woken_when_the_transaction_commits_and_not_before(team, register, monkeypatch):
-    woken = []
-    monkeypatch.setattr(tasks.run_job, "delay", woken.append)
+def test_workers_are_woken_when_the_transaction_commits_and_not_before(team, register, woken):
     register(lambda running: {})
     with transaction.atomic():
         job = jobs.start_job(actor=None, project=team.project, kind="test", parameters={})
         assert woken == []
-    assert woken == [job.pk]
+    assert woken == [(job.pk, "assay")]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_broker_that_is_down_loses_nothing(team, register, monkeypatch, caplog):
-    def down(job_id):
+    def down(arguments, **options):
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(tasks.run_job, "delay", down)
+    monkeypatch.setattr(tasks.run_job, "apply_async", down)
     register(lambda running: {})
     job = jobs.start_job(actor=None, project=team.project, kind="test", parameters={})
     assert fresh(job).state == JobState.QUEUED
     assert "no broker took the message" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_redis_that_takes_connections_and_is_silent_holds_nobody_up(team, register, monkeypatch, caplog):
+    """A frozen one: without a limit, whoever starts a job would wait for ever, and this test with them."""
+    register(lambda running: {})
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        monkeypatch.setitem(app.conf, "broker_write_url", address)
+        monkeypatch.setitem(app.conf, "broker_transport", None)
+        job = jobs.start_job(actor=None, project=team.project, kind="test", parameters={})
+    assert fresh(job).state == JobState.QUEUED
+    assert f"no broker took the message for job {job.pk}: Timeout" in caplog.text
+    # It is there, and beat takes it up.
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=10))
+    assert jobs.stale_jobs() == [(job.pk, "test")]
 
 
 # --- what goes wrong --------------------------------------------------------------------------------------------------
@@ -175,6 +202,64 @@ def test_a_runner_that_raises_in_the_middle_keeps_no_half_chunk(start):
     users = type(job.requester).objects.values_list("username", flat=True)
     assert "kept" in users
     assert "lost" not in users
+
+
+def test_an_outage_of_the_database_ends_an_attempt_and_not_the_job(start):
+    """Not as often as one likes: after that it is failed, with the outage's name."""
+
+    def run(running):
+        with running.chunk() as chunk:
+            chunk.advance(done=running.attempt, checkpoint={"at": running.attempt})
+        with running.chunk() as chunk:
+            chunk.advance(checkpoint={"at": 100})
+            raise OperationalError("server closed the connection unexpectedly")
+
+    job = start(run)
+    for attempt in range(1, jobs.MAX_ATTEMPTS + 1):
+        interrupted = jobs.run(job.pk)
+        assert (interrupted.state, interrupted.checkpoint) == (JobState.RUNNING, {"at": attempt})
+        assert interrupted.error == (
+            "Interrupted: The database does not answer, or the connection to it was lost. "
+            "It goes on by itself where it was."
+        )
+        assert start.register.discarded == []
+        go_quiet(job)
+    ended = jobs.run(job.pk)
+    assert ended.state == JobState.FAILED
+    assert ended.error.startswith("Given up after 8 attempts, each ended by a stopped worker or an outage.")
+    assert "The database does not answer" in ended.error
+    assert start.register.discarded == [job.pk]
+
+
+def test_an_outage_that_is_over_leaves_no_word_behind(start):
+    outages = [OperationalError("database is locked"), InterfaceError("connection already closed")]
+
+    def run(running):
+        if outages:
+            raise outages.pop()
+        return {"all": "well"}
+
+    job = start(run)
+    for _ in range(2):
+        assert jobs.run(job.pk).state == JobState.RUNNING
+        go_quiet(job)
+    ended = jobs.run(job.pk)
+    assert (ended.state, ended.result, ended.error) == (JobState.DONE, {"all": "well"}, "")
+
+
+def test_who_asked_for_a_job_is_told_when_the_program_fails_at_what_follows_from_it(team, register):
+    def told_of(error):
+        register(lambda running: (_ for _ in ()).throw(error), quiet=True)
+        job = jobs.start_job(
+            actor=team.administrator, project=team.project, kind="test", parameters={}, wake_worker=False
+        )
+        with contextlib.suppress(RuntimeError):
+            jobs.run(job.pk)
+        assert fresh(job).state == JobState.FAILED
+        return Notice.objects.filter(person=team.administrator, subject=job.public_id).count()
+
+    assert told_of(RuntimeError("boom")) == 1
+    assert told_of(Invalid("There is nothing to look at any more.")) == 0
 
 
 def test_what_cannot_be_taken_back_is_tried_again_and_then_given_up(start, caplog):
@@ -262,7 +347,7 @@ def test_a_job_whose_workers_always_die_is_given_up(start):
     assert jobs.take_up(job.pk) is None
     ended = fresh(job)
     assert ended.state == JobState.FAILED
-    assert ended.error == "Given up after 8 attempts, each ended by a stopped worker."
+    assert ended.error == "Given up after 8 attempts, each ended by a stopped worker or an outage."
     assert start.register.discarded == [job.pk]
 
 
@@ -273,11 +358,12 @@ def test_beat_finds_what_waits_and_what_has_gone_quiet(start, monkeypatch):
     go_quiet(quiet)
     jobs.take_up(runs.pk)
     jobs.run(ended.pk)
-    assert jobs.stale_job_ids() == [waits.pk, quiet.pk]
+    assert jobs.stale_jobs() == [(waits.pk, "test"), (quiet.pk, "test")]
     sent = []
     monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, **options: sent.append((arguments, options)))
     tasks.take_up_stale_jobs()
-    assert sent == [((waits.pk,), {"expires": 30}), ((quiet.pk,), {"expires": 30})]
+    assert [arguments for arguments, _ in sent] == [(waits.pk,), (quiet.pk,)]
+    assert [(options["expires"], options["queue"]) for _, options in sent] == [(30, "assay")] * 2
 
 
 def test_the_task_runs_the_job(start):
@@ -286,13 +372,13 @@ def test_the_task_runs_the_job(start):
     assert fresh(job).result == {"by": "celery"}
 
 
-# --- one at a time: jobs that run code --------------------------------------------------------------------------------
+# --- apart, and one at a time: strangers’ data and code ---------------------------------------------------------------
 
 
 @pytest.fixture
 def ask(team, register):
-    """A person asks for a job of the kind “test”, which runs code."""
-    register(lambda running: {}, runs_code=True)
+    """A person asks for a job of the kind “test”, which works on what strangers sent."""
+    register(lambda running: {}, strangers=True)
 
     def ask(person):
         return jobs.start_job(actor=person, project=team.project, kind="test", parameters={}, wake_worker=False)
@@ -300,7 +386,7 @@ def ask(team, register):
     return ask
 
 
-def test_of_jobs_that_run_code_a_person_has_one_running(ask, team):
+def test_of_jobs_with_strangers_data_a_person_has_one_running(ask, team):
     first, second = ask(team.annotator), ask(team.annotator)
     running = jobs.take_up(first.pk)
     assert jobs.take_up(second.pk) is None
@@ -312,7 +398,7 @@ def test_of_jobs_that_run_code_a_person_has_one_running(ask, team):
     assert jobs.take_up(second.pk).attempt == 1
 
 
-def test_jobs_that_run_no_code_do_not_wait_for_those_that_do(ask, start, team):
+def test_other_jobs_do_not_wait_for_those_with_strangers_data(ask, start, team):
     jobs.take_up(ask(team.administrator).pk)
     jobs.job_kind("other", "Another")(lambda running: {})
     other = jobs.start_job(
@@ -321,18 +407,31 @@ def test_jobs_that_run_no_code_do_not_wait_for_those_that_do(ask, start, team):
     assert jobs.run(other.pk).state == JobState.DONE
 
 
-def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(
-    ask, team, monkeypatch, django_capture_on_commit_callbacks
-):
-    woken = []
-    monkeypatch.setattr(tasks.run_job, "delay", woken.append)
+def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, team, monkeypatch, settings):
+    mine = {"import", "near_duplicates", "release", "replay", "validators", "validators_of_import"}
+    assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "strangers"} == {*mine, "test"}
+    # A hundred of them that wait their turn do not hide from beat what others wait for.
+    for _ in range(100):
+        ask(team.annotator)
+    jobs.job_kind("other", "Another")(lambda running: {})
+    other = jobs.start_job(actor=None, project=team.project, kind="other", parameters={}, wake_worker=False)
+    Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    sent = []
+    monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, queue, **_: sent.append((*arguments, queue)))
+    tasks.take_up_stale_jobs()
+    assert sent[0] == (other.pk, "assay")
+    assert [queue for _, queue in sent[1:]] == ["strangers"] * 100
+    assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "strangers"}
+
+
+def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(ask, team, woken, django_capture_on_commit_callbacks):
     first, second, third = (ask(team.annotator) for _ in range(3))
     ask(team.annotators[1])
     for done, following in ((first, [second.pk]), (second, [third.pk]), (third, [])):
         woken.clear()
         with django_capture_on_commit_callbacks(execute=True):
             assert jobs.run(done.pk).state == JobState.DONE
-        assert woken == following
+        assert [number for number, _ in woken] == following
 
 
 def test_what_waits_for_its_turn_can_be_cancelled_and_a_dead_worker_holds_nobody_up(ask, team):

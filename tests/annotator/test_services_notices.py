@@ -14,6 +14,7 @@ from annotator.errors import Hidden, Invalid
 from annotator.models import Digest, Event, Job, Membership, Notice, NoticeKind
 from annotator.services import digests, jobs, notices
 from annotator.services.events import append_event
+from annotator.services.keyset import cursor_of
 from annotator.services.notice_settings import change_settings, settings_of
 from tests.factories import Team, make_team
 
@@ -104,17 +105,17 @@ def test_pages_go_forth_and_back_by_key(team: Team, monkeypatch: pytest.MonkeyPa
     for n in range(5):
         tell(team, team.annotator, text=str(n))
     first = notices.list_notices(actor=team.annotator)
-    second = notices.list_notices(actor=team.annotator, before=first.older)
-    third = notices.list_notices(actor=team.annotator, before=second.older)
+    second = notices.list_notices(actor=team.annotator, after=first.after)
+    third = notices.list_notices(actor=team.annotator, after=second.after)
     assert [[row.text for row in page.rows] for page in (first, second, third)] == [["4", "3"], ["2", "1"], ["0"]]
-    assert (first.newer, third.older) == (None, None)
-    assert notices.list_notices(actor=team.annotator, after=second.newer).rows == first.rows
+    assert (first.before, third.after) == (None, None)
+    assert notices.list_notices(actor=team.annotator, before=second.before).rows == first.rows
 
 
 def test_all_that_the_page_knew_of_is_read_and_what_came_since_is_new(team: Team) -> None:
     for _ in range(2):
         tell(team, team.annotator)
-    seen = notices.list_notices(actor=team.annotator).rows[0].pk
+    seen = cursor_of(notices.list_notices(actor=team.annotator).rows[0])
     tell(team, team.annotator)
     assert notices.mark_all_read(actor=team.annotator, through=seen) == 2
     assert notices.unread_count(team.annotator) == 1
@@ -144,7 +145,7 @@ def test_pages_work_without_scripts(team: Team, client: Client) -> None:
     page = client.get("/notices/?show=unread").content.decode()
     assert "Two" in page
     assert "One" not in page
-    client.post("/notices/", {"through": Notice.objects.latest("pk").pk})
+    client.post("/notices/", {"through": cursor_of(Notice.objects.latest("pk"))})
     assert "You have read everything" in client.get("/notices/?show=unread").content.decode()
 
 

@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import ApiToken
-from annotator.services import tokens
-from tests.factories import make_user
-from tests.racing import overlap
+from annotator.models import ApiToken, Role, User
+from annotator.services import attempts, projects, tokens
+from tests.factories import give_role, make_team, make_user
+from tests.racing import overlap, race
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +84,43 @@ def test_the_tokens_of_a_closed_account_open_nothing(person):
     assert tokens.find_live_token(secret) is None
 
 
+def test_a_new_password_ends_the_tokens_made_under_the_old_one(person):
+    secret = make(person)[1]
+    person.set_password("quite-another-passphrase")
+    person.save()
+    assert tokens.find_live_token(secret) is None
+    assert ApiToken.objects.get().state(timezone.now()) == "ended"
+    assert tokens.find_live_token(make(person)[1]) is not None
+
+
+def test_tokens_of_an_account_that_was_closed_stay_dead_when_it_is_opened_again(person):
+    secret = make(person)[1]
+    for person.is_active in (False, True):
+        person.save(update_fields=["is_active"])
+    assert tokens.find_live_token(secret) is None
+
+
+def test_the_last_role_takes_the_tokens_with_it():
+    team, other = make_team(), make_team()
+    give_role(other.project, team.annotator, Role.ANNOTATOR)
+    secret = make(team.annotator)[1]
+    projects.deactivate_person(actor=team.administrator, project=team.project, user=team.annotator)
+    assert tokens.find_live_token(secret) is not None
+    projects.deactivate_person(actor=other.administrator, project=other.project, user=team.annotator)
+    give_role(other.project, team.annotator, Role.ANNOTATOR)
+    assert tokens.find_live_token(secret) is None
+
+
+def test_a_password_that_is_only_hashed_anew_ends_nothing(person, settings):
+    person.set_password("quite-another-passphrase")
+    person.save()
+    secret = make(person)[1]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher", *settings.PASSWORD_HASHERS]
+    assert User.objects.get().check_password("quite-another-passphrase")
+    assert User.objects.get().password.startswith("pbkdf2")
+    assert tokens.find_live_token(secret) is not None
+
+
 @pytest.mark.parametrize("secret", ["", "assay_", "nonsense", "x" * 100_000, "assay_\x00", "ключ"])
 def test_secrets_somebody_made_up_open_nothing(person, secret):
     make(person)
@@ -118,3 +155,12 @@ def test_a_token_revoked_twice_at_once_is_revoked_once(person):
     token, _ = make(person)
     _, late = overlap(*[lambda: tokens.revoke_token(actor=person, public_id=token.public_id)] * 2)
     assert isinstance(late, Conflict)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_tries_to_sign_in_at_one_moment_are_counted_one_by_one(monkeypatch):
+    now = timezone.now()
+    monkeypatch.setattr(attempts.timezone, "now", lambda: now)
+    waits = race(*[lambda: attempts.count_attempt(what="sign-in", name="nadia", address="203.0.113.9")] * 12)
+    assert sorted(waits) == [0] * 5 + [1] * 7

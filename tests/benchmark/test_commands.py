@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.conf import settings
+from django.db import connection, transaction
 
 from annotator.models import Dialogue, Job, Membership, Project
+from annotator.services.revisions import lock_dialogue, revise
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, Release
 from reviews.services.protocols import current_version
@@ -27,7 +29,18 @@ from tests.benchmark.conftest import (
     run_release,
 )
 from tests.conftest import ROOT
-from tests.factories import Team, adopt_c3, broken, changed, make_document, make_item, make_project, make_team
+from tests.factories import (
+    Team,
+    adopt_c3,
+    broken,
+    changed,
+    current,
+    make_dialogue,
+    make_document,
+    make_item,
+    make_project,
+    make_team,
+)
 
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
@@ -92,6 +105,24 @@ class TestImport:
         again = manage("import_dialogues", other, *options)
         assert (again.returncode, last_line(again)) == (0, SUMMARY | {"read": 1, "unchanged": 1})
 
+    def test_what_people_have_worked_on_is_reopened_by_an_option_of_its_own(
+        self, manage: Manage, candidate_file: Write
+    ) -> None:
+        team = make_team()
+        dialogue = make_dialogue(team.project, external_id="a")
+        document = changed(current(dialogue))
+        with transaction.atomic():
+            revise(actor=None, dialogue=lock_dialogue(dialogue.pk), seen=dialogue.head, document=document, message="")
+        file = candidate_file([candidate("a", document=changed(document, "Imported anew."))])
+        options = ("--project", team.project.slug, "--format", "neutral", "--revise")
+        for more in ((), ("--reopen",), ("--dry-run",)):
+            done = manage("import_dialogues", file, *options, *more)
+            assert (done.returncode, last_line(done)) == (1, SUMMARY | {"read": 1, "rejected": 1})
+            assert "a was edited by hand" in done.stderr
+        done = manage("import_dialogues", file, *options, "--reopen")
+        assert (done.returncode, last_line(done)) == (0, SUMMARY | {"read": 1, "revised": 1})
+        assert "a was edited by hand; it is reopened" in done.stderr
+
     def test_a_dry_run(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
         make_project("p")
         report = tmp_path / "r.jsonl"
@@ -102,6 +133,19 @@ class TestImport:
         assert (done.returncode, last_line(done)) == (1, SUMMARY | {"read": 2, "created": 1, "rejected": 1})
         assert not Dialogue.objects.exists()
         assert json.loads(report.read_text())["line"] == 2
+
+    def test_a_dry_run_leaves_no_project_behind(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+        report = tmp_path / "r.jsonl"
+        done = manage(
+            "import_dialogues", candidate_file([candidate("a"), "{"]), "--project", "new", "--format", "neutral",
+            "--dry-run", "--create-project", "--report", report,
+        )  # fmt: skip
+        assert (done.returncode, last_line(done)) == (1, SUMMARY | {"read": 2, "created": 1, "rejected": 1})
+        assert "2 records read: 1 dialogue would be created" in done.stderr
+        assert json.loads(report.read_text())["line"] == 2
+        assert not Project.objects.exists()
+        assert not Job.objects.exists()
+        assert [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()] == []
 
     @pytest.mark.parametrize(
         ("content", "name", "said"),
@@ -270,7 +314,7 @@ class TestRelease:
         assert not (tmp_path / "out2").exists()
         assert_refused(self.freeze(manage, tmp_path / "out", fmt="c3"), "never edited")
         assert_refused(self.freeze(manage, tmp_path / "out", version="../1"), "version")
-        assert_refused(self.freeze(manage, tmp_path / "out", fmt="openai"), "openai")
+        assert_refused(self.freeze(manage, tmp_path / "out", fmt="bfcl"), "bfcl")
         assert_refused(
             manage(
                 "freeze_release", "--project", "no", "--format", "wild", "--release-version", "1", "--out", tmp_path

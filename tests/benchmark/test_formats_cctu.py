@@ -121,6 +121,33 @@ def test_a_constraint_without_its_label_is_named_and_kept() -> None:
     assert written(read(data)) == data
 
 
+@pytest.mark.parametrize(
+    ("label", "function"), [("Content_1", "validate_identifiers"), ("Content_2", "validate_punctuation")]
+)
+def test_the_published_registrys_own_labels_are_known(label: str, function: str) -> None:
+    data = whole()
+    data["constraints_list"][4] = ["Response", label, "Name the rivers."]
+    data["check_code"]["check_constraint_4.py"] = f"def {function}(response):\n    return True, ''\n"
+    assert told(data) == {}
+    constraint = read(data).document["constraints"][4]
+    assert (constraint["category"], constraint["validator"]["function"]) == ("content", function)
+    assert written(read(data)) == data
+
+
+def test_every_constraint_of_native_cases_is_judged(shared_data: Path) -> None:
+    folder = shared_data / "cctu" / "native"
+    said = []
+    for line in (folder / "input_data.jsonl").read_text().splitlines():
+        data = json.loads(line)
+        beside = (folder / "check_code" / str(data["id"])).iterdir()
+        (dialogue,) = READERS["cctu"].read(data | {"check_code": {file.name: file.read_text() for file in beside}})
+        said += [warning.message for warning in dialogue.warnings]
+        for constraint in dialogue.document["constraints"]:
+            validator = constraint["validator"]
+            assert validator is None or validator["function"]
+    assert said == []
+
+
 def test_an_edit_gives_up_its_own_original_and_no_other() -> None:
     data = whole()
     data["constraints_list"][2] = ["Response", None, None]

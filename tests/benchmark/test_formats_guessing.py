@@ -21,7 +21,7 @@ RECORDS = {"wild": wild_record(), "c3": c3_record(), "neutral": NEUTRAL, "openai
         *[(record, name) for name, record in RECORDS.items()],
         (ONLY_CHINESE_C3, "c3"),
         (CCTU, "cctu"),
-        (ASYNC, "async"),
+        (ASYNC, None),
         ({"id": "1"}, None),
         ({}, None),
         ([], None),
@@ -43,6 +43,27 @@ def test_the_probable_format_is_named(chosen: str, true: str) -> None:
         assert list(faults) == [""]
         assert f"looks like {true}, not {chosen}" in faults[""]
         assert faults[""].endswith(f"Choose the format {true}.")
+
+
+@pytest.mark.parametrize("chosen", list(READERS))
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (ASYNC, "a task of BFCL or AsyncTool (it has ground_truth)"),
+        (
+            {"id": "1", "question": [[]], "initial_config": {}, "involved_classes": ["MathAPI"]},
+            "it has involved_classes",
+        ),
+        ({"id": "1", "question": [[]], "function": []}, "a task of BFCL"),
+        ({"name": "sum", "description": "Adds.", "parameters": {"type": "dict"}}, "the description of a function"),
+    ],
+)
+def test_files_that_no_format_reads_are_sent_to_none_that_does_not_exist(chosen: str, record: Any, words: str) -> None:
+    (message,) = faults_of(chosen, record).values()
+    assert words in message
+    assert "does not read" in message
+    assert {word for word in ("openai", "neutral") if word in message} <= READERS.keys() & WRITERS.keys()
+    assert "Choose the format" not in message
 
 
 @pytest.mark.parametrize("chosen", list(READERS))

@@ -51,6 +51,62 @@ def test_a_trace_becomes_a_document() -> None:
     assert [(task["policy"], task["information"]) for task in document["tasks"]] == [(None, None)] * 2
 
 
+@pytest.mark.parametrize(
+    ("place", "text", "inside"),
+    [
+        ("/messages/1/tool_calls/0/function/arguments", '{"id":1,"id":2}', "(at /id in this text)"),
+        ("/messages/1/tool_calls/0/function/arguments", '{"a":[{"b":1,"b":1}]}', "(at /a/0/b in this text)"),
+        ("/messages/2/content", '{"rows":[],"rows":[1]}', "(at /rows in this text)"),
+    ],
+)
+def test_json_in_a_text_loses_no_value_in_silence(place: str, text: str, inside: str) -> None:
+    arguments, observation = (text, "{}") if "arguments" in place else ("{}", text)
+    faults = faults_of("openai", trace(user("x"), assistant(None, ("a", arguments)), tool("a", observation)))
+    assert list(faults) == [place]
+    assert inside in faults[place]
+    assert "stands twice" in faults[place]
+
+
+def test_numbers_in_a_text_keep_every_digit_and_their_spelling() -> None:
+    written = '{"id": 123456789012345678901, "price": 1.50, "hours": 40.0, "zero": -0.0, "many": 1E2}'
+    record = trace(user("x"), assistant(None, ("a", written)), tool("a", written), assistant("done"))
+    (dialogue,) = read("openai", record)
+    call = dialogue.document["tasks"][0]["steps"][0]
+    value = {"id": 123456789012345678901, "price": 1.5, "hours": 40.0, "zero": -0.0, "many": 100.0}
+    assert repr(call["arguments"]) == repr(call["observation"]) == repr(value)
+    call["arguments"]["price"] = 2
+    dialogue.document["tasks"][0]["user_message"] = "y"
+    (_, said, returned, _) = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    assert said["tool_calls"][0]["function"]["arguments"] == written.replace("1.50", "2")
+    assert returned["content"] == written
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": None, "refusal": "I cannot help with that."}, "I cannot help with that."),
+        ({"content": "Look.", "refusal": "I cannot do more."}, "Look.\n\nI cannot do more."),
+        ({"content": [{"type": "refusal", "refusal": "No."}]}, "No."),
+    ],
+)
+def test_a_refusal_is_the_answer_that_people_see_and_goes_out_as_one(message: dict[str, Any], text: str) -> None:
+    record = trace(user("x"), {"role": "assistant", **message})
+    (dialogue,) = read("openai", record)
+    assert dialogue.document["tasks"][0]["steps"][0]["text"] == text
+    assert same(rewrite("openai", record), record)
+    dialogue.document["tasks"][0]["user_message"] = "y"
+    (_, written) = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    if "refusal" in message:
+        assert written == {"role": "assistant", **message}
+    dialogue.document["tasks"][0]["steps"][0]["text"] = "Here you are."
+    assert WRITERS["openai"].write([dialogue], full=True)["messages"][1]["content"] == "Here you are."
+
+
+def test_a_refusal_that_is_no_text_is_a_fault() -> None:
+    faults = faults_of("openai", trace(user("x"), {"role": "assistant", "content": None, "refusal": 1}))
+    assert list(faults) == ["/messages/1/refusal"]
+
+
 def test_observations_go_to_the_calls_they_name() -> None:
     record = trace(
         user("x"), assistant(None, ("a", "{}"), ("b", "{}")), tool("b", "second"), tool("a", "first"), assistant("done")

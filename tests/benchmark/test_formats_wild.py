@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from annotator.schema import exact_json
+from annotator.schema.reading import load_text
 from benchmark.formats import READERS, WRITERS, ReadDialogue
 from tests.benchmark.format_records import (
     WEATHER,
@@ -279,12 +281,18 @@ def test_what_a_published_evaluator_would_stumble_at() -> None:
     assert found == {"/tasks/t3/steps", "/tasks/t3/steps/s0/user_reply", "/tasks/t3/steps/s1/depends_on"}
 
 
-def test_whole_floats_become_integers() -> None:
+def test_numbers_keep_their_kind_and_all_their_digits() -> None:
+    """The published checker takes 40.0 and 40 for two answers."""
+    arguments = {"hours": 40.0, "share": 0.5, "days": 40, "zero": -0.0, "id": 123456789012345678901}
     record = wild_record()
-    record["english_answer_list"][0][0]["action"]["arguments"] = {"hours": 24.0, "share": 0.5}
+    record["english_answer_list"][0][0]["action"]["arguments"] = arguments
+    record["english_answer_list"][1][0] |= {"idx": 0.0, "dependency_list": []}
     (dialogue,) = read("wild", record)
-    arguments = dialogue.document["tasks"][0]["steps"][0]["arguments"]
-    assert [type(value) for value in arguments.values()] == [int, float]
+    stored = load_text(dialogue.text)
+    assert repr(stored["tasks"][0]["steps"][0]["arguments"]) == repr(dict(sorted(arguments.items())))
+    (again,) = READERS["wild"].read(WRITERS["wild"].write([dialogue]))
+    assert again.text == dialogue.text
+    assert exact_json.same(WRITERS["wild"].write([dialogue]), record)
 
 
 def test_a_record_without_tools_is_read_with_a_warning() -> None:

@@ -1,18 +1,24 @@
 """Imports that are stopped, lost, taken over or given up: nothing twice, nothing half."""
 
+import errno
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied
-from annotator.models import Dialogue, Event, Finding, Job, Revision, ToolsetRevision
+from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, ToolsetRevision
 from annotator.services import jobs
 from annotator.services.jobs import run
 from benchmark.models import ImportBatch
 from benchmark.services import import_discarding, import_runner
+from benchmark.services.import_report import report_path
 from benchmark.services.import_runner import ImportRun
 from benchmark.services.imports import cancel_import, may_repeat, repeat_import
 from reviews.models import Cycle, Slot, StageRun
@@ -208,6 +214,89 @@ def test_an_error_of_the_program_takes_everything_back(team: Team, monkeypatch: 
     assert rows_of(batch) == [0] * 7
 
 
+def test_an_import_killed_while_it_takes_back_begins_anew(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of the rows is gone by then: whoever went on from the last chunk would publish the rest as all."""
+    monkeypatch.setattr(import_discarding, "SLICE", 3)
+    batch = begin_import(team, as_lines([*candidates(7), "{", *candidates(4, start=7)]))
+    discard, discarded = import_runner.discard_slice, []
+
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    def discard_once(job: Job) -> bool:
+        if discarded:
+            kill()
+        discarded.append(job.pk)
+        return discard(job)
+
+    with monkeypatch.context() as patch:
+        stop_after(patch, 4, fail)
+        patch.setattr(import_runner, "discard_slice", discard_once)
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    assert (rows_of(batch)[0], fresh(batch).created) == (4, 0)
+    grow_stale(batch)
+
+    assert run(batch.job_id).state == "done"
+    assert counters(fresh(batch)) == (12, 11, 0, 0, 1, 0)
+    assert Dialogue.objects.filter(published=True).count() == Dialogue.objects.count() == 11
+    assert [entry["line"] for entry in report_of(batch)] == [8]
+    assert fresh(batch).notes.count() == 1
+
+
+def test_an_import_of_which_rows_are_missing_is_not_published(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = begin_import(team, as_lines(candidates(6)))
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, kill)
+        with pytest.raises(Killed):
+            run(batch.job_id)
+    monkeypatch.setattr(import_discarding, "SLICE", 1)
+    import_discarding.discard_slice(batch.job)
+    grow_stale(batch)
+    job = run(batch.job_id)
+    assert job.state == "failed"
+    assert "counted 6 new dialogues and 0 revised ones, but 5 and 0 are stored" in job.error
+    assert rows_of(batch) == [0] * 7
+    assert (fresh(batch).created, may_repeat(fresh(batch))) == (0, "again")
+
+
+def test_an_outage_of_the_database_in_the_middle_takes_nothing_back(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = begin_import(team, as_lines(candidates(6)))
+
+    def cut() -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, cut)
+        job = run(batch.job_id)
+    assert job.state == "running"
+    assert job.error.startswith("Interrupted: The database does not answer")
+    assert rows_of(batch)[0] == 4
+    grow_stale(batch)
+    job = run(batch.job_id)
+    assert (job.state, job.attempt, job.error) == ("done", 2, "")
+    assert counters(fresh(batch)) == (6, 6, 0, 0, 0, 0)
+
+
+def test_a_full_disk_is_named_and_leaves_no_empty_report(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    batch = begin_import(team, as_lines([*candidates(3), "{"]))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            run(batch.job_id)
+    job = fresh(batch).job
+    assert (job.state, job.error.partition(".")[0]) == ("failed", "The server’s disk is full")
+    assert rows_of(batch) == [0] * 7
+    assert not report_path(batch).exists()
+    again = repeat_import(actor=team.administrator, batch=fresh(batch))
+    assert run(again.job_id).state == "done"
+
+
 def test_an_import_given_up_after_too_many_attempts_leaves_nothing(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
     batch = begin_import(team, as_lines(candidates(6)))
@@ -246,6 +335,8 @@ def test_discarding_leaves_toolsets_that_others_use(
 def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(team: Team, run_import: RunImport) -> None:
     dry = run_import(candidates(2), dry_run=True)
     assert may_repeat(dry) == "for_real"
+    # Whoever tries a file looks at its page: a notice would only have to be read away.
+    assert not Notice.objects.exists()
     real = repeat_import(actor=team.administrator, batch=dry)
     assert (real.dry_run, real.sha256, real.filename) == (False, dry.sha256, dry.filename)
     run(real.job_id)
@@ -277,3 +368,22 @@ def test_progress_is_told_in_records(team: Team, monkeypatch: pytest.MonkeyPatch
     assert seen[0][1] is not None
     job = fresh(batch).job
     assert (job.progress_done, job.progress_total, job.progress_note) == (8, 8, "")
+
+
+def test_a_dry_run_by_which_nothing_would_come_in_offers_nothing_for_real(
+    team: Team, run_import: RunImport, client: Client
+) -> None:
+    client.force_login(team.administrator)
+    for content, words in (
+        (b'{"id": 1}\n{\n', "Nothing can be imported."),
+        (as_lines([candidate("kept")]), "every record is in the project as it is"),
+    ):
+        if b"kept" in content:
+            run_import(content=content, filename="a.jsonl")
+        dry = run_import(content=content, filename="a.jsonl", dry_run=True)
+        assert may_repeat(dry) == ""
+        page = client.get(reverse("import-detail", args=[team.project.slug, dry.public_id])).content.decode()
+        assert words in page
+        assert "Import for real" not in page
+        with pytest.raises(Conflict):
+            repeat_import(actor=team.administrator, batch=dry)

@@ -1,12 +1,16 @@
 """Preparing records on several cores: the same answers in the same order, and no one left behind."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import pytest
 
+from annotator.checks import run_checks
+from annotator.schema.reading import load_text
 from benchmark.formats.files import RawLine
-from benchmark.preparing import Preparer, Preparers, Setup
+from benchmark.preparing import Preparer, Preparers, Setup, records
 from tests.benchmark.conftest import as_lines, candidate, candidates
 from tests.factories import broken, make_document
 
@@ -43,6 +47,29 @@ def test_few_chunks_start_no_process() -> None:
     with Preparers(SETUP, count=3) as preparers:
         assert len(list(preparers.prepare(iter(chunks(Preparers.ALONE))))) == Preparers.ALONE
         assert preparers._children == []
+
+
+def test_a_record_that_takes_too_long_is_rejected_and_the_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(document: dict[str, Any], *rest: Any, **options: Any) -> Any:
+        while document["tasks"][0]["user_message"] == "endless":
+            try:
+                re.fullmatch("(a+)+", "a" * 30 + "!")
+            except Exception:  # noqa: S112 - what swallows every fault does not swallow the end of its time
+                continue
+        return run_checks(document, *rest, **options)
+
+    monkeypatch.setattr(records, "run_checks", check)
+    endless = make_document()
+    endless["tasks"][0]["user_message"] = "endless"
+    lines = raw(as_lines([candidate("before"), candidate("endless", document=endless), candidate("after")]))
+    prepared = Preparer(SETUP, seconds=0.3).prepare(lines)
+    assert [(one["id"], len(one["dialogues"])) for one in prepared["records"]] == [
+        ("before", 1), ("endless", 0), ("after", 1),
+    ]  # fmt: skip
+    ((pointer, sentence),) = prepared["records"][1]["problems"]
+    assert pointer == ""
+    assert sentence.startswith("Reading and checking this record takes more than 0.3 seconds of computing")
+    assert {one["dialogues"][0]["toolset"] for one in prepared["records"][::2]} <= prepared["toolsets"].keys()
 
 
 @pytest.mark.servers
@@ -85,3 +112,31 @@ def test_what_is_told_of_a_record() -> None:
     assert (bad["id"], bad["dialogues"]) == ("b", [])
     assert bad["problems"][0][0] == "/document"
     assert (broken_line["line"], broken_line["fatal"]) == (3, False)
+
+
+@pytest.mark.parametrize("number", [10**999, -(10**400), 123456789012345678901, 1e308, -0.0, 40.0, 5e-324])
+def test_numbers_of_any_size_and_kind_go_through_every_check(number: float) -> None:
+    """What a file may hold, each check meets: in arguments, observations and the tools' own schemas."""
+    arguments = {"city": number, "lat": number, "date": str(number)[:200], "rows": [number]}
+    document = make_document()
+    call = document["tasks"][0]["steps"][0]
+    call |= {"arguments": arguments, "observation": {"degrees": number, "rows": [number, {"text": str(number)[:200]}]}}
+    tool = {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "integer", "minimum": number, "enum": [number, 1], "default": number},
+                "lat": {"type": "float", "maximum": number},
+                "date": {"type": "string"},
+                "rows": {"type": "array"},
+            },
+        },
+    }
+    (record,) = Preparer(SETUP).prepare(raw(as_lines([candidate("a", document=document) | {"tools": [tool]}])))[
+        "records"
+    ]
+    (dialogue,) = record["dialogues"]
+    assert repr(load_text(dialogue["content"])["tasks"][0]["steps"][0]["arguments"]) == repr(
+        dict(sorted(arguments.items()))
+    )

@@ -4,15 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client
 
-from annotator.models import Dialogue, Event, Finding, Revision, ToolsetRevision
+from annotator.models import Dialogue, Draft, Event, Finding, Revision, ToolsetRevision
+from annotator.services.drafts import open_draft
 from annotator.services.events import broken_links
+from annotator.services.revisions import lock_dialogue, revise
 from benchmark.models import ImportBatch
 from benchmark.services import import_publishing, import_report, import_runner
 from reviews.models import Cycle, CycleState, Slot, SlotState
 from reviews.services.claims import claim_slot
 from tests.benchmark.conftest import begin_import, candidate, candidates, counters, make_verified, report_of
-from tests.factories import Team, broken, changed, hand_in, make_document, make_team, open_slot
+from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
 
 RunImport = Callable[..., ImportBatch]
 
@@ -71,15 +74,23 @@ def test_content_with_errors_comes_in_and_is_reported(team: Team, run_import: Ru
 
 
 def test_an_unreadable_record_is_listed_and_the_others_come_in(team: Team, run_import: RunImport) -> None:
-    lines = [candidate("a"), '{"id": "cut', {"id": "b", "document": {"kind": "multi_turn"}}, "[1]", candidate("c")]
+    lines = [
+        candidate("a"),
+        '{"id": "cut',
+        {"id": "b", "document": {"kind": "multi_turn"}},
+        "[1]",
+        candidate("c"),
+        '{"a": {"b": 1, "b": 2}}',
+    ]
     batch = run_import(lines)
 
-    assert (batch.job.state, counters(batch)) == ("done", (5, 2, 0, 0, 3, 0))
+    assert (batch.job.state, counters(batch)) == ("done", (6, 2, 0, 0, 4, 0))
     rejected = [(entry["line"], entry["id"], entry["pointer"], entry["check"]) for entry in report_of(batch)]
     assert rejected == [
         (2, "", "", "import.line"),
         (3, "b", "/document/tasks", "import.unreadable"),
         (4, "", "", "import.line"),
+        (6, "", "/a/b", "import.line"),
     ]
     assert sorted(team.project.dialogues.values_list("external_id", flat=True)) == ["a", "c"]
 
@@ -137,15 +148,88 @@ def test_revising_makes_the_next_revision_and_a_new_cycle(team: Team, run_import
     assert open_slot(dialogue).revision_id == dialogue.head_id
 
 
-def test_a_verified_dialogue_is_revised_into_a_new_cycle(team: Team, run_import: RunImport) -> None:
+def test_a_verified_dialogue_is_reopened_only_when_a_dry_run_has_named_it_and_somebody_asks(
+    team: Team, run_import: RunImport
+) -> None:
     dialogue = make_verified(team, "v", make_document("v"))
-    assert counters(run_import([candidate("v", document=changed(make_document("v")))], revise=True))[2] == 1
+    records = [candidate("v", document=changed(make_document("v")))]
+    # Neither alone, nor both without a dry run that named it.
+    for options in ({}, {"reopen": True}):
+        batch = run_import(records, revise=True, **options)
+        assert counters(batch) == (1, 0, 0, 0, 1, 0)
+        [entry] = report_of(batch)
+        assert (entry["check"], entry["id"]) == ("import.worked_on", "v")
+        assert "v is verified" in entry["message"]
+    dialogue.refresh_from_db()
+    assert dialogue.status == "verified"
+
+    dry = run_import(records, revise=True, dry_run=True)
+    assert [entry["check"] for entry in report_of(dry)] == ["import.worked_on"]
+    assert counters(run_import(records, revise=True))[2] == 0
+    batch = run_import(records, revise=True, reopen=True)
+    assert counters(batch)[2] == 1
+    [entry] = report_of(batch)
+    assert (entry["check"], entry["id"], entry["severity"]) == ("import.reopened", "v", "warning")
     dialogue.refresh_from_db()
     assert dialogue.status == "in_review"
     assert list(Cycle.objects.filter(dialogue=dialogue).order_by("number").values_list("state", flat=True)) == [
         "verified",
         "active",
     ]
+
+
+def test_a_label_or_draft_of_somebody_is_work_that_an_import_names(team: Team, run_import: RunImport) -> None:
+    run_import(candidates(4))
+    labelled, drafted, begun, _ = Dialogue.objects.order_by("pk")
+    document = current(labelled)
+    document["tasks"][0]["information"] = "partial_information"
+    revise(actor=team.annotator, dialogue=lock_dialogue(labelled.pk), seen=labelled.head, document=document, message="")
+    for dialogue, version in ((drafted, 1), (begun, 0)):
+        open_draft(actor=team.annotator, dialogue=dialogue, base=dialogue.head, branch="main")
+        Draft.objects.filter(dialogue=dialogue).update(version=version)
+    names = [one.external_id for one in Dialogue.objects.order_by("pk")]
+    records = [candidate(name, document=changed(make_document(name), "Imported anew.")) for name in names]
+    dry = run_import(records, revise=True, dry_run=True)
+    said = {entry["id"]: entry["message"] for entry in report_of(dry) if entry["check"] == "import.worked_on"}
+    assert set(said) == {labelled.external_id, drafted.external_id}
+    assert "was edited by hand" in said[labelled.external_id]
+    assert "is being edited" in said[drafted.external_id]
+    assert dry.revised == 2
+
+
+def test_what_is_changed_while_an_import_runs_stays_as_it_is(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_import([candidate("a")])
+    publish = import_publishing.publish
+
+    def edit_first(**options: Any) -> Any:
+        dialogue = Dialogue.objects.get(external_id="a")
+        edited = changed(make_document("a"), "By hand.")
+        revise(actor=None, dialogue=lock_dialogue(dialogue.pk), seen=dialogue.head, document=edited, message="")
+        return publish(**options)
+
+    monkeypatch.setattr(import_runner, "publish", edit_first)
+    batch = run_import([candidate("a", document=changed(make_document("a")))], revise=True)
+    assert counters(batch) == (1, 0, 0, 0, 1, 0)
+    assert "newer version" in report_of(batch)[0]["message"]
+    assert current(Dialogue.objects.get())["tasks"][0]["steps"][-1]["text"] == "By hand."
+
+
+@pytest.mark.parametrize("ticked", [False, True])
+def test_the_page_of_a_dry_run_names_what_it_would_reopen_and_asks(
+    client: Client, team: Team, run_import: RunImport, ticked: bool
+) -> None:
+    make_verified(team, "v", make_document("v"))
+    dry = run_import([candidate("v", document=changed(make_document("v")))], revise=True, dry_run=True)
+    client.force_login(team.administrator)
+    url = f"/p/{team.project.slug}/imports/{dry.public_id}/"
+    page = client.get(url).content.decode()
+    assert "v is verified" in page.partition('id="import-state"')[2]
+    assert 'name="reopen"' in page
+    client.post(url, {"reopen": "1"} if ticked else {})
+    again = ImportBatch.objects.latest("pk")
+    assert (again.dry_run, again.revise, again.reopen) == (False, True, ticked)
 
 
 def test_what_somebody_works_on_is_not_revised(team: Team, run_import: RunImport) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -20,6 +21,7 @@ from annotator.models import Dialogue, Event, Finding, Job, Revision
 from annotator.services import jobs
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, Release, ReleaseItem
+from benchmark.services.import_report import read_report, report_path
 from benchmark.services.releases import archive_path, start_release
 from benchmark.services.stored_files import full_path
 from reviews.models import Slot
@@ -88,6 +90,80 @@ def test_an_import_survives_its_worker(team: Team, start_worker: StartWorker) ->
     assert Job.objects.get(pk=follow_up.pk).state == "done"
 
 
+@pytest.mark.postgres
+def test_an_import_survives_the_loss_of_its_connection_and_what_follows_from_it_does_too(
+    team: Team, start_worker: StartWorker
+) -> None:
+    count = 4000
+    batch = begin_import(team, as_lines(candidates(count)))
+    start_worker()
+    jobs.wake(batch.job)
+    until(lambda: Dialogue.objects.filter(batch=batch.job_id).count() >= 1000, "the first chunks")
+    assert end_connections() > 0
+    until(lambda: fresh(batch).job.error.startswith("Interrupted: The database does not answer"), "the interruption")
+    assert 0 < Dialogue.objects.filter(batch=batch.job_id, published=False).count() < count
+    let_time_pass(batch.job_id)
+    jobs.wake(batch.job)
+    follow_ups = Job.objects.filter(kind="near_duplicates")
+    until(lambda: follow_ups.filter(progress_done__gt=0).exists(), "the search for near-duplicates")
+    end_connections()
+    until(lambda: follow_ups.exclude(error="", state="running").exists(), "the second interruption, or the end")
+    follow_up = follow_ups.get()
+    let_time_pass(follow_up.pk)
+    until(lambda: follow_ups.get().ended, "the end of the search")
+
+    batch = fresh(batch)
+    assert (batch.job.state, batch.job.attempt, batch.job.error) == ("done", 2, "")
+    assert counters(batch) == (count, count, 0, 0, 0, 0)
+    assert Dialogue.objects.filter(published=True).count() == Dialogue.objects.count() == count
+    assert follow_ups.get().result == {"compared": count, "near_duplicates": 0}
+
+
+def end_connections() -> int:
+    """End every connection to this test's database but this process's own; returns how many there were."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.postgres
+def test_an_import_whose_worker_is_killed_while_it_takes_back_loses_no_record(
+    team: Team, start_worker: StartWorker
+) -> None:
+    """The report's last line meets an obstacle, which is gone for the next attempt."""
+    count, held = 1500, 1200
+    batch = begin_import(team, as_lines([*candidates(count), "{"]))
+    obstacle = report_path(batch)
+    obstacle.mkdir(parents=True)
+    worker = start_worker()
+    with transaction.atomic():
+        # One of the last rows is held from the moment it is there: taking back comes to a halt in its middle.
+        jobs.wake(batch.job)
+        rows = Dialogue.objects.filter(batch=batch.job_id).order_by("pk")
+        until(lambda: rows.count() > held, "the second thousand")
+        stay = Dialogue.objects.select_for_update().get(pk=rows.values_list("pk", flat=True)[held])
+        until(lambda: "Taking back" in fresh(batch).job.progress_note, "taking back")
+        until(lambda: rows.count() == count - 1000, "the first thousand taken back")
+        kill(worker)
+    assert Dialogue.objects.filter(pk=stay.pk).exists()
+    obstacle.rmdir()
+    let_time_pass(batch.job_id)
+    start_worker()
+    until(lambda: fresh(batch).job.ended, "the end of the import")
+
+    batch = fresh(batch)
+    assert (batch.job.state, batch.job.attempt) == ("done", 2)
+    assert counters(batch) == (count + 1, count, 0, 0, 1, 0)
+    assert Dialogue.objects.filter(published=True).count() == Dialogue.objects.count() == count
+    assert not Dialogue.objects.filter(pk=stay.pk).exists()
+    assert Event.objects.filter(kind="dialogue.imported").count() == count
+    [entry] = [orjson.loads(line) for line in b"".join(read_report(batch)).splitlines()]
+    assert entry["line"] == count + 1
+
+
 def test_a_release_survives_its_worker(team: Team, start_worker: StartWorker, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(3):
         make_verified(team, f"d{n}")
@@ -107,9 +183,11 @@ def test_a_release_survives_its_worker(team: Team, start_worker: StartWorker, mo
     assert "release-1.0.zip" not in names
     assert any(name.endswith(".part") for name in names), "it was to be killed in the middle"
     client = Client()
-    client.force_login(team.annotator)
     page = reverse("release-download", args=[team.project.slug, release.public_id])
-    assert client.get(page).status_code == 409
+    # Annotators see frozen releases only.
+    for person, status in ((team.administrator, 409), (team.annotator, 404)):
+        client.force_login(person)
+        assert client.get(page).status_code == status
 
     let_time_pass(release.job_id)
     start_worker()

@@ -1,5 +1,6 @@
 """Releases: what enters, what is left out and why, and archives that are whole or not there at all."""
 
+import copy
 import json
 import zipfile
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from django.utils import timezone
 
 from annotator.checks import clean
@@ -16,6 +18,8 @@ from annotator.models import Dialogue, Job, Revision
 from annotator.models.content import DialogueStatus
 from annotator.services import jobs
 from annotator.services.revisions import check_document
+from annotator.services.variants import match_variants
+from benchmark.formats import READERS, WRITERS
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
 from benchmark.services import release_building, release_freezing, release_runner
@@ -23,10 +27,14 @@ from benchmark.services.release_building import build_archive
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
 from benchmark.services.stored_files import full_path, sha256_of
+from reviews.protocols import load_preset
+from reviews.services.protocols import adopt_protocol
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, make_verified, run_release
 from tests.factories import (
+    WEATHER_TOOLS,
     Team,
     adopt_c3,
+    begin,
     broken,
     changed,
     current,
@@ -65,7 +73,7 @@ def test_verified_dialogues_enter_with_their_trail(team: Team) -> None:
     assert (release.state, release.item_count, release.left_out_count) == ("frozen", 1, 1)
     files = members(release)
     assert set(files) == {
-        "dialogues.jsonl", "items.jsonl", "left_out.jsonl", "manifest.json", "README.md", "SHA256SUMS",
+        "dialogues.jsonl", "items.jsonl", "manifest.json", "README.md", "SHA256SUMS", "table.jsonl",
     }  # fmt: skip
     (item,) = lines(files["items.jsonl"])
     assert (item["id"], item["revision_sha256"], item["cycle"]) == ("b", plain.content_hash, 1)
@@ -77,9 +85,8 @@ def test_verified_dialogues_enter_with_their_trail(team: Team) -> None:
     }
     everything = b"".join(files.values()).decode()
     assert not any(person.username in everything or person.display_name in everything for person in team.everybody)
-    (left,) = lines(files["left_out.jsonl"])
-    assert left["left_out"] == "a"
-    assert "Escalated" in left["reason"]
+    left = LeftOut.objects.get(release=release)
+    assert (left.dialogue.external_id, "Escalated" in left.reason) == ("a", True)
 
 
 def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
@@ -100,7 +107,6 @@ def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
     assert reasons["first"] == "In review at “Self-check, single round”."
     assert reasons["crossed"] == "In review at “Cross-check”."
     assert reasons["rejected"].startswith("Rejected in review")
-    assert release.frozen["left_out"] == {"not verified": 4}
 
 
 def test_what_waits_for_the_audit_is_left_out(team: Team) -> None:
@@ -150,6 +156,36 @@ def test_a_stale_language_variant_is_left_out(team: Team) -> None:
     assert LeftOut.objects.get(release=release).dialogue_id == sibling.pk
 
 
+@pytest.mark.parametrize("change", ["message", "argument"])
+def test_a_variant_whose_sibling_has_other_words_since_holds_both_back(team: Team, change: str) -> None:
+    chinese = make_document("中文") | {"language": "zh"}
+    english = make_document("pair")
+    make_verified(team, "pair:zh", chinese, variant_group="pair")
+    one = make_dialogue(team.project, english, external_id="pair", variant_group="pair")
+    begin(team.project, [one])
+    task = copy.deepcopy(english)["tasks"][0]
+    if change == "message":
+        task["user_message"] += " Please."
+    else:
+        task["steps"][0]["arguments"]["city"] = "Ghent"
+    hand_in(team.annotator, one, "fix", document=english | {"tasks": [task]})
+    hand_in(team.annotator, one, "approve")
+    for person in team.annotators[1:3]:
+        hand_in(person, one, "approve")
+
+    release = run_release(team, native_format="wild")
+    assert release.state == "failed"
+    reasons = {row.dialogue.external_id: row.reason for row in LeftOut.objects.filter(release=release)}
+    assert set(reasons) == {"pair", "pair:zh"}
+    assert all("has changed since the two were last compared" in reason for reason in reasons.values())
+
+    heads = [Dialogue.objects.select_related("head", "project").get(external_id=name) for name in reasons]
+    assert all(each.head is not None for each in heads)
+    seen = (str(heads[0].head and heads[0].head.public_id), str(heads[1].head and heads[1].head.public_id))
+    match_variants(actor=team.senior, dialogue=heads[0], other=heads[1].public_id, seen=seen)
+    assert run_release(team, "2.0", native_format="wild").item_count == 2
+
+
 def test_nothing_verified_is_no_release(team: Team) -> None:
     make_item(team, "self_check_single", external_id="a")
     release = run_release(team)
@@ -171,7 +207,7 @@ def test_require_all_refuses_what_leaves_something_out(team: Team) -> None:
     assert (again.state, again.version) == ("frozen", release.version), "a version that failed is free again"
 
 
-@pytest.mark.parametrize("native_format", ["wild", "c3", "mmtb", "neutral"])
+@pytest.mark.parametrize("native_format", ["wild", "c3", "mmtb", "neutral", "openai"])
 def test_an_archive_verifies_and_is_the_same_when_built_again(team: Team, tmp_path: Path, native_format: str) -> None:
     for n in range(3):
         make_verified(team, f"d{n}", make_document(str(n), tasks=2 + n))
@@ -187,7 +223,7 @@ def test_an_archive_verifies_and_is_the_same_when_built_again(team: Team, tmp_pa
         build_archive(release, tmp_path / name)
         assert (tmp_path / name).read_bytes() == path.read_bytes()
     manifest = json.loads(members(release)["manifest.json"])
-    assert manifest["counts"] == {"items": 3, "dialogues": 3, "entries": 9, "calls": 3, "left_out": 1}
+    assert manifest["counts"] == {"items": 3, "dialogues": 3, "entries": 9, "calls": 3}
     assert manifest["protocol"]["preset"] == "c3"
     assert (native_format == "neutral") == (f"{native_format}.jsonl" not in members(release))
 
@@ -228,6 +264,50 @@ def test_released_files_import_into_another_project_as_the_same_records(
             for project in (team.project, other.project)
         ]
         assert hashes[0] == hashes[1]
+
+
+def test_released_records_are_laid_out_as_the_lines_they_came_from(
+    team: Team, run_import: RunImport, tmp_path: Path
+) -> None:
+    """Keys in their order, numbers as they were written; what was corrected does not come back from the old line."""
+    adopt_c3(team, audit_fraction=0.0)
+    odd = '{"n": 123456789012345678901, "hours" : 40.0,"zero": -0.0, "share": 1.50, "many":1E2, "sky": "clear"}'
+    texts = {}
+    for name in ("plain", "fixed"):
+        (read,) = READERS["neutral"].read({"id": name, "document": make_document(name), "tools": WEATHER_TOOLS})
+        call = read.document["tasks"][0]["steps"][0]
+        call["observation"] = {"was": call["observation"], "odd": "@"}
+        record = dict(reversed(WRITERS["wild"].write([read], full=True).items()))
+        texts[name] = json.dumps(record).replace('"@"', odd)
+    file = "\r\n".join(texts.values()).encode()
+    assert counters(run_import(content=file, native_format="wild"))[:2] == (2, 2)
+    plain, fixed = (Dialogue.objects.get(project=team.project, external_id=name) for name in texts)
+    document = current(fixed)
+    document["tasks"][0]["steps"][0]["observation"]["odd"]["sky"] = "grey"
+    document["tasks"][0]["steps"][0]["observation"]["odd"]["many"] = 7
+    hand_in(team.annotator, fixed, "fix", document=document)
+    hand_in(team.annotator, fixed)
+    for _ in range(2):
+        hand_in(team.annotator, plain)
+    for person in team.annotators[1:3]:
+        for dialogue in (plain, fixed):
+            hand_in(person, dialogue, "approve")
+
+    release = run_release(team, native_format="wild")
+    corrected = odd.replace("1E2", "7").replace("clear", "grey")
+    expected = {"plain": texts["plain"], "fixed": texts["fixed"].replace(odd, corrected)}
+    canary = f', "canary": "{release.canary}"}}'
+    written = members(release)["wild.jsonl"].decode().splitlines()
+    assert sorted(written) == sorted(f"{text[:-1]}{canary}" for text in expected.values())
+    assert verify_archive(archive_path(release)).ok
+
+    # A later import brings lines of its own, and the release is as it was frozen.
+    again = texts["plain"].replace("1.50", "2.50")
+    options = {"content": again.encode(), "native_format": "wild", "revise": True}
+    run_import(**options, dry_run=True)
+    assert counters(run_import(**options, reopen=True))[2] == 1
+    build_archive(release, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive_path(release).read_bytes()
 
 
 def test_a_release_of_the_copy_holds_the_same_native_records(team: Team, run_import: RunImport) -> None:
@@ -472,8 +552,8 @@ def test_a_version_is_given_once(team: Team) -> None:
     run_release(team)
     with pytest.raises(Conflict, match="never edited"):
         run_release(team)
-    with pytest.raises(Invalid, match="openai"):
-        run_release(team, "2.0", native_format="openai")
+    with pytest.raises(Invalid, match="bfcl"):
+        run_release(team, "2.0", native_format="bfcl")
 
 
 def test_members_see_releases_and_only_administrators_make_them(team: Team) -> None:
@@ -525,12 +605,65 @@ def test_a_release_says_how_sure_it_is(team: Team) -> None:
     assert "| 3 of 3 | 100.0 % (43.9 to 100.0) |" in card
 
 
+def test_the_table_has_one_type_a_column_and_loads_without_a_name(team: Team) -> None:
+    """Loaders infer a column's type from the first rows and fail where a later one differs."""
+    make_verified(team, "2026-01-01")
+    other = make_document("Bruges")
+    other["tasks"][0]["steps"][0] |= {"arguments": {"city": "Bruges"}, "observation": "18 degrees"}
+    make_verified(team, "b", other)
+    files = members(run_release(team, native_format="wild"))
+
+    front, _, body = files["README.md"].decode().removeprefix("---\n").partition("---\n")
+    card = yaml.safe_load(front)
+    assert card["configs"] == [{"config_name": "default", "data_files": [{"split": "test", "path": "table.jsonl"}]}]
+    columns = {column["name"]: column["dtype"] for column in card["dataset_info"]["features"]}
+    assert set(columns.values()) == {"string"}
+    assert "`table.jsonl`" in body
+    rows, dialogues = lines(files["table.jsonl"]), lines(files["dialogues.jsonl"])
+    assert len(rows) == 2
+    for row, dialogue in zip(rows, dialogues, strict=True):
+        assert list(row) == list(columns)
+        assert all(type(value) is str for value in row.values())
+        assert json.loads(row["document"]) == dialogue["document"]
+        assert json.loads(row["tools"]) == dialogue["tools"]
+
+
+def test_a_release_counts_switches_by_entry_and_topologies_of_multi_tool_tasks(team: Team) -> None:
+    """Two tasks with another policy each: the first entry has no switch, the second has one."""
+    document = make_document(tasks=2)
+    assert [task["policy"] for task in document["tasks"]] == ["single_tool", "chat"]
+    make_verified(team, "switching", document)
+    make_verified(team, "staying")
+    counts = run_release(team).frozen["counts"]
+    assert counts["entries"] == 3
+    assert counts["by_entry_switches"] == {"0": 2, "1": 1}
+    # Every task here has a single call or none; topology is a word of multi-tool tasks.
+    assert counts["by_topology"] == {}
+
+
+def test_the_card_names_the_protocol_of_the_project(team: Team) -> None:
+    protocol = load_preset("c3", audit_fraction=0.0).model_copy(update={"name": "Harbour checks"})
+    version = adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
+    make_verified(team, "a")
+    card = members(run_release(team))["README.md"].decode()
+    assert (
+        f"By the project's protocol “Harbour checks” (version {version.number}, which began as the preset c3, SHA-256"
+        in card
+    )
+
+
 def test_a_release_frozen_without_figures_is_built_as_it_was(team: Team, tmp_path: Path) -> None:
     make_verified(team, "a")
     release = run_release(team)
     release.frozen.pop("figures")
     release.frozen.pop("compression")
+    release.frozen.pop("table")
+    release.frozen["protocols"][0].pop("name")
     build_archive(release, tmp_path / "old.zip")
     with zipfile.ZipFile(tmp_path / "old.zip") as archive:
         manifest = json.loads(archive.read(f"release-{release.version}/manifest.json"))
+        card = archive.read(f"release-{release.version}/README.md").decode()
     assert "figures" not in manifest
+    assert "configs:\n  - config_name: dialogues\n    data_files: dialogues.jsonl\n---" in card
+    assert "By the protocol c3 (version 1, SHA-256 `" in card
+    assert "table.jsonl" not in card

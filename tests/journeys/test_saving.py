@@ -1,5 +1,6 @@
 """Nothing is lost, nothing overwritten: reloads, lost connections, second windows, claims that end, newer versions."""
 
+from copy import deepcopy
 from datetime import timedelta
 
 import pytest
@@ -8,10 +9,10 @@ from playwright.sync_api import expect
 
 from annotator.models import Dialogue
 from annotator.services.revisions import lock_dialogue, revise
-from reviews.models import Claim
+from reviews.models import Claim, ReviewDraft
 from reviews.services.claims import claim_next
-from tests.factories import current
-from tests.journeys.seats import ANSWER, at_work, draft_of, sit_down, steps_of
+from tests.factories import WEATHER_TOOLS, begin, current, make_dialogue, make_document, make_toolset
+from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -37,6 +38,122 @@ def test_what_is_typed_survives_a_reload_and_can_be_undone(desk_of, team):
     page.keyboard.press("Shift+U")
     expect(desk.chat).to_contain_text("in Ghent, please?")
     expect(page.get_by_label("User’s message")).to_have_value("How is the weather in Ghent, please?")
+
+
+def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(desk_of, team):
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    stored = current(Dialogue.objects.get())["tasks"][0]["steps"][0]["observation"]
+    assert isinstance(stored, dict)
+    desk.open_place(CALL)
+    editor = page.locator("#f-observation .cm-content")
+    editor.click()
+    page.keyboard.press("ControlOrMeta+End")
+    page.keyboard.type(",")
+    desk.expect_state("unfinished")
+    expect(page.locator("[data-save-text]")).to_have_text("Not JSON yet: not saved")
+    desk.open_place(ANSWER)
+    desk.expect_state("unfinished")
+    page.reload()
+    desk.expect_state("unfinished")
+    page.get_by_role("link", name="Go there").click()
+    expect(page.locator("#f-observation")).to_contain_text("Not JSON yet: not saved.")
+    expect(editor).to_contain_text("},")
+    editor.click()
+    page.keyboard.press("ControlOrMeta+End")
+    with desk.saving():
+        page.keyboard.press("Backspace")
+    assert steps_of(team)[0]["observation"] == stored
+    page.keyboard.type("]")
+    desk.expect_state("unfinished")
+    page.locator("#f-observation").get_by_role("button", name="Drop it").click()
+    desk.expect_state("saved")
+    expect(editor).not_to_contain_text("]")
+    assert steps_of(team)[0]["observation"] == stored
+
+
+def test_numbers_are_as_they_were_when_another_place_is_edited(desk_of, team):
+    """The window shows 40.0, -0.0 and an integer of 21 digits; no script and no form makes other numbers of them."""
+    numbers = {"degrees": 40.0, "change": -0.0, "station": 123456789012345678901, "day": 40.0}
+    tool = deepcopy(WEATHER_TOOLS[0])
+    tool["function"]["parameters"]["properties"] |= {
+        "degrees": {"type": "number"}, "change": {"type": "number"}, "station": {"type": "integer"},
+        "day": {"type": "integer"},
+    }  # fmt: skip
+    document = make_document()
+    call = document["tasks"][0]["steps"][0]
+    call["arguments"] |= numbers
+    call["inferable"] = {f"/{name}": "Given by the weather service." for name in numbers}
+    call["observation"] |= {"at": dict(numbers)}
+    toolset = make_toolset(team.project, [tool])
+    begin(team.project, [make_dialogue(team.project, document, external_id="one", toolset=toolset)])
+    desk = at_work(desk_of, team)
+    page = desk.page
+    desk.open_place(CALL)
+    expect(page.get_by_label("station", exact=False).first).to_have_value("123456789012345678901")
+    expect(page.locator("#f-observation")).to_contain_text("-0.0")
+    with desk.saving():
+        page.get_by_label("date", exact=False).first.fill("2026-05-01")
+    assert {key: repr(value) for key, value in steps_of(team)[0]["arguments"].items()} == {
+        key: repr(value) for key, value in (call["arguments"] | {"date": "2026-05-01"}).items()
+    }
+    with desk.saving():
+        page.get_by_label("date", exact=False).first.fill("")
+    desk.open_place("task t1")
+    with desk.saving():
+        page.get_by_label("User’s message").fill("How is the weather in Ghent now?")
+    desk.submit("Approve with changes", reason="Said as one says it.")
+    stored = current(Dialogue.objects.get())["tasks"][0]
+    assert stored["user_message"] == "How is the weather in Ghent now?"
+    assert repr(stored["steps"][0]["arguments"]) == repr(dict(sorted(call["arguments"].items())))
+    assert repr(stored["steps"][0]["observation"]["at"]) == repr(dict(sorted(numbers.items())))
+
+
+def test_words_that_were_not_sent_survive_selections_panels_and_reloads(desk_of, team):
+    document = make_document()
+    document["tasks"][0]["steps"].insert(1, deepcopy(document["tasks"][0]["steps"][0]) | {"id": "s2"})
+    desk = sit_down(desk_of, team, document)
+    page = desk.page
+    desk.open_place(ANSWER)
+    desk.open_panel("Comments")
+    page.get_by_label("Your comment").fill("Is this the right tone?")
+    desk.open_panel("Findings")
+    waiver = page.get_by_text("Why does it not matter here?").first
+    page.get_by_text("Waive “").first.click()
+    waiver.locator("input").fill("Both are wanted")
+    desk.open_panel("Edit")
+    desk.open_panel("Findings")
+    expect(waiver.locator("input")).to_have_value("Both are wanted")
+    page.reload()
+    expect(waiver.locator("input")).to_be_visible()
+    expect(waiver.locator("input")).to_have_value("Both are wanted")
+    desk.open_panel("Comments")
+    expect(page.get_by_label("Your comment")).to_have_value("Is this the right tone?")
+    page.get_by_role("button", name="Add the comment").click()
+    expect(desk.inspector.locator(".comment-thread")).to_contain_text("Is this the right tone?")
+    expect(page.get_by_label("Your comment")).to_have_value("")
+    page.reload()
+    expect(page.get_by_label("Your comment")).to_have_value("")
+
+
+def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kept_then(desk_of, team, page_problems):
+    page_problems.allow("ERR_FAILED|Failed to fetch")
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    page.goto(f"{page.url}submit/?verdict=reject")
+    page.route("**/form/", lambda route: route.abort())
+    page.locator("#reason").fill("It cannot be saved.")
+    page.locator(".check-item").first.get_by_label("no", exact=True).check()
+    page.locator(".check-note input").first.fill("Not what was asked.")
+    page.reload()
+    expect(page.locator("#reason")).to_have_value("It cannot be saved.")
+    expect(page.locator(".check-item").first.get_by_label("no", exact=True)).to_be_checked()
+    expect(page.locator(".check-note input").first).to_have_value("Not what was asked.")
+    page.unroute("**/form/")
+    with page.expect_response("**/form/") as kept:
+        page.reload()
+    assert kept.value.status == 204
+    assert ReviewDraft.objects.get().form["reason"] == "It cannot be saved."
 
 
 def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):

@@ -10,6 +10,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Notice
 from annotator.services.drafts import edit_draft
 from annotator.services.notices import mark_read
+from reviews.api_serializers import ReviewSerializer
 from reviews.models import Feedback, Review, Ruling
 from reviews.services.adjudication import Dispute, disputed_anchors, load_dispute
 from reviews.services.claims import claim_slot
@@ -124,6 +125,20 @@ def test_left_right_and_third(team: Team) -> None:
     assert {anchor: row.choice for anchor, row in rows.items()} == {MESSAGE: "right", TEXT: "left", DAY: "third"}
     assert rows[DAY].value == "2025-05-03"
     assert rows[TEXT].reason_kind == "answer_wrong"
+
+
+def test_a_third_value_keeps_the_kind_of_its_numbers(team: Team) -> None:
+    item = make_item(team, "cross_check", make_document("x"))
+    for person, observed in ((team.annotators[1], [1]), (team.annotators[2], [2])):
+        document = deepcopy(current(item))
+        document["tasks"][0]["steps"][0]["observation"] = observed
+        hand_in(person, item, "fix", document=document)
+    item.refresh_from_db()
+    (place,) = disputed_anchors(open_slot(item))
+    third = [1e20, -0.0, 40.0, 12345678901234567890123]
+    review = hand_in(team.senior, item, rulings={place: ruling("third", value=third)})
+    assert repr(Ruling.objects.get(review=review).value) == repr(third)
+    assert repr(ReviewSerializer(review).data["rulings"][0]["value"]) == repr(third)
 
 
 def test_the_result_is_the_experts_revision_and_ends_the_cycle(team: Team) -> None:

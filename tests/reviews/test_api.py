@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from annotator.models import Dialogue, Revision
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
@@ -137,8 +138,37 @@ def test_a_whole_document_is_a_fix(team: Team, dialogue: Dialogue) -> None:
 def test_handing_in_twice_gives_the_same_review(team: Team, dialogue: Dialogue) -> None:
     work = claim(team, team.annotator)
     first, second = submit(team.annotator, work), submit(team.annotator, work)
+    assert (first.status_code, second.status_code) == (201, 201)
     assert first.json() == second.json()
     assert Review.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"verdict": "reject", "reason": "The answer is wrong."},
+        {"verdict": "fix"},
+        {"reason": "Looks good."},
+        {"checklist": {"dialogue": {"coherence": True}}},
+        {"findings": [{"kind": "answer_wrong", "anchor": "", "note": ""}]},
+    ],
+)
+def test_what_differs_from_the_review_that_is_stored_is_never_dropped_in_silence(
+    client: Client, team: Team, dialogue: Dialogue, other: dict[str, Any]
+) -> None:
+    work = claim(team, team.annotator)
+    first = submit(team.annotator, work).json()
+    if other.get("verdict") == "fix":
+        other = other | {"document": changed(work["document"], "Clear, 18 degrees.")}
+    response = submit(team.annotator, work, **other)
+    assert refusal(response) == (409, "conflict")
+    assert "“Approve”" in response.json()["sentence"]
+    stored = response.json()["details"]["review"]
+    assert (stored["public_id"], stored["verdict"], stored["reason"]) == (first["public_id"], "approve", "")
+    assert Review.objects.get().verdict == "approve"
+    client.force_login(team.annotator)
+    page = client.post(f"/work/{work['slot']}/submit/", {"verdict": "reject", "reason": "No."})
+    assert (page.status_code, "with the verdict “Approve”" in page.content.decode()) == (409, True)
 
 
 def test_errors_block_an_approval_and_are_listed(team: Team) -> None:
@@ -347,7 +377,7 @@ def test_blind_means_blind(team: Team, dialogue: Dialogue) -> None:
                 assert secret not in text, address
         assert client.get(f"{path}revisions/{review['made_revision']}/").status_code == 404
     own = ApiClient(first).get(path + "reviews/").json()
-    assert [one["stage"] for one in own] == ["self_check_single", "self_check_multi", "cross_check"]
+    assert [one["stage"] for one in own] == ["cross_check"]
     other = claim(team, second, stage="cross_check")
     assert other["slot"] != work["slot"]
     assert "Mine." not in str(other)

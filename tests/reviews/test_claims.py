@@ -400,6 +400,22 @@ def test_what_is_skipped_comes_again_after_everything_else(team: Team) -> None:
     assert take(team.annotator, team, "self_check_single").slot.dialogue_id == dialogues[0].pk
 
 
+def test_who_skipped_an_item_gets_what_they_left_of_it_again_and_not_its_other_place(team: Team) -> None:
+    first, second = (make_item(team, "cross_check") for _ in range(2))
+    me = team.annotators[1]
+    claim = take(me, team)
+    assert claim.slot.dialogue_id == first.pk
+    skip(actor=me, token=claim.token)
+    assert take(me, team).slot.dialogue_id == second.pk
+    hand_in(me, second, "approve")
+    # The other place is a colleague's; nor is it taken over when their time has run out.
+    other = take(team.annotators[2], team)
+    assert other.slot.stage_run_id == claim.slot.stage_run_id
+    overdue(other)
+    again = take(me, team)
+    assert again.slot_id == claim.slot_id != other.slot_id
+
+
 def test_giving_back_twice_does_nothing(team: Team) -> None:
     items(team, 1)
     claim = take(team.annotator, team)

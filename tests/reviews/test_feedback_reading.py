@@ -106,6 +106,21 @@ def test_ones_own_is_for_oneself_and_for_who_oversees(team: Team, client: Client
         assert client.get(address + query).status_code == status
 
 
+def test_what_one_has_read_does_not_wait_in_the_bell_any_more(team: Team, client: Client) -> None:
+    told(team)
+    address = f"/p/{team.project.slug}/feedback/"
+    mine = Notice.objects.filter(kind="feedback", person=team.annotator)
+    client.force_login(team.senior)
+    client.get(f"{address}?of={team.annotator.public_id}")
+    client.force_login(team.annotator)
+    client.head(address)
+    assert mine.get().read_at is None
+    shown = client.get(address).content.decode()
+    assert ">New<" in shown
+    assert mine.get().read_at is not None
+    assert ">New<" not in client.get(address).content.decode()
+
+
 def test_another_projects_feedback_is_not_counted(team: Team) -> None:
     other = make_team()
     adopt_c3(other)
@@ -127,6 +142,7 @@ def test_the_page_leads_to_the_place_and_asks_as_often_for_many(team: Team, clie
             client.get(address)
         return len(captured)
 
+    told(team)
     few = asked()
     for _ in range(4):
         told(team)
@@ -138,7 +154,7 @@ def test_pages_go_by_key(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         told(team)
     first = page_of(team)
-    second = page_of(team, before=first.older)
+    second = page_of(team, after=first.after)
     assert [len(first.rows), len(second.rows)] == [2, 1]
-    assert [row.feedback for row in page_of(team, after=second.newer).rows] == [row.feedback for row in first.rows]
+    assert [row.feedback for row in page_of(team, before=second.before).rows] == [row.feedback for row in first.rows]
     assert Feedback.objects.count() == 3

@@ -236,9 +236,7 @@ def test_the_tables_refuse_two_people_in_one_slot(team: Team, monkeypatch: pytes
     certain(monkeypatch, team)
     held = take(team.annotators[3], team)
     with pytest.raises(IntegrityError), transaction.atomic():
-        claims._new_claim(
-            actor=team.annotators[4], slot=held.slot, stage=gold_stage(team.project, STAGE), now=held.created_at
-        )
+        claims._new_claim(actor=team.annotators[4], slot=held.slot, stage=gold_stage(team.project, STAGE))
 
 
 def test_given_back_it_comes_to_nobody(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,10 +268,7 @@ def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypat
     claim = take(person, team)
     overdue(claim)
     monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
-    assert (
-        read_my_work(actor=other, project=team.project).total
-        == Slot.objects.filter(dialogue=waiting, state="open").count()
-    )
+    assert read_my_work(actor=other, project=team.project).total == 1
     assert take(other, team).slot.dialogue_id == waiting.pk
     assert load_work(actor=person, public_id=claim.slot.public_id).expired
     assert expire_overdue() == 1

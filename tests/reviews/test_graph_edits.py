@@ -8,7 +8,7 @@ from django.test import Client
 from annotator.models import Draft
 from annotator.services.drafts import replace_draft
 from reviews.services.claims import claim_next
-from tests.factories import Team, adopt_c3, begin, make_dialogue, make_team
+from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_team
 from tests.journeys.graph_scene import TASK, coast, edges_of
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +49,35 @@ def test_an_edge_is_drawn_and_the_panel_comes_back(desk, team):
     assert 'id="edge-s3-s0"' in page
     assert 'hx-target="#inspector" hx-swap="outerMorph"' in page
     assert edges_of(team)["s3"] == "(s0)"
+
+
+def test_a_dependency_on_no_step_can_be_dropped_and_is_in_no_other_edits_way(desk, team):
+    document = coast()
+    document["tasks"][0]["steps"][3]["depends_on"] = [
+        {"id": "s9", "kind": "parameter"},
+        {"id": "s3", "kind": "logical"},
+    ]
+    replace_draft(actor=team.annotator, draft=Draft.objects.get(), document=document, operation="reset")
+    page = desk.get(f"{desk.work}?at={S[3]}").content.decode()
+    for step, what in (("s9", "no step of this task"), ("s3", "this step itself")):
+        assert f'value="{step}" checked> <span class="id">{step}</span> <span class="missing">{what}</span>' in page
+    form = {"op": "set_dependencies", "anchor": S[3], "annotated": "yes", "panel": "", "at": S[3]}
+    assert post(desk, seen=1, dep=["s1", "s9"], **form).status_code == 200
+    assert edges_of(team)["s3"] == "s9 s1"
+    assert post(desk, seen=2, dep=["s1"], **form).status_code == 200
+    assert edges_of(team)["s3"] == "s1"
+    assert post(desk, seen=3, dep=["s1", "s9"], **form).status_code == 422
+
+
+def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
+    document = make_document(tasks=3)
+    document["tasks"][0]["steps"][0]["arguments"] = {"town": "Ghent"}
+    document["tasks"][2]["policy"] = "clarify"
+    replace_draft(actor=team.annotator, draft=Draft.objects.get(), document=document, operation="reset")
+    page = desk.get(f"{desk.work}?panel=findings").content.decode()
+    assert "<span>At task 1, call s0 get_weather, argument town</span>" in page
+    assert "<span>At task 3, policy</span>" in page
+    assert "<span>At task 3, policy</span>" in desk.get(f"{desk.work}submit/?verdict=approve").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -112,10 +112,10 @@ def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Clien
     make_item(team, "self_check_single")
     publish(team)
     mark(team)
-    page = list_dialogues(actor=team.annotator, project=team.project, filters=Filters.of({"stale": "1"}))
+    page = list_dialogues(actor=team.annotator, project=team.project, filters=Filters(stale="1"))
     assert page.rows == [item]
     assert [row.person for row in Notice.objects.filter(kind="guideline")] == [team.annotator]
-    client.force_login(team.annotators[1])
+    client.force_login(team.senior)
     shown = client.get(f"/p/{team.project.slug}/dialogues/{item.public_id}/").content.decode()
     assert "Guideline 2 overtakes this work" in shown
     assert "guideline 1</a>" in shown

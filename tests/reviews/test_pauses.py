@@ -197,3 +197,23 @@ def test_the_page_says_why_nothing_is_given_out(team: Team) -> None:
     refused = client.post(f"/p/{team.project.slug}/next/", follow=True)
     assert "Work in this project is paused: Lunch." in refused.content.decode()
     assert "Work in this project is paused: Lunch." in client.get("/").content.decode()
+
+
+def test_my_work_offers_nothing_of_what_is_paused(team: Team) -> None:
+    make_item(team, "self_check_single")
+    make_item(team, "cross_check")
+    client = Client()
+    client.force_login(team.annotators[1])
+    pages = ["/", f"/p/{team.project.slug}/"]
+
+    def offers() -> list[int]:
+        return [client.get(page).content.decode().count(f'action="/p/{team.project.slug}/next/"') for page in pages]
+
+    assert offers() == [2, 1]
+    stage, _ = pause(actor=team.administrator, project=team.project, stage="cross_check")
+    assert offers() == [1, 1]
+    mine, _ = pause(actor=team.administrator, project=team.project, person=team.annotators[1])
+    assert offers() == [0, 0]
+    for one in (stage, mine):
+        resume(actor=team.administrator, project=team.project, public_id=one.public_id)
+    assert offers() == [2, 1]

@@ -18,7 +18,7 @@ from reviews.services.assignment_lists import Filters, list_slots, matching, rea
 from reviews.services.claims import claim_next, claim_slot
 from reviews.services.pauses import pause
 from reviews.services.plans import confirm_plan, make_plan
-from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogues, make_item, make_team
+from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogues, make_item, make_team, open_slot
 from tests.racing import lost, race
 
 pytestmark = pytest.mark.django_db
@@ -381,3 +381,23 @@ def test_pausing_somebody_against_their_claim() -> None:
         assert isinstance(claim, Conflict) or claim.person == person
         # Whatever came first, nobody who is paused holds more than what they held.
         assert Slot.objects.filter(holder=person).count() == (0 if isinstance(claim, Conflict) else 1)
+
+
+def test_a_change_that_cannot_be_is_refused_on_the_list_which_keeps_what_was_chosen(team: Team) -> None:
+    slot = open_slot(make_item(team, "cross_check"))
+    client = Client()
+    client.force_login(team.administrator)
+    people = [person.public_id for person in team.annotators[1:3]]
+    sent = {"state": "waiting", "stage": "cross_check", "slot": [slot.public_id], "action": "hand_over", "to": people}
+    answer = client.post(f"/p/{team.project.slug}/assignments/plan/", sent | {"reason": "On leave"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "A dialogue has one owner; choose one person." in page
+    ticked = (
+        f'value="{slot.public_id}" aria-label="Select {slot.dialogue.external_id}, Cross-check" data-nav-item checked'
+    )
+    assert ticked in page
+    assert '<input type="radio" name="action" value="hand_over" checked>' in page
+    assert all(f'<option value="{person}" selected>' in page for person in people)
+    assert 'value="On leave"' in page
+    assert not AssignmentPlan.objects.exists()

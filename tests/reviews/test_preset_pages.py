@@ -1,11 +1,14 @@
 """Every preset can be adopted on the protocol page, and the project's pages show it."""
 
+import json
+from inspect import signature
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from reviews.models import ProtocolVersion
-from reviews.protocols import PRESETS
+from reviews.protocols import PRESETS, load_preset
 from reviews.services.protocols import adopt_preset
 from tests.factories import make_team
 
@@ -21,6 +24,25 @@ def test_a_preset_is_adopted_and_shown(client: Client, preset: str) -> None:
     assert ProtocolVersion.objects.get(project=team.project).preset == preset
     for name in ("project", "protocol", "protocol-edit"):
         assert client.get(reverse(name, args=[team.project.slug])).status_code == 200
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_a_preset_is_set_up_before_it_is_adopted_with_what_its_form_holds(client: Client, preset: str) -> None:
+    """The form sent as it stands gives the preset as it is; with every switch turned, its options are turned."""
+    team = make_team()
+    client.force_login(team.administrator)
+    page = client.get(reverse("protocol", args=[team.project.slug]))
+    (card,) = [card for card in page.context["presets"] if card["name"] == preset]
+    fields = {field.name: str(field.value) for field in card["options"] if field.type != "checkbox" or field.checked}
+    switches = {field.name: str(field.value) for field in card["options"] if field.type == "checkbox"}
+    assert {field.name for field in card["options"]} == set(signature(PRESETS[preset]).parameters)
+    for sent, wanted in (
+        (fields, load_preset(preset)),
+        (fields | switches, load_preset(preset, **dict.fromkeys(switches, True))),
+    ):
+        editor = client.get(reverse("protocol-edit", args=[team.project.slug]), {"preset": preset, **sent})
+        assert editor.status_code == 200
+        assert json.loads(editor.context["base"]) == wanted.model_dump(mode="json")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """What the project page and My work are told."""
 
+import re
+
 import pytest
+from django.test import Client
 
 from annotator.models import Role
+from reviews.models import Claim
 from reviews.protocols import load_preset
 from reviews.services import progress
 from reviews.services.claims import claim_next
@@ -80,7 +84,18 @@ def test_my_work_counts_what_i_may_take(team: Team) -> None:
     make_item(team, "self_check_multi")
     begin(team.project, make_dialogues(team.project, 2))
     assert waiting(team, 0) == {"self_check_single": 2, "self_check_multi": 1, "cross_check": 0}
-    assert waiting(team, 1) == {"self_check_single": 2, "self_check_multi": 0, "cross_check": 2}
+    assert waiting(team, 1) == {"self_check_single": 2, "self_check_multi": 0, "cross_check": 1}
+
+
+def test_an_item_for_two_reviewers_waits_once_also_when_a_colleague_let_it_lapse(team: Team) -> None:
+    items = [make_item(team, "cross_check") for _ in range(2)]
+    assert waiting(team, 1)["cross_check"] == 2
+    claim = claim_next(actor=team.annotators[2], project=team.project, stage="cross_check")
+    assert claim is not None
+    assert claim.slot.dialogue == items[0]
+    assert waiting(team, 1)["cross_check"] == 2
+    Claim.objects.update(expires_at=claim.created_at)
+    assert waiting(team, 1)["cross_check"] == 2
 
 
 def test_my_work_counts_no_further_than_anybody_reads(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,3 +136,17 @@ def test_too_few_people_are_said() -> None:
     for _ in range(2):
         give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
     assert shortfalls(project=team.project, protocol=load_preset("c3")) == []
+
+
+def test_the_row_of_stages_counts_reviews_alone_and_says_so(client: Client) -> None:
+    """One dialogue takes two reviews in the cross-check; what is verified is counted in dialogues, and stands apart."""
+    team = make_team()
+    adopt_c3(team)
+    make_item(team, "cross_check")
+    client.force_login(team.annotator)
+    page = client.get(f"/p/{team.project.slug}/").content.decode()
+    row = page[page.index('<ol class="pipeline"') : page.index("</ol>")]
+    assert "Reviews still to be done" in page[: page.index('<ol class="pipeline"')]
+    assert re.findall(r'figure">(\d+)<', row) == ["0", "0", "2", "0"]
+    assert "Verified" not in row
+    assert "Where the 1 dialogue stands" in page

@@ -15,6 +15,7 @@ from annotator.models import Event, Job, Role, User
 from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
 from annotator.services.events import event_digest
+from annotator.services.filters import UnknownFilter
 from reviews.models import Priority
 from reviews.services import project_history as history
 from reviews.services.assignments import prioritise
@@ -154,10 +155,31 @@ def test_days_are_the_projects_own(team: Team) -> None:
     assert kinds(team, team.administrator, since=day, until=day, family="project") == {"project.changed"}
 
 
-def test_what_a_query_may_say() -> None:
-    assert history.read_filters({"kind": "nonsense", "person": "x" * 50}) == history.Filters(person="x" * 12)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "America/Los_Angeles"])
+def test_days_at_the_ends_of_time_are_days(team: Team, client: Client, zone: str) -> None:
+    change(team, time_zone=zone)
+    client.force_login(team.administrator)
+    for query, found in (
+        ({"since": "0001-01-01", "until": "9999-12-31"}, True),
+        ({"since": "9999-12-31"}, False),
+        ({"until": "0001-01-01"}, False),
+    ):
+        page = client.get(f"/p/{team.project.slug}/history/", query)
+        file = client.get(f"/p/{team.project.slug}/history/events.jsonl", query)
+        assert (page.status_code, file.status_code) == (200, 200)
+        assert bool(file.getvalue()) == found
+
+
+def test_what_a_query_may_say(team: Team) -> None:
+    asked = {"kind": "review", "person": team.annotator.public_id}
+    wanted = history.Filters(family="review", person=team.annotator.public_id)
+    assert history.read_filters(asked, project=team.project) == wanted
+    assert history.read_filters({"person": "program"}, project=team.project) == history.Filters(person="program")
+    for wrong in ({"kind": "nonsense"}, {"person": "x" * 50}):
+        with pytest.raises(UnknownFilter, match="it is one of “"):
+            history.read_filters(wrong, project=team.project)
     with pytest.raises(Invalid, match="no day"):
-        history.read_filters({"since": "soon"})
+        history.read_filters({"since": "soon"}, project=team.project)
 
 
 def test_a_day_that_is_none_is_refused_beside_its_field_with_what_was_typed(team: Team, client: Client) -> None:
@@ -184,19 +206,19 @@ def test_pages_go_forth_and_back_and_cost_the_same(team: Team, monkeypatch: pyte
     monkeypatch.setattr(history, "PAGE", 5)
     for _ in range(3):
         make_item(team, "cross_check")
-    ada, filters, seen, before = team.administrator, history.Filters(), [], None
+    ada, filters, seen, after = team.administrator, history.Filters(), [], None
     counts = set()
     while True:
         with CaptureQueriesContext(connection) as captured:
-            page = history.list_events(actor=ada, project=team.project, filters=filters, before=before)
+            page = history.list_events(actor=ada, project=team.project, filters=filters, after=after)
         counts.add(len(captured))
         seen += [line.event.pk for line in page.lines]
-        before = page.older
-        if before is None:
+        after = page.after
+        if after is None:
             break
     assert seen == list(Event.objects.filter(project=team.project).order_by("-pk").values_list("pk", flat=True))
     assert max(counts) <= 4
-    back = history.list_events(actor=ada, project=team.project, filters=filters, after=page.newer)
+    back = history.list_events(actor=ada, project=team.project, filters=filters, before=page.before)
     assert [line.event.pk for line in back.lines] == seen[-len(page.lines) - 5 : -len(page.lines)]
 
 

@@ -8,6 +8,7 @@ from django.test import Client
 
 from reviews.models import ProtocolVersion
 from reviews.protocols import load_preset
+from reviews.protocols.drafting import TABLES, overlay, step
 from reviews.services.protocols import adopt_protocol, current_protocol
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_dialogues, make_item, make_team
 
@@ -59,11 +60,12 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     assert "Dry run" in page
     one = text(client.get(address(team) + "?preset=c3&cross_check_reviewers=1&audit_fraction=0.25"))
     assert 'name="%/stages/3/entry/fraction" value="25"' in one
-    assert client.get(address(team) + "?preset=none").status_code == 404
+    assert client.get(address(team) + "?preset=none").status_code == 400
     refused = client.get(address(team) + "?preset=c3&cross_check_reviewers=7")
     assert refused.status_code == 422
     assert "one or two reviewers" in text(refused)
     assert client.get(address(team) + "?preset=c3&audit_fraction=some").status_code == 422
+    assert client.get(address(team) + "?preset=c3&require_answers=perhaps").status_code == 422
 
 
 def test_steps_change_the_form_and_nothing_else(client: Client, team: Team) -> None:
@@ -81,10 +83,22 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_adopted(client: Cl
         assert page.status_code == 422
         assert 'id="f-stages-0-lease-minutes-error"' in text(page)
         assert 'href="#f-stages-1-title"' in text(page)
-    page = send(client, team, "check", {"/stages/2/reviewers": "3"})
-    assert "The row names 2 verdicts, but 3 people review here." in text(page)
-    assert "does not say what follows from" in text(page)
     assert ProtocolVersion.objects.filter(project=team.project).count() == 1
+
+
+def test_a_table_for_another_number_of_reviewers_is_one_fault_with_its_mend_beside_it(
+    client: Client, team: Team
+) -> None:
+    three = {"/stages/2/reviewers": "3"}
+    page = send(client, team, "check", three)
+    assert page.status_code == 422
+    summary = text(page).partition('class="error-summary"')[2].partition("</details>")[0]
+    assert "1 thing is not right yet." in summary
+    assert "3 people review here: write the table of “Cross-check” again." in summary
+    for how in TABLES:
+        assert f'form="editor" name="do" value="{how}:/stages/2"' in summary
+        mended = overlay(draft(), [(name, [value]) for name, value in three.items()])
+        assert send(client, team, "check", base=step(mended, f"{how}:/stages/2")).status_code == 200
 
 
 def test_too_few_people_are_told_at_the_number_of_reviewers(client: Client, team: Team) -> None:

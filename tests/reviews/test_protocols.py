@@ -191,7 +191,7 @@ TABLE = [rule.model_dump(mode="json") for rule in c3().stage("cross_check").outc
             "/verdicts",
             "no verdict of this stage",
         ),
-        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/verdicts", "names 1 verdicts, but 2 people"),
+        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/outcomes", "Row 8 names another number"),
         (
             {"outcomes": [{"verdicts": [F, F], "content": "different", "outcome": "pass_with_fix"}, *TABLE]},
             "/outcomes/0/outcome",

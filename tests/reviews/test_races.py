@@ -29,12 +29,13 @@ from reviews.models import (
     StageRun,
 )
 from reviews.services.assignments import hand_over, reassign
-from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip
+from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, lock_slot, release, skip
 from reviews.services.counters import fold_counters, stored_counters, write_deltas
 from reviews.services.cycles import supersede_cycle
+from reviews.services.eligibility import lock_standing
 from reviews.services.sampling import close_population_and_draw, recompute_draw
 from reviews.services.submissions import submit_review
-from tests.consistency import assert_consistent
+from tests.consistency import assert_consistent, claimed_twice
 from tests.factories import (
     Team,
     adopt_c3,
@@ -47,7 +48,7 @@ from tests.factories import (
     make_team,
     open_slot,
 )
-from tests.racing import lost, race, won
+from tests.racing import lost, overlap, race, won
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -184,6 +185,34 @@ def test_giving_back_against_taking_over(team: Team) -> None:
 # --- handing in ----------------------------------------------------------------------------------
 
 
+@pytest.mark.postgres
+def test_a_claim_that_waited_for_another_to_end_begins_after_it(team: Team) -> None:
+    """On the record too: whoever adds up the claims finds no moment at which one person, or one slot, had two."""
+    first, second = team.annotators[:2]
+    begin(team.project, make_dialogues(team.project, 2))
+    held = claim_next(actor=first, project=team.project)
+    assert held is not None
+    _, taken = overlap(
+        lambda: lock_slot(held.slot_id),
+        lambda: claim_slot(actor=second, slot=held.slot),
+        lambda: release(actor=first, token=held.token),
+    )
+    held.refresh_from_db()
+    assert held.ended_at is not None
+    assert held.ended_at <= taken.created_at
+    assert list(claimed_twice(team.project)) == []
+
+    _, own = overlap(
+        lambda: lock_standing(actor=second, project=team.project),
+        lambda: claim_next(actor=second, project=team.project),
+        lambda: release(actor=second, token=taken.token),
+    )
+    taken.refresh_from_db()
+    assert own.pk != taken.pk
+    assert taken.ended_at is not None
+    assert taken.ended_at <= own.created_at
+
+
 def test_a_double_click_is_one_review(team: Team) -> None:
     for verdict in ("approve", "fix", "escalate"):
         item = make_item(team, "self_check_single")
@@ -194,6 +223,18 @@ def test_a_double_click_is_one_review(team: Team) -> None:
         assert lost(results) == []
         assert len({review.pk for review in results}) == 1
         consistent(team)
+
+
+def test_of_two_different_reviews_of_one_claim_one_is_stored_and_the_other_refused(team: Team) -> None:
+    for _ in range(ROUNDS):
+        item = make_item(team, "self_check_single")
+        claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+        results = race(submitting(claim, "approve"), submitting(claim, "reject", reason="Odd."))
+        [review], [error] = won(results), lost(results)
+        assert isinstance(error, Conflict)
+        assert error.details["review"]["public_id"] == review.public_id
+        assert Review.objects.get(dialogue=item).verdict == review.verdict
+    consistent(team)
 
 
 def test_a_double_click_on_a_draft_is_one_review(team: Team) -> None:

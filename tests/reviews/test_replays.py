@@ -103,6 +103,15 @@ def test_failures_have_names_and_tools_keep_nothing_between_calls(team: Team) ->
     assert record["solved"] == "no"
 
 
+def test_numbers_keep_their_kind_from_the_pasted_text_to_the_record(team: Team) -> None:
+    numbers = [1e20, -0.0, 40.0, 12345678901234567890123]
+    call = {"name": "find_ferry", "arguments": {"harbour": numbers}}
+    replay = ran(team.annotator, item_of(team), pasted=json.dumps([{"calls": [call]}]))
+    assert replay.pasted is not None
+    assert repr(replay.pasted[0]["calls"][0]["arguments"]["harbour"]) == repr(numbers)
+    assert repr(record_of(replay)["rounds"][0]["calls"][0]["arguments"]["harbour"]) == repr(numbers)
+
+
 def test_a_ready_form_judges_as_code_does(team: Team) -> None:
     validator = {"form": "ends_with", "parameters": {"texts": ["!"]}}
     record = record_of(ran(team.annotator, item_of(team, with_constraint("c4", validator=validator))))

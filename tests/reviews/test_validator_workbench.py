@@ -274,12 +274,49 @@ def test_every_kind_of_form_has_typed_fields(client: Client, team: Team, form: s
     assert Draft.objects.get().document()["constraints"][4]["validator"]["form"] == form
 
 
+@pytest.mark.parametrize(
+    ("code", "function", "words"),
+    [
+        ("def broken(:\n", "f", "cannot be read as Python"),
+        ("def check(response):\n    return True, ''\n", "validate", "validate"),
+        ("x = 1\n", "", "Name the function"),
+    ],
+)
+def test_code_that_cannot_be_tried_is_saved_and_goes_on_from_there(
+    client: Client, team: Team, code: str, function: str, words: str
+) -> None:
+    url = working(client, team)
+    sent = {"do": "code", "then": "try", "function": function}
+    saved = client.post(url, sent | {"text": code, "seen": "0"}, follow=True)
+    page = text_of(saved)
+    assert "Saved, but not tried:" in page
+    assert words in page
+    draft = Draft.objects.get()
+    assert draft.document()["constraints"][4]["validator"]["code"] == code
+    # What the page holds now is mended in it: nobody else has changed anything.
+    assert f'name="seen" value="{draft.version}"' in page
+    mended = client.post(url, sent | {"text": CODE, "function": "validate_punctuation", "seen": str(draft.version)})
+    assert "?job=" in mended.headers["Location"]
+
+
+def test_an_edit_whose_trial_is_refused_is_not_a_conflict_with_itself(
+    client: Client, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_many(**_: Any) -> None:
+        raise Conflict("You have too many trials under way.")
+
+    url = working(client, team)
+    monkeypatch.setattr(trials, "start_trials", too_many)
+    sent = {"do": "code", "text": CODE, "function": "validate_punctuation"}
+    refused = client.post(url, sent | {"then": "try", "seen": "0"})
+    assert refused.status_code == 409
+    version = str(Draft.objects.get().version)
+    assert f'name="seen" value="{version}"' in refused.content.decode()
+    assert client.post(url, sent | {"text": LENIENT, "seen": version}).status_code == 302
+
+
 def test_what_cannot_be_done_is_said_beside_what_was_typed(client: Client, team: Team) -> None:
     url = working(client, team)
-    response = client.post(url, {"do": "code", "text": "def broken(:\n", "function": "f", "then": "try"})
-    assert response.status_code == 422
-    assert "cannot be read as Python" in response.content.decode()
-    assert "def broken(:" in response.content.decode()
     assert client.post(url, {"do": "words", "form": "words"}).status_code == 422
     assert client.post(url, {"do": "form", "form": "words", "p-at_least": "many"}).status_code == 422
     assert client.post(url, {"do": "code", "text": CODE, "function": "f", "seen": "77"}).status_code in (302, 409)

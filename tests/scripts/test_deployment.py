@@ -8,7 +8,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIRED = {"SECRET_KEY", "POSTGRES_PASSWORD", "ASSAY_HOST"}
-APPLICATION = {"migrate", "web", "worker", "beat"}
+APPLICATION = {"migrate", "web", "worker", "strangers", "beat"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_what_is_named_is_declared(compose):
 
 
 def test_strangers_code_runs_where_there_is_nothing(compose):
-    sandbox, worker = compose["services"]["sandbox"], compose["services"]["worker"]
+    sandbox, worker = compose["services"]["sandbox"], compose["services"]["strangers"]
     assert sandbox["network_mode"] == "none"
     assert sandbox["read_only"] is True
     assert sandbox["cap_drop"] == ["ALL"]
@@ -86,10 +86,19 @@ def test_strangers_code_runs_where_there_is_nothing(compose):
     assert "celery" not in str(sandbox["command"])
 
 
+def test_strangers_data_and_code_have_workers_of_their_own(compose):
+    served = {}
+    for name, service in compose["services"].items():
+        command = service.get("command", ())
+        if "worker" in command:
+            served[name] = command[command.index("--queues") + 1]
+    assert served == {"worker": "assay", "strangers": "strangers"}
+
+
 def test_long_running_services_tell_their_health(compose):
     docker = (ROOT / "Dockerfile").read_text()
     assert "HEALTHCHECK" in docker
-    for name in ("postgres", "redis", "worker", "proxy", "sandbox"):
+    for name in ("postgres", "redis", "worker", "strangers", "proxy", "sandbox"):
         assert compose["services"][name]["healthcheck"]["test"]
 
 

@@ -3,9 +3,11 @@
 import http.client
 import os
 import secrets
+import string
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -29,10 +31,15 @@ def server_variables(folder, **more):
     }
 
 
+def run_settings(variables, show="SECRET_KEY"):
+    """Load the settings in a process of its own that prints one of them."""
+    command = [sys.executable, "-c", f"from django.conf import settings; print(settings.{show})"]
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+
+
 def load_settings(variables):
-    """Load the settings in a process of its own, and return its last line of errors, empty when there is none."""
-    command = [sys.executable, "-c", "from django.conf import settings; settings.SECRET_KEY"]
-    outcome = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    """The last line of errors of loading the settings, empty when there is none."""
+    outcome = run_settings(variables)
     lines = outcome.stderr.strip().splitlines()
     assert bool(lines) == (outcome.returncode != 0)
     return lines[-1] if lines else ""
@@ -58,9 +65,65 @@ def test_sign_in_without_password_is_refused(tmp_path):
     assert "ASSAY_DEMO" in load_settings(server_variables(tmp_path, SECRET_KEY=OWN_KEY, ASSAY_DEMO="1"))
 
 
+def test_debug_mode_is_refused(tmp_path):
+    variables = server_variables(tmp_path, SECRET_KEY=OWN_KEY)
+    assert "DEBUG shows settings and data" in load_settings(variables | {"DEBUG": "1"})
+    assert load_settings(variables | {"DEBUG": "0"}) == ""
+
+
+@pytest.mark.parametrize(
+    "key", ["x" * 50, "ab" * 25, "change-me-" * 5, string.ascii_lowercase + string.digits], ids=str
+)
+def test_start_with_a_key_that_repeats_itself_is_refused(tmp_path, key):
+    assert "SECRET_KEY can be guessed" in load_settings(server_variables(tmp_path, SECRET_KEY=key))
+
+
+def test_no_random_key_is_taken_for_one_that_repeats_itself(tmp_path):
+    random = Random(1)
+    keys = ["".join(random.choices(signs, k=32)) for signs in (string.digits, "0123456789abcdef") for _ in range(3)]
+    assert [load_settings(server_variables(tmp_path, SECRET_KEY=key)) for key in keys] == [""] * len(keys)
+
+
+WRITES_EVERYTHING = """
+import django, sys
+django.setup()
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import connection
+from benchmark.services.stored_files import written_whole
+connection.cursor().execute("CREATE TABLE one (number INTEGER)")
+send_mail("subject", "text", None, ["nadia@example.org"])
+with written_whole(settings.MEDIA_ROOT / "imports" / "a.jsonl") as out:
+    out.write(b"{}")
+for path in sorted(settings.DATA_DIR.rglob("*")):
+    print(path.is_dir(), oct(path.stat().st_mode & 0o777), path.relative_to(settings.DATA_DIR))
+"""
+
+
+def test_what_is_written_is_closed_to_other_users_of_the_machine(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o755)
+    variables = server_variables(tmp_path, ASSAY_MODE="embedded", DATABASE_URL="")
+    variables["EMAIL_BACKEND"] = "django.core.mail.backends.filebased.EmailBackend"
+    command = [sys.executable, "-c", WRITES_EVERYTHING]
+    outcome = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True)
+    lines = outcome.stdout.splitlines()
+    for written in ("assay.sqlite3", "assay.sqlite3-wal", "assay.sqlite3-shm", "a.jsonl", ".log"):
+        assert any(line.endswith(written) for line in lines)
+    assert {tuple(line.split()[:2]) for line in lines} == {("True", "0o700"), ("False", "0o600")}
+    assert data.stat().st_mode & 0o777 == 0o700
+
+
 def test_key_may_come_from_a_file(tmp_path):
     (tmp_path / "key").write_text(f"{OWN_KEY}\n")
     assert load_settings(server_variables(tmp_path, SECRET_KEY_FILE=str(tmp_path / "key"))) == ""
+
+
+def test_links_in_mails_lead_to_a_name_the_server_answers_to(tmp_path):
+    variables = server_variables(tmp_path, SECRET_KEY=OWN_KEY)
+    assert run_settings(variables, "SITE_URL").stdout == "https://assay.example\n"
+    assert run_settings(variables | {"SITE_URL": "https://a.example/"}, "SITE_URL").stdout == "https://a.example\n"
+    assert "it must be an address like" in load_settings(variables | {"SITE_URL": "assay.example"})
 
 
 def test_unknown_mode_is_refused(tmp_path):

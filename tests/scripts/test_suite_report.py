@@ -1,8 +1,6 @@
 import re
 from collections import Counter
 
-import pytest
-
 from scripts.suite_report import Outcome, closing_lines, read_outcome
 
 JUNIT = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite>
@@ -22,30 +20,6 @@ def test_counts_are_read_from_the_junit_file(tmp_path):
     assert (outcome.passed, outcome.failed) == (1, 2)
     assert outcome.failures == ["tests.test_a::test_two", "tests.test_a::test_three"]
     assert outcome.left_out == Counter({"Redis: none": 2})
-
-
-def test_what_passes_when_tried_once_more_is_counted_and_named():
-    first = Outcome(passed=7, failed=2, failures=["a::slow", "a::broken"], passes={"a::well"})
-    second = Outcome(passed=1, failed=1, failures=["a::broken"], passes={"a::slow"})
-    outcome = first.corrected_by(second)
-    assert (outcome.passed, outcome.failed) == (8, 1)
-    assert outcome.failures == ["a::broken"]
-    text = "\n".join(closing_lines({"browser": outcome}, {}, 1))
-    assert "PASSED AT THE SECOND TRY ONLY\n  a::slow" in text
-    assert text.endswith("8 passed, 1 failed, 0 skipped")
-
-
-@pytest.mark.parametrize(
-    "second",
-    [
-        Outcome(),
-        Outcome(failed=1, failures=["pytest itself ended with exit code 3"]),
-        Outcome(passed=1, failed=1, failures=["a::slow"], passes={"a::slow"}),
-    ],
-)
-def test_what_is_not_known_to_have_passed_has_failed(second):
-    first = Outcome(passed=7, failed=1, failures=["a::slow"])
-    assert first.corrected_by(second).failures == ["a::slow"]
 
 
 def test_pytest_that_breaks_counts_as_a_failure(tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotator.models import Job, JobState, Project
+from annotator.wording import counted
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOut, Release, ReleaseState
 from benchmark.services.release_runner import hand_out
@@ -43,14 +44,15 @@ class Command(PipelineCommand):
         if release.state != ReleaseState.FROZEN:
             refused = job.error if job.state != JobState.DONE else "The release was not frozen."
         elif options["require_all"] and release.left_out_count:
-            refused = f"{release.left_out_count:,} dialogues are left out of this release, and all are required."
+            refused = f"Left out of this release: {counted(release.left_out_count, 'dialogue')}, and all are required."
         if refused:
             self.say(refused)
             self.tell({"items": 0, "left_out": release.left_out_count, "archive": None, "sha256": None})
             raise SystemExit(REFUSED)
         target = out / archive_name(release)
         hand_out(release, target)
-        self.say(f"Release {release.version}: {release.item_count:,} dialogues, {release.left_out_count:,} left out.")
+        items = counted(release.item_count, "dialogue")
+        self.say(f"Release {release.version}: {items}, {release.left_out_count:,} left out.")
         self.tell(
             {
                 "items": release.item_count,
@@ -89,4 +91,4 @@ class Command(PipelineCommand):
 
 
 def _progress(job: Job) -> str:
-    return f"{job.progress_done:,} of {job.progress_total or 0:,} dialogues"
+    return f"{job.progress_done:,} of {counted(job.progress_total or 0, 'dialogue')}"

@@ -5,18 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 from django.utils.text import slugify
 
 from annotator.models import Job, JobState, Project
 from annotator.services.projects import create_project
+from annotator.wording import counted
 from benchmark.formats import READERS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
 from benchmark.models import ImportBatch
-from benchmark.services.import_report import read_report
+from benchmark.services.import_report import read_report, report_path
 from benchmark.services.import_runner import COUNTERS
+from benchmark.services.import_sorting import REOPENED
 from benchmark.services.import_trials import trials_of
 from benchmark.services.imports import follow_up, start_import, unfinished_import
-from benchmark.services.stored_files import sha256_of, written_whole
+from benchmark.services.stored_files import full_path, sha256_of, written_whole
 from reviews.services.protocols import adopt_preset
 
 #: Refused records named on standard error; the report has all of them.
@@ -30,9 +33,18 @@ class Command(PipelineCommand):
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--format", required=True, choices=sorted(READERS), help="what the records are")
-        parser.add_argument("--create-project", action="store_true", help="make the project where there is none")
+        parser.add_argument(
+            "--create-project",
+            action="store_true",
+            help="make the project where there is none; a dry run keeps none",
+        )
         parser.add_argument("--dry-run", action="store_true", help="validate and report; no dialogue is written")
         parser.add_argument("--revise", action="store_true", help="known ids with other content become revisions")
+        parser.add_argument(
+            "--reopen",
+            action="store_true",
+            help="with --revise: also dialogues that people have worked on, which a dry run of the file has named",
+        )
         parser.add_argument("--report", type=Path, metavar="OUT.jsonl", help="write every finding to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,7 +54,36 @@ class Command(PipelineCommand):
         report: Path | None = options["report"]
         if report is not None:
             _require_writable(report.absolute())
-        project = self._project(options["project"], create=options["create_project"], native=options["format"])
+        slug, native = options["project"], options["format"]
+        project = Project.objects.filter(slug=slug).first()
+        if project is not None:
+            self._import(project, file, report, options)
+        elif not options["create_project"]:
+            raise Stop(f"There is no project “{slug}”. Add --create-project to make it.")
+        elif options["dry_run"]:
+            self._try_in_a_new_project(slug, file, report, options)
+        else:
+            project = self._new_project(slug, native)
+            self.say(f"Project {slug} is there, under the {_preset(native)} protocol, with nobody in it yet.")
+            self._import(project, file, report, options)
+
+    def _try_in_a_new_project(self, slug: str, file: Path, report: Path | None, options: dict[str, Any]) -> None:
+        """Read the file as into a project of this name, which is taken back with all that came of it."""
+        stored: list[Path] = []
+        try:
+            with transaction.atomic():
+                project = self._new_project(slug, options["format"])
+                try:
+                    self._import(project, file, report, options)
+                finally:
+                    for batch in ImportBatch.objects.filter(project=project):
+                        stored += [full_path(batch.file), report_path(batch)]
+                    transaction.set_rollback(True)
+        finally:
+            for path in stored:
+                path.unlink(missing_ok=True)
+
+    def _import(self, project: Project, file: Path, report: Path | None, options: dict[str, Any]) -> None:
         batch = self._batch(project, file, options)
         job = self.run_here(batch.job, progress=_progress)
         batch.refresh_from_db()
@@ -75,18 +116,11 @@ class Command(PipelineCommand):
                 self.say(f"The validators were not tried. {done.error}")
                 return
 
-    def _project(self, slug: str, *, create: bool, native: str) -> Project:
-        project = Project.objects.filter(slug=slug).first()
-        if project is not None:
-            return project
-        if not create:
-            raise Stop(f"There is no project “{slug}”. Add --create-project to make it.")
+    def _new_project(self, slug: str, native: str) -> Project:
         if slugify(slug) != slug:
             raise Stop(f"“{slug}” cannot be a project's address: use small letters, digits and hyphens.")
         project = create_project(actor=None, name=slug, slug=slug)
-        preset = "cctu" if native == "cctu" else "c3"
-        adopt_preset(actor=None, project=project, preset=preset)
-        self.say(f"Project {slug} is there, under the {preset} protocol, with nobody in it yet.")
+        adopt_preset(actor=None, project=project, preset=_preset(native))
         return project
 
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
@@ -97,9 +131,11 @@ class Command(PipelineCommand):
                 sha256=sha256_of(file),
                 native_format=options["format"],
                 revise=options["revise"],
+                reopen=options["reopen"],
             )
             if unfinished is not None:
-                self.say(f"An import of this file was cut short after {unfinished.read:,} records; going on with it.")
+                read = counted(unfinished.read, "record")
+                self.say(f"An import of this file was cut short after {read}; going on with it.")
                 return unfinished
         return start_import(
             actor=None,
@@ -109,6 +145,7 @@ class Command(PipelineCommand):
             native_format=options["format"],
             dry_run=options["dry_run"],
             revise=options["revise"],
+            reopen=options["reopen"],
             wake_worker=False,
         )
 
@@ -116,11 +153,17 @@ class Command(PipelineCommand):
         if job.state != JobState.DONE:
             self.say(job.error)
             return NOTHING_DONE
-        verb = "would be" if batch.dry_run else "were"
+        verb = "would be" if batch.dry_run else "was" if batch.created == 1 else "were"
         self.say(
-            f"{batch.read:,} records read; {batch.created:,} dialogues {verb} created, {batch.revised:,} revised, "
-            f"{batch.unchanged:,} unchanged, {batch.rejected:,} rejected; {batch.with_errors:,} have error findings."
+            f"{counted(batch.read, 'record')} read: {counted(batch.created, 'dialogue')} {verb} created, "
+            f"{batch.revised:,} revised, {batch.unchanged:,} unchanged, {batch.rejected:,} rejected; "
+            f"with error findings: {batch.with_errors:,}."
         )
+        reopened = batch.notes.filter(check_id=REOPENED).order_by("pk")
+        for note in reopened[:_NAMED]:
+            self.say(f"  {note.message}")
+        if reopened.count() > _NAMED:
+            self.say("  … and more are reopened; --report writes all of them to a file.")
         if not batch.rejected:
             return DONE
         notes = batch.notes.filter(rejects=True).order_by("pk")
@@ -130,6 +173,11 @@ class Command(PipelineCommand):
         if batch.rejected > _NAMED:
             self.say("  … and more; --report writes all of them to a file.")
         return REFUSED
+
+
+def _preset(native: str) -> str:
+    """The protocol of a project that is made for a file of this format."""
+    return "cctu" if native == "cctu" else "c3"
 
 
 def _require_writable(report: Path) -> None:
@@ -143,4 +191,4 @@ def _require_writable(report: Path) -> None:
 
 
 def _progress(job: Job) -> str:
-    return f"{job.progress_done:,} records"
+    return counted(job.progress_done, "record")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotator.wording import counted
 from benchmark.formats.verifying import verify_archive
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 
@@ -24,7 +25,7 @@ class Command(PipelineCommand):
         for problem in report.problems:
             self.say(problem)
         if report.ok:
-            self.say(f"Whole and unaltered: {report.items:,} dialogues in {report.files:,} files.")
+            self.say(f"Whole and unaltered: {counted(report.items, 'dialogue')} in {counted(report.files, 'file')}.")
         self.tell(asdict(report))
         if not report.ok:
             raise SystemExit(REFUSED)

@@ -1,0 +1,50 @@
+"""What language variants of a dialogue share: everything but the words, which are translated."""
+
+from collections.abc import Iterator
+from typing import Any
+
+Document = dict[str, Any]
+
+
+def shared_difference(one: Document, other: Document) -> str:
+    """The first thing that two variants should share and do not, as a place in words; blank where they share all.
+
+    Labels, steps, tools, dependencies and the shape of arguments are shared, and so is every value that is no text.
+    """
+    for (place, mine), (_, theirs) in zip(_shared(one), _shared(other), strict=False):
+        if mine != theirs:
+            return place
+    return "the number of tasks" if len(list(_shared(one))) != len(list(_shared(other))) else ""
+
+
+def _shared(document: Document) -> Iterator[tuple[str, Any]]:
+    """(place in words, value) of everything that is shared, tasks and steps by their order: ids may differ."""
+    yield "the kind of dialogue", document["kind"]
+    if "tasks" not in document:
+        for key in sorted(set(document) - {"language", "kind"}):
+            yield key.replace("_", " "), _without_words(document[key])
+        return
+    yield "the number of tasks", len(document["tasks"])
+    for number, task in enumerate(document["tasks"], 1):
+        yield f"the policy of task {number}", task["policy"]
+        yield f"the information label of task {number}", task["information"]
+        order = {step["id"]: place for place, step in enumerate(task["steps"])}
+        yield f"the steps of task {number}", [(step["type"], step.get("name")) for step in task["steps"]]
+        for place, step in enumerate(task["steps"], 1):
+            where = f"of step {place} of task {number}"
+            needs = step["depends_on"]
+            yield (
+                f"the dependencies {where}",
+                needs if needs is None else {(order.get(one["id"], one["id"]), one["kind"]) for one in needs},
+            )
+            yield f"the arguments {where}", _without_words(step.get("arguments"))
+            yield f"the answer type {where}", step.get("answer_type")
+
+
+def _without_words(value: Any) -> Any:
+    """A value in which every text is the same text."""
+    if isinstance(value, str):
+        return ""
+    if isinstance(value, dict):
+        return {key: _without_words(one) for key, one in value.items()}
+    return [_without_words(one) for one in value] if isinstance(value, list) else value

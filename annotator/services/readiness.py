@@ -1,0 +1,84 @@
+"""Whether everything is there that the site needs: database, broker, workers, disk. Each is asked with a time limit."""
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from annotator.models import Routine
+from annotator.services.routines import PULSE
+
+#: Seconds that database and broker have for an answer.
+PATIENCE = 2
+
+
+def what_is_missing() -> dict[str, str]:
+    """Part → a sentence about what is wrong with it; empty where the site is ready."""
+    parts: dict[str, Callable[[], str]] = {"broker": _broker, "disk": _disk}
+    found = _database() | {part: ask() for part, ask in parts.items()}
+    return {part: sentence for part, sentence in found.items() if sentence}
+
+
+def _database() -> dict[str, str]:
+    """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
+    try:
+        with closing(_new_connection()) as database, database.cursor() as cursor:
+            pulse = Routine.objects.filter(name=PULSE).values_list("ran_at")
+            cursor.execute(*pulse.query.sql_with_params())
+            row = cursor.fetchone()
+    except DatabaseError:
+        return {"database": "The database does not answer."}
+    return {"workers": _workers(_when(database, row[0]) if row else None)}
+
+
+def _new_connection() -> BaseDatabaseWrapper:
+    database = connections.create_connection(DEFAULT_DB_ALIAS)
+    options = dict(database.settings_dict["OPTIONS"])
+    if database.vendor == "postgresql":
+        options["connect_timeout"] = PATIENCE
+        options["options"] = f"-c statement_timeout={PATIENCE}s"
+    else:
+        options["timeout"] = PATIENCE
+    database.settings_dict = {**database.settings_dict, "OPTIONS": options}
+    return database
+
+
+def _when(database: BaseDatabaseWrapper, value: datetime | str) -> datetime:
+    """A time as the driver gave it: SQLite's is a text in UTC."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if timezone.is_aware(moment) else timezone.make_aware(moment, database.timezone)
+
+
+def _workers(last: datetime | None) -> str:
+    if last is None:
+        return "No worker has been heard of yet: are beat and a worker running?"
+    if timezone.now() - last > timedelta(seconds=settings.WORKER_LAG_SECONDS):
+        return f"No worker has been heard of since {last:%Y-%m-%d %H:%M} UTC: are beat and a worker running?"
+    return ""
+
+
+def _broker() -> str:
+    if not settings.REDIS_URL:
+        return "" if os.access(Path(settings.BROKER_DIR) / "messages", os.W_OK) else "The broker’s folder is closed."
+    import redis
+
+    try:
+        with closing(
+            redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)
+        ) as client:
+            client.ping()
+    except redis.RedisError:
+        return "Redis does not answer."
+    return ""
+
+
+def _disk() -> str:
+    free = shutil.disk_usage(settings.DATA_DIR).free >> 20
+    return "" if free >= settings.DISK_RESERVE_MB else f"Less than {settings.DISK_RESERVE_MB} MB of disk are free."

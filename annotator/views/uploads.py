@@ -1,0 +1,53 @@
+"""Which requests may bring files. The others are refused before a file is read: nothing of it reaches the disk."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload
+from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
+
+from annotator.models import Project
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class TakesNoFile(MultiPartParserError):
+    """A file came to an address that has no use for one."""
+
+
+def takes_files(view: View) -> View:
+    """A view of a project (by ``slug``) to which its administrators may send files."""
+    view.takes_files = True  # type: ignore[attr-defined]
+    return view
+
+
+def _has_use_for_files(request: HttpRequest) -> bool:
+    return request.resolver_match is not None and getattr(request.resolver_match.func, "takes_files", False)
+
+
+def may_send_files(request: HttpRequest) -> bool:
+    """Whether the address takes files, and the person may send some there."""
+    if not _has_use_for_files(request):
+        return False
+    slug = request.resolver_match.kwargs["slug"]  # type: ignore[union-attr]
+    return Project.objects.administered_by(request.user).filter(slug=slug).exists()
+
+
+class DoorHandler(FileUploadHandler):
+    """The first of the upload handlers. From whoever may not send the file, none is read on: the view then answers
+    what it answers anybody without the right.
+    """
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        request: HttpRequest = self.request  # type: ignore[assignment]
+        if not _has_use_for_files(request):
+            raise TakesNoFile("This address takes no files. Nothing was kept; send the form without one.")
+        if not may_send_files(request):
+            raise StopUpload(connection_reset=True)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        return None

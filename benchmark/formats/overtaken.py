@@ -1,0 +1,185 @@
+"""What was kept of a native record goes when what it speaks of was edited.
+
+Beside a document stand fields of its record that Assay does not know, and originals of what its plain form spells in
+another way (``residue``). Both may repeat a value: the text of arguments, an error that a wrong call met with, a label
+in the words of the record. Once somebody has corrected that value, the copy is wrong, and must not be released with it.
+"""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.schema import value_hash
+from annotator.schema.exact_json import dumps, loads, same
+from benchmark.formats.cctu import plain_fields as cctu_plain
+from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
+from benchmark.formats.openai import plain_fields as openai_plain
+from benchmark.formats.residue import NATIVE, laid_out, native
+from benchmark.formats.task_lists import TaskListFormat
+
+#: Fields of a part that say nothing that a native copy could repeat.
+_APART = frozenset({"id", "extra", "steps", "calls", "depends_on", "inferable", "candidate_messages", "chosen"})
+#: Keys of a native node, and the fields of a step that they hold.
+_NODE = {
+    "action": ("type", "name", "arguments", "answer_type"),
+    "observation": ("type", "observation", "text", "question"),
+    "user_input": ("type", "user_reply"),
+    "dependency_list": ("depends_on",),
+}
+#: Shorter texts stand in many a place by chance.
+_LEAST = 3
+
+
+@dataclass
+class _Item:
+    """As much of a dialogue as its plain form needs; its id and tools are no part of a document, and not asked for."""
+
+    document: dict[str, Any]
+    external_id: str = ""
+    variant_group: str = ""
+    tools: list[Any] = field(default_factory=list)
+
+    @property
+    def language(self) -> str:
+        return self.document.get("language") or ""
+
+
+def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """``document`` without what its native remainder, unchanged since ``before``, says of places that were edited."""
+    if document["kind"] != before["kind"] or not any(part["extra"] for _, part in _parts(document)):
+        return document
+    result = copy.deepcopy(document)
+    old = dict(_parts(before))
+    for key, part in _parts(result):
+        if key in old and key:
+            _forget_at(part, old[key])
+    gone = _values(before) - _values(result)
+    if gone:
+        for key, part in _parts(result):
+            was = old[key]["extra"] if key in old else {}
+            for name in [name for name in part["extra"] if name != NATIVE and same(part["extra"][name], was.get(name))]:
+                if gone & set(_leaves(part["extra"][name])):
+                    del part["extra"][name]
+        beside = native(result).get("envelope")
+        if isinstance(beside, dict) and beside == native(before).get("envelope"):
+            native(result)["envelope"] = {k: value for k, value in beside.items() if not gone & set(_leaves(value))}
+    if not same(_own(result), _own(before)):
+        _forget_originals(result)
+    return result
+
+
+def _parts(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The document and all in it that has an ``extra``, each under what names it."""
+    yield (), document
+    for name, inner in (("tasks", "steps"), ("constraints", ""), ("reference_trajectory", "calls")):
+        for part in document.get(name) or ():
+            here = (name, part["id"])
+            if "extra" in part:
+                yield here, part
+            for below in part.get(inner, ()):
+                if "extra" in below:
+                    yield (*here, below["id"]), below
+
+
+def _own(part: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key != "extra"}
+
+
+def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
+    """What an edited task, step, constraint, round or call keeps of its own original."""
+    edited = {key for key in part.keys() | old.keys() if not same(part.get(key), old.get(key))} - {"extra"}
+    label = str(part.get("native_information"))
+    copied = "information" in edited and part.get("native_information") == old.get("native_information")
+    if copied and part["information"] not in (WILD_INFORMATION.get(label), C3_INFORMATION.get(label.lower())):
+        part["native_information"] = None
+    notes = native(part)
+    if "label" in notes:
+        overtaken = bool(edited & {"category", "dimension"})
+        if "policy" in part:
+            overtaken = wild_policy_word(part, notes["label"]) != notes["label"]
+        if overtaken:
+            del notes["label"]
+    for name in ("arguments", "observation"):
+        if name in notes and name in edited:
+            laid = laid_out(dumps(part.get(name)).decode(), notes[name])
+            if isinstance(part.get(name), dict | list) and isinstance(laid, str):
+                notes[name] = laid
+            else:
+                del notes[name]
+    node = notes.get("node")
+    for entries in node.values() if isinstance(node, dict) else ():
+        if isinstance(entries, dict):
+            for name in [name for name in entries if edited & set(_NODE.get(name, ()))]:
+                del entries[name]
+    if edited - _APART and "steps" not in part:
+        for name in [
+            name for name in part["extra"] if name != NATIVE and same(part["extra"][name], old["extra"].get(name))
+        ]:
+            del part["extra"][name]
+
+
+def _forget_originals(document: dict[str, Any]) -> None:
+    """Fields of the record that were kept in their own spelling, and do not stand for the document any more."""
+    kept = native(document).get("kept")
+    if not isinstance(kept, dict):
+        return
+    plain = _plain(document)
+    for key, entry in list(kept.items()):
+        if key == "id" or key.endswith("tools") or not isinstance(entry, list) or len(entry) != 2:
+            continue
+        if entry[1] is None or (key in plain and value_hash(plain[key]) == entry[1]):
+            continue
+        laid = laid_out(plain[key], entry[0]) if key in plain else None
+        if isinstance(laid, str) and isinstance(entry[0], str) and laid != plain[key]:
+            # How the original was laid out is no copy of what it said.
+            kept[key] = [laid, value_hash(plain[key])]
+        else:
+            del kept[key]
+
+
+def _read(text: str) -> Any:
+    """The object or list that a text spells, else None."""
+    try:
+        return loads(text) if text[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _plain(document: dict[str, Any]) -> dict[str, Any]:
+    from benchmark.formats import WRITERS
+
+    item = _Item(document)
+    if document["kind"] == "constrained":
+        return cctu_plain(item)
+    written = WRITERS.get(native(document).get("format", ""))
+    if isinstance(written, TaskListFormat):
+        return written.plain({document["language"] or "en": item})
+    return openai_plain(item)
+
+
+def _values(document: dict[str, Any]) -> set[str]:
+    """Every text and number of the document itself, in the form in which copies are looked for."""
+    found: set[str] = set()
+    for _, part in _parts(document):
+        found.update(_leaves({key: value for key, value in part.items() if key not in ("id", "extra", "type")}))
+    return found
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The texts and numbers in a value, JSON in texts included; without case and marks, which each file has its own."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [inner for key, inner in one.items() if key != "extra"]
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, str):
+            read = _read(one)
+            if read is not None:
+                waiting.append(read)
+            elif len(one) >= _LEAST:
+                yield one.casefold().replace("_", "").replace("-", "").replace(" ", "")
+        elif isinstance(one, int | float) and not isinstance(one, bool) and len(str(one)) >= _LEAST:
+            yield str(one)

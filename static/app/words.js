@@ -1,0 +1,236 @@
+// Words that were typed and not accepted yet stay in this browser, under `assay.words.DRAFT.…`: a draft is one person's,
+// so nobody else who signs in here is shown them. They come back into their form whenever it is shown: after a
+// selection, a change of panel, a reload.
+//
+//   <… data-draft="ID"> or <… data-words-of="ID">   around the forms: the draft's public id
+//   <form data-autosave="sent">   a comment, a reason: kept from the first key until the server has it
+//   <form data-autosave>          kept where what is typed is not JSON yet, which is never sent, or was refused
+//   <form data-keep="URL">        the form of a review: kept until the server has it
+//   data-not-kept                 on a field that the page chooses anew each time
+//   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON: where that is
+//   [data-drop-words]             a button: drop the words of its form, or outside of one all unfinished JSON
+//
+// JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
+// where `as` says json. What is there alone and is a text in quotation marks is not the JSON that `as` means.
+
+const PREFIX = "assay.words.";
+const DAYS = 30;
+/** Hidden fields that do not say which form it is. */
+const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was"]);
+const KEPT = 'form[data-autosave="sent"], form[data-keep]';
+
+const root = () => document.querySelector("[data-draft], [data-words-of]");
+const owner = () => `${PREFIX}${root()?.dataset.draft ?? root()?.dataset.wordsOf}.`;
+const hidden = (form) => [...form.elements].filter((field) => field.type === "hidden");
+const controls = (form) => [...form.elements].filter((field) => field.name && !["hidden", "submit", "button"].includes(field.type));
+
+function keyOf(form) {
+  const which = hidden(form).filter(({name}) => !PASSING.has(name)).map(({name, value}) => [name, value]);
+  return `${owner()}${new URL(form.action, location.href).pathname}?${new URLSearchParams(which)}`;
+}
+
+// --- the browser's storage ----------------------------------------------------------------------------------------------
+
+const memory = new Map(); // where the storage is full or closed, words live as long as this page
+
+function raw(key) {
+  try {
+    return localStorage.getItem(key) ?? memory.get(key) ?? null;
+  } catch {
+    return memory.get(key) ?? null;
+  }
+}
+
+function write(key, entry) {
+  const text = JSON.stringify({...entry, time: Date.now()});
+  try {
+    localStorage.setItem(key, text);
+    memory.delete(key);
+  } catch {
+    memory.set(key, text);
+  }
+  mark();
+}
+
+function remove(key) {
+  memory.delete(key);
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // See memory.
+  }
+  mark();
+}
+
+function keys(prefix) {
+  try {
+    return [...new Set([...Object.keys(localStorage), ...memory.keys()])].filter((key) => key.startsWith(prefix));
+  } catch {
+    return [...memory.keys()].filter((key) => key.startsWith(prefix));
+  }
+}
+
+const entries = () => keys(owner()).map((key) => [key, JSON.parse(raw(key))]);
+
+function mark() {
+  const place = root();
+  if (!place) return;
+  const [first] = entries().filter(([, {why}]) => why === "json");
+  if (first) place.dataset.unfinished = `?at=${encodeURIComponent(first[1].at ?? "")}`;
+  else delete place.dataset.unfinished;
+}
+
+// --- from a form, and back into it ----------------------------------------------------------------------------------------
+
+function keep(form, why) {
+  if (!root()) return;
+  const fields = controls(form).filter((field) => !("notKept" in field.dataset));
+  const texts = fields.filter((field) => field.matches("textarea, input:not([type=radio], [type=checkbox])"));
+  if (!texts.length) return;
+  if (form.matches('[data-autosave="sent"]') && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
+  const body = new URLSearchParams();
+  for (const field of fields) {
+    if (!["radio", "checkbox"].includes(field.type) || field.checked) body.append(field.name, field.value);
+  }
+  write(keyOf(form), {body: body.toString(), why, at: document.getElementById("inspector")?.dataset.at});
+}
+
+/** Put the words that were kept back into the forms of the page. */
+function restore() {
+  if (!root()) return;
+  for (const form of document.querySelectorAll("form[data-autosave], form[data-keep]")) {
+    const text = raw(keyOf(form));
+    if (text === null) continue;
+    const {body, why} = JSON.parse(text);
+    fill(form, new URLSearchParams(body));
+    if (why) say(form, why);
+    for (let at = form.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+  }
+}
+
+function fill(form, body) {
+  const left = new Map([...new Set(body.keys())].map((name) => [name, body.getAll(name)]));
+  for (const field of controls(form)) {
+    const values = left.get(field.name);
+    if ("notKept" in field.dataset) continue;
+    if (["radio", "checkbox"].includes(field.type)) field.checked = values?.includes(field.value) ?? false;
+    else if (values?.length) {
+      const value = values.shift();
+      if (field.value !== value) field.value = value;
+    }
+    field.closest("code-editor")?.refresh?.();
+  }
+}
+
+/** Say at the form that its words are not saved, and let them be dropped. */
+function say(form, why) {
+  if ("unsent" in form.dataset) return;
+  form.dataset.unsent = why;
+  const note = document.createElement("p");
+  note.className = why === "json" ? "field-error" : "hint"; // what was refused has its reason beside it
+  const drop = document.createElement("button");
+  drop.type = "button";
+  drop.className = "small";
+  drop.dataset.dropWords = "";
+  drop.textContent = "Drop it, show what is stored";
+  note.append(why === "json" ? "Not JSON yet: not saved. " : "Not saved. ", drop);
+  form.append(note);
+}
+
+function unsay(form) {
+  delete form.dataset.unsent;
+  form.querySelector("[data-drop-words]")?.parentElement.remove();
+}
+
+document.addEventListener("input", ({target}) => {
+  const form = target.name && target.closest?.(`${KEPT}, form[data-unsent]`);
+  if (form) keep(form, form.dataset.unsent ?? "");
+});
+
+document.addEventListener("click", ({target}) => {
+  const button = target.closest?.("[data-drop-words]");
+  if (!button) return;
+  const form = button.closest("form");
+  const dropped = form ? [keyOf(form)] : entries().filter(([, {why}]) => why === "json").map(([key]) => key);
+  for (const one of document.querySelectorAll("form[data-unsent]")) {
+    if (!dropped.includes(keyOf(one))) continue;
+    unsay(one);
+    one.reset();
+  }
+  dropped.forEach(remove);
+  document.dispatchEvent(new CustomEvent("assay:words-dropped", {detail: {keys: dropped}}));
+});
+
+// --- edits (autosave.js) ----------------------------------------------------------------------------------------------------
+
+function unfinished(form) {
+  const as = form.elements.as?.value;
+  if (as === "text") return false;
+  const fields = as === "json" ? [form.elements.text] : form.querySelectorAll('code-editor[data-lang="json"] textarea');
+  return [...fields].some(({value}) => value.trim() && !isJson(value, as === "json"));
+}
+
+function isJson(text, noText) {
+  try {
+    return typeof JSON.parse(text) !== "string" || !noText;
+  } catch {
+    return false;
+  }
+}
+
+document.addEventListener("assay:edit-begins", (event) => {
+  const {form, edit} = event.detail;
+  if (unfinished(form)) {
+    event.preventDefault();
+    keep(form, "json");
+    unsay(form);
+    say(form, "json");
+    return;
+  }
+  edit.words = keyOf(form);
+  if (form.dataset.autosave === "sent") edit.kept = raw(edit.words);
+  else {
+    remove(edit.words);
+    unsay(form);
+  }
+});
+
+document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
+  if (!edit.words) return;
+  if (edit.outcome === "saved" && edit.kept && raw(edit.words) === edit.kept) remove(edit.words);
+  // The answer may hold the form again, with its errors: the words go back into it after the swap.
+  if (edit.outcome === "refused" && edit.anchor !== null && raw(edit.words) === null) {
+    write(edit.words, {body: edit.body, why: "refused"});
+  }
+});
+
+// --- the form of a review ------------------------------------------------------------------------------------------------------
+
+const sent = new WeakMap(); // a request -> the words it took along
+
+document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
+  const form = ctx.sourceElement?.closest?.("form[data-keep]");
+  if (form) sent.set(ctx, raw(keyOf(form)));
+});
+
+document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
+  const form = ctx.sourceElement?.closest?.("form[data-keep]");
+  if (!form || ctx.response.status >= 300 || ctx.response.raw.redirected) return;
+  if (raw(keyOf(form)) === sent.get(ctx)) remove(keyOf(form));
+});
+
+// What the server may not have is sent to it again, as soon as htmx listens to the form.
+document.addEventListener("htmx:after:init", ({target}) => {
+  if (!target.matches("form[data-keep]") || !root() || raw(keyOf(target)) === null) return;
+  restore();
+  target.dispatchEvent(new Event("change", {bubbles: true}));
+});
+
+// --- the page ----------------------------------------------------------------------------------------------------------------------
+
+document.addEventListener("htmx:after:swap", restore);
+for (const key of keys(PREFIX)) {
+  if (JSON.parse(raw(key)).time < Date.now() - DAYS * 86_400_000) remove(key);
+}
+mark();
+restore();

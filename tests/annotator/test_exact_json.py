@@ -1,0 +1,127 @@
+"""The door between JSON texts and values, and how a text is laid out: nothing is lost on the way, whatever it says."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.editing import apply
+from annotator.schema import canonical, content_hash
+from annotator.schema.canonical import without_kinds
+from annotator.schema.exact_json import JsonFault, dumps, load_stored, loads, same
+from annotator.schema.layout import lay_out, on_one_line
+from tests.annotator.document_cases import call, document, task
+
+pytestmark = pytest.mark.any_database
+
+_KEYS = st.text('abé"\\/~', max_size=2)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**25), 10**25)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([40, 40.0, -0.0, 10**400, 2**63, 1e20, 5e-324])
+    | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def plainly(value: Any) -> str:
+    """Text that tells 1 from 1.0 and true, and keeps every digit: by the standard library alone."""
+    return json.dumps(value, sort_keys=True)
+
+
+@st.composite
+def spelled(draw: st.DrawFn, values: st.SearchStrategy[Any] = VALUES) -> str:
+    """A JSON text in one of many layouts."""
+    value = draw(values)
+    if draw(st.booleans()):
+        return draw(_numbers_in(value))
+    return json.dumps(
+        value,
+        ensure_ascii=draw(st.booleans()),
+        indent=draw(st.sampled_from([None, 0, 2])),
+        separators=draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " : ")])),
+    )
+
+
+def _numbers_in(value: Any) -> st.SearchStrategy[str]:
+    """The value in a list, beside numbers in spellings that no program writes."""
+    odd = st.sampled_from(["1.50", "1E2", "-0", "1e+05", "0.10", "100000000000000000000.0", "12345678901234567890"])
+    return odd.map(lambda number: f'[{{"b": {number},"a":{json.dumps(value)} , "n":[{number} ]}}]')
+
+
+@given(VALUES)
+def test_a_value_comes_back_from_its_text(value: Any) -> None:
+    assert plainly(loads(dumps(value))) == plainly(value)
+    assert plainly(load_stored(canonical(value))) == plainly(value)
+    assert canonical(load_stored(canonical(value))) == canonical(value)
+
+
+@given(VALUES, VALUES)
+def test_two_values_are_one_when_their_texts_are(a: Any, b: Any) -> None:
+    assert same(a, b) == (plainly(a) == plainly(b))
+    assert same(a, json.loads(json.dumps(a)))
+
+
+@given(spelled(), VALUES)
+def test_an_unchanged_value_is_written_as_it_was_and_a_changed_one_is_what_it_is(text: str, other: Any) -> None:
+    value = loads(text)
+    assert lay_out(value, text) == text
+    assert plainly(loads(lay_out(other, text))) == plainly(other)
+    assert plainly(loads(on_one_line(text))) == plainly(value)
+    assert "\n" not in on_one_line(text)
+
+
+def test_beside_a_change_everything_keeps_its_order_and_its_spelling() -> None:
+    text = '{"b": 1.50, "a": [{"y": 1E2, "x": -0}, {"n": 123456789012345678901}], "c": "\\u00e9"}'
+    value = loads(text)
+    value["a"].insert(0, {"new": "é"})
+    value["c"] = 40.0
+    value["d"] = {"k": 1}
+    assert lay_out(value, text) == (
+        '{"b": 1.50, "a": [{"new": "\\u00e9"}, {"y": 1E2, "x": -0}, {"n": 123456789012345678901}], "c": 40.0, '
+        '"d": {"k": 1}}'
+    )
+    del value["b"]
+    assert lay_out(value, text).startswith('{"a": [')
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "words"),
+    [
+        ('{"id":1,"id":2}', "/id", "“id” stands twice"),
+        ('{"a": [{"b/c": 1, "b\\/c": 1}]}', "/a/0/b~1c", "stands twice"),
+        ('{"a": [0, 1' + "0" * 1000 + "]}", "/a/1", "1,000 digits"),
+        ('{"a": 1' + "0" * 1000 + ', "n": NaN}', "/a", "1,000 digits"),
+        ('{"a": 1e999}', "/a", "too large"),
+        ('{"\\u0000": {"\\ud800": 1, "\\ud800": 2}}', "/\ufffd/\ufffd", "“\ufffd” stands twice"),
+        ('{"a": {"b": ["\\ud800"]}}', "/a/b/0", "half of a surrogate pair"),
+        ("[" * 300 + "]" * 300, "", "60 levels"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_with_its_place(text: str, pointer: str, words: str) -> None:
+    with pytest.raises(JsonFault) as caught:
+        loads(text)
+    assert caught.value.pointer == pointer
+    assert words in str(caught.value)
+
+
+def test_content_stored_before_kinds_were_kept_has_the_hash_it_had() -> None:
+    """Whole floats were integers then, and are in what is stored."""
+    stored = '{"big":1e+20,"days":40,"share":0.5,"zero":0}'
+    assert canonical(load_stored(stored)) == stored
+    assert canonical(without_kinds({"days": 40.0, "zero": -0.0, "share": 0.5, "big": 1e20})) == stored
+    assert content_hash(canonical({"days": 40})) != content_hash(canonical({"days": 40.0}))
+
+
+def test_an_edit_elsewhere_leaves_every_number_as_it_was() -> None:
+    numbers = {"whole": 40.0, "zero": -0.0, "id": 123456789012345678901, "share": 0.1}
+    before = document(task("t1", call("s1", arguments=numbers)))
+    edited, _ = apply(before, {"op": "set", "anchor": "/tasks/t1/user_message", "value": "Another one."})
+    assert repr(edited["tasks"][0]["steps"][0]["arguments"]) == repr(numbers)
+    assert math.copysign(1, edited["tasks"][0]["steps"][0]["arguments"]["zero"]) == -1

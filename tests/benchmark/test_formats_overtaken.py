@@ -1,0 +1,138 @@
+"""What was kept of a native record is not written any more once what it speaks of was edited."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from annotator.models import Revision
+from annotator.schema import read_document
+from benchmark.formats import READERS, WRITERS, ReadDialogue
+from benchmark.formats.overtaken import forget_overtaken
+from tests.benchmark.cctu_records import record as cctu_record
+from tests.benchmark.format_records import c3_record, wild_record
+from tests.factories import adopt_c3, begin, hand_in, make_dialogue, make_team
+
+Document = dict[str, Any]
+WRONG, ERROR = "2000 kroner", "the amount is no number of cents"
+
+
+def openai_record() -> Document:
+    arguments = json.dumps({"amount_cents": WRONG}, indent=3)
+    call = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": arguments}}
+    return {
+        "id": "trace-1",
+        "messages": [
+            {"role": "user", "content": "Pay 20 kroner.", "name": "anna"},
+            {"role": "assistant", "content": None, "tool_calls": [call], "refusal": None},
+            {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"error": ERROR}, indent=3)},
+            {"role": "assistant", "content": "Paid."},
+        ],
+        "tools": [],
+        "expected": [{"name": "pay", "arguments": arguments}],
+        "source": "bank desk",
+    }
+
+
+def wild_like(record: Document) -> Document:
+    # Its two languages share their lists.
+    record = json.loads(json.dumps(record))
+    node = record["english_answer_list"][0][0]
+    node["action"]["arguments"] = json.dumps({"city": WRONG}, indent=3)
+    node["action"]["thought"] = f"It must be {WRONG}."
+    node["observation"], node["failed"] = {"error": ERROR}, ERROR
+    node["dependency_list"] = None
+    record["error_of_task_1"] = json.dumps({"error": ERROR})
+    record["source"] = "bank desk"
+    return record
+
+
+def repaired(document: Document) -> Document:
+    document = copy.deepcopy(document)
+    step = document["tasks"][0]["steps"][0]
+    key = next(iter(step["arguments"]))
+    step["arguments"], step["observation"] = {key: 2000}, {"paid": True}
+    return read_document(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "record"),
+    [
+        ("openai", openai_record),
+        ("wild", lambda: wild_like(wild_record())),
+        ("c3", lambda: wild_like(c3_record())),
+        ("mmtb", lambda: wild_like(c3_record())),
+    ],
+)
+def test_a_corrected_value_is_written_nowhere(name: str, record: Callable[[], Document]) -> None:
+    dialogue = READERS[name].read(record())[0]
+    after = forget_overtaken(repaired(dialogue.document), dialogue.document)
+    read_document(after)
+    item = ReadDialogue(dialogue.external_id, dialogue.language, "", after, dialogue.tools, [])
+    for writer in (name, "neutral"):
+        text = json.dumps(WRITERS[writer].write([item]))
+        assert WRONG not in text
+        assert ERROR not in text
+        assert "bank desk" in text
+
+
+@pytest.mark.parametrize("record", [openai_record, lambda: wild_like(wild_record())])
+def test_what_speaks_of_another_place_stays(record: Callable[[], Document]) -> None:
+    raw = record()
+    name = "openai" if "messages" in raw else "wild"
+    [dialogue] = READERS[name].read(raw)
+    edited = copy.deepcopy(dialogue.document)
+    edited["tasks"][0]["steps"][-1]["text"] = "Something else entirely."
+    after = forget_overtaken(edited, dialogue.document)
+    assert after["tasks"][0]["steps"][0] == dialogue.document["tasks"][0]["steps"][0]
+    assert forget_overtaken(dialogue.document, dialogue.document) == dialogue.document
+
+
+def test_a_corrected_label_takes_its_copies_along() -> None:
+    raw = wild_record() | {"label_of_task_2": "mixed multi-tool", "hidden_in_task_3": "Coreferential Reference"}
+    [dialogue] = READERS["wild"].read(raw)
+    edited = copy.deepcopy(dialogue.document)
+    edited["tasks"][1] |= {"policy": "single_tool", "information": "explicit"}
+    edited["tasks"][2]["information"] = "explicit"
+    after = forget_overtaken(edited, dialogue.document)
+    assert "label" not in after["tasks"][1]["extra"].get("@native", {})
+    assert [task["native_information"] for task in after["tasks"]][1:3] == [None, None]
+    assert "hidden_in_task_3" not in after["extra"]
+
+
+def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
+    raw = cctu_record(answer=174052, data_source="an odd scenario") | {"told": ["174052"], "source": "harbour desk"}
+    [dialogue] = READERS["cctu"].read(raw)
+    kept = dialogue.document["extra"]["@native"]["kept"]
+    edited = copy.deepcopy(dialogue.document)
+    edited["answer"] = "At 17:40."
+    after = forget_overtaken(edited, dialogue.document)
+    assert after["extra"]["@native"]["kept"] == {key: kept[key] for key in kept.keys() - {"answer"}}
+    assert "data_source" in kept
+    item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
+    for writer in ("cctu", "neutral"):
+        text = json.dumps(WRITERS[writer].write([item]))
+        assert "174052" not in text
+        assert "harbour desk" in text
+
+
+def test_a_variant_keeps_nothing_of_the_other_language() -> None:
+    english, chinese = READERS["c3"].read(wild_like(c3_record()))
+    assert WRONG in json.dumps(english.document)
+    assert WRONG not in json.dumps(chinese.document)
+
+
+@pytest.mark.django_db
+def test_a_version_that_corrects_a_value_holds_no_copy_of_it() -> None:
+    team = make_team()
+    adopt_c3(team)
+    [read] = READERS["openai"].read(openai_record())
+    [dialogue] = begin(team.project, [make_dialogue(team.project, read.document)])
+    document = repaired(read.document)
+    hand_in(team.annotator, dialogue, "reject", document=document, reason="Not worth it.")
+    made = Revision.objects.get(parent__isnull=False)
+    assert WRONG in made.parent.content
+    assert WRONG not in made.content
+    assert ERROR not in made.content

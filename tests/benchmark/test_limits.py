@@ -1,0 +1,266 @@
+"""Hostile data at its bounds (docs/limits.md): each is read, or refused in words, in a time that a loop gone wild would
+use up. What takes longer is stopped, and its test fails.
+"""
+
+import importlib
+import itertools
+import json
+import pkgutil
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import annotator
+import benchmark
+import reviews
+from annotator.checks.wording import closest
+from annotator.constraints import claims
+from annotator.constraints.anchoring import MAX_PROMPT, nearest, sentences
+from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
+from annotator.schema.constrained import MAX_CONSTRAINTS
+from benchmark.formats.files import RawLine
+from benchmark.preparing import Preparer, Setup
+from benchmark.preparing.patience import TookTooLong, patience
+from tests.factories import make_document
+
+#: Seconds of computing: a hundred times what each of these takes.
+PATIENCE = 30.0
+SIZE = MAX_PROMPT
+
+
+def tool(name: str = "get_weather", **schema: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": {"type": "object", **schema}}}
+
+
+def case(prompt: str = "Answer.", rules: Any = (), *, tools: int = 3, unsolved: Any = None) -> tuple[str, Any]:
+    """A cctu record; ``rules`` are (category, text, parameters)."""
+    files = {f"check_constraint_{n}.json": json.dumps(given) for n, (_, _, given) in enumerate(rules)}
+    record = {
+        "id": "hostile",
+        "messages": [{"role": "system", "content": prompt}, {"role": "user", "content": "Go."}],
+        "tools": json.dumps([tool(f"tool_{n}") for n in range(tools)]),
+        "unsolved_set": json.dumps(unsolved or {"tool_0": ["x"]}),
+        "constraints_list": [[DIMENSIONS[category], category, text] for category, text, _ in rules],
+        "check_code": files,
+    }
+    return "cctu", record
+
+
+DIMENSIONS = {
+    "length": "response", "format": "response", "tool call count": "resource", "interaction rounds": "resource",
+    "sequential dependencies": "behavior", "parallel dependencies": "behavior", "parallel calls count": "behavior",
+}  # fmt: skip
+LENGTH = {"min_responseLength": 1, "max_responseLength": 9, "unit": "words"}
+
+
+def order(*chains: list[str]) -> tuple[str, str, Any]:
+    return "sequential dependencies", "Keep the order.", {"order_constraints": list(chains)}
+
+
+def group(*groups: list[str]) -> tuple[str, str, Any]:
+    return "parallel dependencies", "Call together.", {"parallel_groups": list(groups)}
+
+
+def names(start: int, count: int) -> list[str]:
+    return [f"tool_{start + n}" for n in range(count)]
+
+
+def dialogue(message: str, *calls: dict[str, Any], tools: Any = None) -> tuple[str, Any]:
+    """A record of one task whose calls are these."""
+    document = make_document()
+    steps = [
+        {"type": "call", "id": f"s{n}", "depends_on": None, "observation": None} | one for n, one in enumerate(calls)
+    ]
+    document["tasks"] = [{**document["tasks"][0], "user_message": message, "steps": steps}]
+    return "neutral", {
+        "id": "hostile",
+        "tools": tools or [tool(properties={"city": {"type": "string"}})],
+        "document": document,
+    }
+
+
+def weather(observation: Any = None, **arguments: Any) -> dict[str, Any]:
+    return {"name": "get_weather", "arguments": arguments or {"city": "Ghent"}, "observation": observation}
+
+
+RECORDS: dict[str, tuple[str, Any]] = {
+    "a row of marks in the prompt": case("a" + "?" * 40_000 + "b", [("length", "Use 9 words.", LENGTH)]),
+    "a prompt of nothing else": case("?" * SIZE, [("length", "Use 9 words.", LENGTH)]),
+    "a prompt past its bound": case("a. " * SIZE, [("length", "Use 9 words.", LENGTH)]),
+    "many sentences, many constraints": case(
+        ("ab" * 50 + ". ") * (SIZE // 102), [("length", "ac" * 50 + str(n), LENGTH) for n in range(MAX_CONSTRAINTS)]
+    ),
+    "more constraints than are read": case(rules=[("length", "Use 9 words.", LENGTH)] * 3_000),
+    "constraints that all contradict each other": case(
+        rules=[
+            (category, "Some.", given)
+            for _ in range(MAX_CONSTRAINTS // 3)
+            for category, given in (
+                ("tool call count", {"min_callTimes": 9, "max_callTimes": 9}),
+                ("interaction rounds", {"min_round": 3, "max_round": 3}),
+                ("parallel calls count", {"min_parallelCallTypes": 0, "max_parallelCallTypes": 2, "unit": "num"}),
+            )
+        ]
+    ),
+    "sentences full of demands": case(rules=[("format", "End with 'a' or end with 'b'. " * 99, {})] * MAX_CONSTRAINTS),
+    "chains of chains": case(rules=[order(*(names(n, 200) for n in range(200)))]),
+    "chains at their bound": case(
+        rules=[order(*(names(n, MAX_CHAIN) for n in range(0, MAX_NAMED, MAX_CHAIN)))], unsolved={"tool_499": ["x"]}
+    ),
+    "orders against groups": case(
+        rules=[order(names(n, 2)) for n in range(100)] + [group(names(n, 3)) for n in range(100)],
+        unsolved={name: ["x"] for name in names(0, 10_000)},
+    ),
+    "strange tools in the unsolved set": case(
+        tools=500, unsolved={f"tool_{n}_{'ab' * 20}": ["x"] for n in range(5_000)}
+    ),
+    "strange tools in calls": dialogue(
+        "Hello", *({"name": f"got_weather_{n}", "arguments": {}} for n in range(500)),
+        tools=[tool(f"get_weather_{n}") for n in range(500)],
+    ),
+    "values times alternatives": dialogue(
+        "Hello", weather(city=[{"x": -1}] * 2_000),
+        tools=[tool(properties={"city": {"type": "array", "items": {"anyOf": [{"const": n} for n in range(500)]}}})],
+    ),
+    "a hostile pattern in a schema": dialogue(
+        "Hello", weather(city="a" * SIZE + "!"),
+        tools=[tool(properties={"city": {"type": "string", "pattern": "^(a+)+$"}})],
+    ),
+    "references that double": dialogue(
+        "Hello", tools=[tool(**{"$ref": "#/$defs/d0", "$defs": {
+            f"d{n}": {"properties": {side: {"$ref": f"#/$defs/d{n + 1}"} for side in "ab"}} for n in range(50)
+        } | {"d50": {}}})],
+    ),
+    "spaces": dialogue(" " * SIZE + "x", weather(" " * SIZE + "x"), weather("\n" * SIZE + "x")),
+    "quotation marks": dialogue('"' * SIZE, weather("“" * SIZE), weather("'" * SIZE)),
+    "open brackets": dialogue("[your" * (SIZE // 5), weather("{{" * SIZE), weather("<your" * SIZE)),
+    "digits": dialogue("1," * SIZE, weather("1." * SIZE, city="1"), weather("1-" * SIZE, city=2)),
+    "dates": dialogue("1 January " * (SIZE // 10), weather(city="2026-01-01"), weather("1/1/" * SIZE)),
+    "numbers in words": dialogue("one hundred and " * (SIZE // 16), weather(city=100)),
+    "numbers in Chinese": dialogue("一百二十" * (SIZE // 4), weather(city=120)),
+    "words": dialogue("a-" * SIZE + " a" * SIZE, weather("a_" * SIZE, city="a_a"), weather("get_weather " * SIZE)),
+    "JSON that never ends": dialogue("Hello", weather("{" * SIZE), weather("[" * 50 + "1," * SIZE)),
+    "many values": dialogue(
+        " ".join(map(str, range(20_000))), weather({f"k{n}": n for n in range(20_000)}, city=[*range(9_000)])
+    ),
+    "steps that all depend on each other": dialogue("Hello", *(
+        weather(f"c{n + 1}", city=f"c{n}") | {"depends_on": [{"id": f"s{one}", "kind": "logical"} for one in range(n)]}
+        for n in range(120)
+    )),
+    "steps that depend on nothing": dialogue(
+        "Hello", *(weather(city=f"c{n}") | {"depends_on": []} for n in range(120))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_hostile_record_is_read_or_refused_within_its_bounds(name: str) -> None:
+    kind, record = RECORDS[name]
+    line = json.dumps(record).encode()
+    (prepared,) = Preparer(Setup(kind), seconds=PATIENCE).prepare([RawLine(1, "", line, len(line), True)])["records"]
+    assert prepared["dialogues"] or prepared["problems"]
+    assert "of computing" not in str(prepared["problems"])
+    told = json.dumps(prepared["problems"] or prepared["dialogues"][0]["findings"])
+    assert re.search(TOLD.get(name, ""), told), told[:2_000]
+    assert len(told) < 2_000_000
+
+
+#: What one is told at a bound.
+TOLD = {
+    "a prompt past its bound": r"constraints are looked for in the first 200,000. Shorten it.",
+    "more constraints than are read": r"There are 3000 constraints; at most 200 can be stored.",
+    "chains of chains": r"name 40,000 tools; at most 500 are read. Shorten them.",
+    "values times alternatives": r"too many to be tried with the 500 alternatives in the schema of get_weather",
+}
+
+
+def test_the_sentences_of_a_prompt_are_those_that_the_quadratic_pattern_found() -> None:
+    old = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]+(?=\s|$|[\"”'])[\"”']?|[.!?。！？](?!\s)[^\n.!?。！？]*)*")
+    for length in range(7):
+        for letters in itertools.product('a.? \n"', repeat=length):
+            text = "".join(letters)
+            found = [match[0].strip(" \n") for match in old.finditer(text) if match[0].strip(" \n")]
+            assert [text[one.start : one.end] for one in sentences(text)] == found, text
+
+
+def test_what_is_most_alike_is_found_without_comparing_in_full() -> None:
+    prompt = "Answer in French. Make at most 5 tool calls in all. Use the tools get_weather and book_room."
+    span = nearest(prompt, "make at most six tool calls in all")
+    assert span is not None
+    assert prompt[span.start : span.end] == "Make at most 5 tool calls in all."
+    assert nearest(prompt, "Something else is wanted here") is None
+    assert closest("get_wheather", ["book_room", "get_weather", "get_whether_or_not"]) == "get_weather"
+    assert closest("unheard_of", ["book_room", "get_weather"]) is None
+    with patience(PATIENCE):
+        for first, second in (("ab", "ac"), ("a", "a"), ("a. ", "a. ")):
+            nearest(first * SIZE, second * SIZE)
+            closest(first * SIZE, [second * 200] * 512)
+
+
+# --- every pattern ----------------------------------------------------------------------------------------------------
+
+LONG = 30_000
+#: Patterns that are matched at one place, or meet short texts alone: how, and the longest text (docs/limits.md).
+SHORT = {
+    "annotator.checks.observations._ERROR_TEXT": ("match", LONG),
+    "annotator.checks.placeholders._WHOLE": ("fullmatch", 260),
+    "annotator.constraints.claims._BETWEEN": ("finditer", claims.LONGEST),
+    "annotator.constraints.claims._UPPER": ("finditer", claims.LONGEST),
+    "annotator.constraints.claims._LOWER": ("finditer", claims.LONGEST),
+    "annotator.constraints.demands._JSON_WHOLE": ("search", claims.LONGEST),
+    "annotator.constraints.demands._MORE": ("match", claims.LONGEST),
+    "annotator.constraints.demands._OPEN_PLACE": ("search", 80),
+    "annotator.schema.type_words._GENERIC": ("fullmatch", 80),
+    "annotator.schema.type_words._OF": ("fullmatch", 80),
+    "annotator.schema.type_words._SEPARATOR": ("finditer", 80),
+    "reviews.services.joint._ADDRESS": ("fullmatch", LONG),
+    "benchmark.formats.check_files._PATH": ("fullmatch", LONG),
+}
+PIECES = (
+    "a", "0", " ", "\n", ".?", "-", "*", '"', "[", "<", "/", "一", "a_", "0,",
+    "[a](", "``", "\\n", "from ", "entire ", "x of ",
+)  # fmt: skip
+
+
+def patterns() -> dict[str, re.Pattern[str]]:
+    """Every compiled pattern of a module: name → pattern."""
+    found: dict[str, re.Pattern[str]] = {}
+    for package in (annotator, reviews, benchmark):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not re.search(r"\.(migrations|inside|config|__main__)\b", module.name):
+                for name, value in vars(importlib.import_module(module.name)).items():
+                    for number, one in enumerate(_patterns(value)):
+                        if isinstance(one.pattern, str):
+                            found.setdefault(f"{module.name}.{name}{number or ''}", one)
+    return found
+
+
+def _patterns(value: Any) -> Iterator[re.Pattern[str]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict):
+        yield from _patterns((*value, *value.values()))
+    elif isinstance(value, tuple | list | set | frozenset):
+        for one in value:
+            yield from _patterns(one)
+
+
+def test_no_pattern_takes_time_in_the_square_of_a_text() -> None:
+    every = patterns()
+    assert len(every) > 100
+    assert SHORT.keys() <= every.keys()
+    slow = []
+    for name, pattern in every.items():
+        method, longest = SHORT.get(name, ("finditer", LONG))
+        for piece in PIECES:
+            text = (piece * longest)[:longest] + "!"
+            try:
+                with patience(2.0):
+                    deque(pattern.finditer(text), 0) if method == "finditer" else getattr(pattern, method)(text)
+            except TookTooLong:
+                slow.append((name, piece))
+                break
+    assert slow == []

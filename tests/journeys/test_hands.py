@@ -1,0 +1,233 @@
+"""The workspace under somebody's hands: keys, focus, scrolling and double clicks do what was meant and nothing else."""
+
+import re
+
+import pytest
+from django.contrib.sessions.models import Session
+from playwright.sync_api import expect
+
+from reviews.models import Claim, Review
+from tests.browser import session_cookie
+from tests.factories import begin, broken, make_dialogue, make_document, make_item
+from tests.journeys.graph_scene import coast, edges_of
+from tests.journeys.seats import ANSWER, CALL, at_work, sit_down, steps_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+#: Keys of the page that mean several things at one place: {key: names}.
+AMBIGUOUS = """
+() => {
+  const meanings = {};
+  for (const element of document.querySelectorAll("[data-key]")) {
+    const {key, keyLabel} = element.dataset;
+    (meanings[key] ??= new Set()).add(keyLabel ?? element.textContent.trim());
+  }
+  return Object.entries(meanings).filter(([, names]) => names.size > 1).map(([key, names]) => [key, ...names]);
+}"""
+
+
+def test_the_json_editor_stays_open_and_keeps_the_keys_while_answers_come(desk_of, team):
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    desk.open_place(CALL)
+    page.locator("#f-name select").focus()
+    page.get_by_text("Arguments as JSON", exact=True).first.click()
+    editor = page.locator("#f-json .cm-content")
+    with desk.saving():
+        desk.fill_code("#f-json", '{"city": "Bruges"}')
+    expect(editor).to_be_focused()
+    expect(page.locator("#f-arguments").get_by_label("city")).to_have_value("Bruges")
+    address = page.url
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    with desk.saving():
+        page.keyboard.type(', "date": "x"')
+    expect(editor).to_be_focused()
+    assert page.url == address
+    assert steps_of(team)[0]["arguments"] == {"city": "Bruges", "date": "x"}
+    # Either way to the arguments shows what the other has done, so neither takes it back.
+    with desk.saving():
+        page.locator("#f-arguments").get_by_label("city").fill("Ghent")
+    expect(editor).to_contain_text('"city": "Ghent"')
+    expect(page.locator("#f-json")).to_be_visible()
+    # An editor that another form's answer finds in use is left in peace, too.
+    page.route("**/edit/", lambda route: (editor.click(), page.keyboard.press("End"), route.continue_()))
+    with desk.saving():
+        page.locator("#f-depends").get_by_label("not annotated").check()
+    page.unroute("**/edit/")
+    expect(editor).to_be_focused()
+    # What was undone is also what the form shows.
+    page.locator("#i-head").focus()
+    with desk.saving():
+        page.keyboard.press("u")
+    expect(page.locator("#dep-known")).to_be_checked()
+
+
+def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(desk_of, team):
+    desk = sit_down(desk_of, team)
+    page, press = desk.page, desk.page.keyboard.press
+    desk.open_place(CALL)
+    tool = page.get_by_label("Tool", exact=True)
+    tool.focus()
+    with desk.saving():
+        tool.select_option("find_trains")
+    tool.focus()
+    with desk.saving():
+        press("u")
+    assert steps_of(team)[0]["name"] == "get_weather"
+    expect(tool).to_have_value("get_weather")
+    expect(tool).to_be_focused()
+    with desk.saving():
+        press("ControlOrMeta+Shift+Z")
+    assert steps_of(team)[0]["name"] == "find_trains"
+    page.locator("#i-head").focus()
+    with desk.saving():
+        press("ControlOrMeta+z")
+    assert steps_of(team)[0]["name"] == "get_weather"
+    press("ControlOrMeta+z")  # there is nothing more to undo
+    with desk.saving():
+        press("ControlOrMeta+y")
+    with desk.saving():
+        press("ControlOrMeta+z")
+    desk.open_place(ANSWER)
+    answer = page.locator("#answer-text")
+    before = answer.input_value()
+    answer.click()
+    press("End")
+    with desk.saving():
+        page.keyboard.type("!")
+    with desk.saving():
+        press("ControlOrMeta+z")  # in text it is the text's own
+    expect(answer).to_have_value(before)
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled()
+    for place in ("task t1", CALL, ANSWER):
+        desk.open_place(place)
+        for panel in ("Edit", "Graph", "Findings", "Comments", "Examples"):
+            desk.open_panel(panel)
+            assert page.evaluate(AMBIGUOUS) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (1280, 560), (320, 640)])
+def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_inside_it(desk_of, team, width, height):
+    document = broken(make_document(tasks=40))
+    document["tasks"][38]["policy"] = "clarify"
+    desk = sit_down(desk_of, team, document, width=width, height=height)
+    page = desk.page
+    panes = width > 1000 and height > 700
+    for place in ("task t1", CALL, ANSWER):
+        desk.open_place(place)
+        if panes:
+            assert page.evaluate("document.documentElement.scrollHeight") <= height
+    more = page.locator("#toolbar summary", has_text="More")
+    more.click()
+    for wider in (0, 60, 120):  # the bar breaks elsewhere
+        page.set_viewport_size({"width": width + wider, "height": height})
+        for name in ("Skip for now", "Give it back", "Start over"):
+            expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=0.98)
+    page.set_viewport_size({"width": width, "height": height})
+    more.click()
+    # What is opened in the editor is seen in the dialogue.
+    current = desk.chat.locator("[aria-current]")
+    page.keyboard.press("f")
+    desk.inspector.get_by_role("link", name=re.compile("task 39, policy")).click()
+    expect(page.locator("#i-head")).to_contain_text("Task 39")
+    expect(page.locator("#i-head")).to_be_in_viewport()
+    if panes:
+        expect(current).to_be_in_viewport()
+        assert page.evaluate("scrollY") == 0
+    page.goto(page.url.partition("?")[0] + "?at=/tasks/t38")
+    expect(current).to_be_in_viewport()
+
+
+def test_a_double_click_deletes_one_thing(desk_of, team):
+    desk = sit_down(desk_of, team, coast())
+    page = desk.page
+    desk.open_place(CALL)
+    with desk.saving():
+        page.get_by_role("button", name="Delete this step").dblclick()
+    expect(desk.chat.locator(".turn.call")).to_have_count(3)
+    expect(page.locator("#edit-note")).to_have_text("")
+    with desk.saving():
+        page.get_by_role("button", name="Move this step down").dblclick()
+    desk.expect_state("saved")
+    expect(desk.chat.locator(".turn.call").nth(2)).to_contain_text("s1")
+    assert [step["id"] for step in steps_of(team)] == ["s2", "s3", "s1", "s4"]
+
+
+def test_the_graph_takes_keys_at_once_and_undo_leaves_the_step_the_focus(desk_of, team):
+    desk = sit_down(desk_of, team, coast())
+    page, press = desk.page, desk.page.keyboard.press
+    desk.open_place("s3 of task t1")
+    press("t")
+    expect(page.locator("#node-s3")).to_be_focused()
+    press("d")
+    press("ArrowUp")
+    with desk.saving():
+        press("Enter")
+    assert edges_of(team)["s3"] == "s2"
+    expect(page.locator("#node-s3")).to_be_focused()
+    for key, edge in (("u", ""), ("Shift+U", "s2"), ("ControlOrMeta+z", "")):
+        with desk.saving():
+            press(key)
+        assert edges_of(team)["s3"] == edge
+        expect(page.locator("#node-s3")).to_be_focused()
+
+
+def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(desk_of, team, page_problems):
+    page_problems.allow("status of 403")
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    desk.open_place(ANSWER)
+    Session.objects.all().delete()
+    page.locator("#answer-text").fill("Kept.")
+    desk.expect_state("signed-out")
+    expect(page.locator("[data-save-text]")).to_contain_text("You are signed out – 1 change kept in this browser")
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    page.get_by_role("button", name="Try again").click()
+    desk.expect_state("signed-out")
+    # Signing in gives a new token, too: that of the open page is worth nothing any more.
+    site = page.url.partition("/work/")[0]
+    token = {"name": "csrftoken", "value": "n" * 32, "url": site}
+    page.context.add_cookies([session_cookie(team.annotator, site), token])
+    with desk.saving():
+        page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_hidden()
+    assert steps_of(team)[1]["text"] == "Kept."
+    page.locator("#toolbar").get_by_role("button", name="Approve with changes…").click()
+    page.wait_for_url("**/submit/**")
+    Session.objects.all().delete()
+    page.locator("#reason").fill("Shorter.")
+    expect(page.locator("#toasts")).to_contain_text("You are signed out")
+    page.context.add_cookies([session_cookie(team.annotator, site), token | {"value": "m" * 32}])
+    page.get_by_role("button", name="Submit and stop").click()
+    desk.expect_home()
+    assert Review.objects.get().reason == "Shorter."
+
+
+def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(desk_of, team, page_problems):
+    page_problems.allow("ERR_INTERNET_DISCONNECTED|Failed to fetch")
+    make_item(team, "self_check_multi")
+    begin(team.project, [make_dialogue(team.project, external_id="one")])
+    desk = at_work(desk_of, team, stage="self_check_single")
+    page = desk.page
+    workspace = page.url
+    page.goto("/")
+    page.keyboard.press("?")
+    listed = page.locator("#shortcuts")
+    expect(listed.get_by_text("Go on with what you hold")).to_be_visible()
+    expect(listed.get_by_text("Notices", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.wait_for_url(workspace)
+    assert Claim.objects.filter(person=team.annotator, state="live").count() == 1
+    # A place that cannot be loaded is nothing that was to be changed.
+    page.context.set_offline(True)
+    desk.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("This could not be loaded")
+    expect(page.locator("#toasts")).not_to_contain_text("Nothing was changed")
+    page.context.set_offline(False)
+    page.keyboard.press("x")
+    page.wait_for_url("**/submit/**")
+    page.get_by_role("radio", name="Reject").focus()
+    page.keyboard.press("Escape")
+    page.wait_for_url(workspace)

@@ -1,0 +1,132 @@
+"""The proxy's own configuration, with the real Caddy in front of the real web server: nobody can hold the site up."""
+
+import contextlib
+import http.client
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.demo import listening_socket
+from scripts.private_services import find_caddy
+from scripts.supervisor import Supervisor
+
+pytestmark = [pytest.mark.servers, pytest.mark.proxy, pytest.mark.any_database]
+
+ROOT = Path(__file__).resolve().parents[2]
+SIGN_IN = "/accounts/login/"
+FORM = "multipart/form-data; boundary=b"
+
+
+def buffering(caddy):
+    """What tells this Caddy to take a request in before it hands it on; Debian's is older than the word."""
+    version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
+    number = tuple(map(int, re.findall(r"\d+", version)[:3]))
+    return "request_buffers 10MB" if number >= (2, 6, 4) else "buffer_requests\nmax_buffer_size 10MB"
+
+
+@pytest.fixture
+def site(process_environment, tmp_path):
+    """The port of the proxy. Behind it two threads serve, which two requests that dawdle would take."""
+    (tmp_path / "uploads").mkdir()
+    with Supervisor() as programs, contextlib.ExitStack() as ports:
+        behind, before, administration = (ports.enter_context(listening_socket("0")) for _ in range(3))
+        port, admin = before.getsockname()[1], administration.getsockname()[1]
+        before.close()
+        administration.close()
+        command = [sys.executable, "-m", "gunicorn", "annotator.config.wsgi:application", "--no-control-socket"]
+        programs.start(
+            "web server",
+            [*command, "--bind", f"fd://{behind.fileno()}", "--worker-class", "gthread", "--threads", "2"],
+            env=process_environment | {"TMPDIR": str(tmp_path / "uploads")},
+            cwd=ROOT,
+            log=tmp_path / "web.log",
+            pass_fds=[behind.fileno()],
+        )
+        caddy = find_caddy()
+        programs.start(
+            "proxy",
+            [caddy, "run", "--config", "deploy/Caddyfile", "--adapter", "caddyfile"],
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "ASSAY_HOST": f"http://127.0.0.1:{port}",
+                "ASSAY_WEB": f"localhost {behind.getsockname()[1]}",
+                "ASSAY_BUFFERS": buffering(caddy),
+                "CADDY_ADMIN": f"127.0.0.1:{admin}",
+            },
+            cwd=ROOT,
+            log=tmp_path / "proxy.log",
+        )
+        assert programs.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=90)
+        yield port
+
+
+def begin(port, *lines, body=b""):
+    """A connection over which the beginning of a request has gone."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=120)
+    connection.sendall("\r\n".join((*lines, "Host: 127.0.0.1", "")).encode() + body)
+    return connection
+
+
+def status(port, path=SIGN_IN):
+    """What a page answers, waited for long enough for any machine."""
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        client.request("GET", path)
+        return client.getresponse().status
+    finally:
+        client.close()
+
+
+def refusal(port, path, size):
+    """The answer to a form with a file of that many bytes, which stops being sent when the answer comes."""
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n'
+    lines = (f"POST {path} HTTP/1.1", f"Content-Type: {FORM}", f"Content-Length: {size}")
+    with begin(port, *lines, body=b"\r\n" + head) as connection:
+        sent = len(head)
+        with contextlib.suppress(ConnectionError):
+            while sent < size:
+                piece = b"x" * min(2**16, size - sent)
+                connection.sendall(piece)
+                sent += len(piece)
+        with contextlib.suppress(ConnectionError):
+            answer = connection.recv(64).split()
+            return int(answer[1]) if answer else None, sent
+    return None, sent
+
+
+def test_requests_that_dawdle_hold_nobody_up_and_are_cut_off(site):
+    with contextlib.ExitStack() as stack:
+        form = ("Content-Type: application/x-www-form-urlencoded", "Content-Length: 1000")
+        for path in (SIGN_IN, "/theme/", "/p/one/imports/"):
+            for _ in range(8):
+                stack.enter_context(begin(site, f"POST {path} HTTP/1.1", *form, body=b"\r\nlogin=a"))
+        unfinished = [stack.enter_context(begin(site, f"GET {SIGN_IN} HTTP/1.1")) for _ in range(24)]
+        assert [status(site) for _ in range(4)] == [200] * 4
+        # Heads that do not come to an end are waited for for seconds; then the connection is closed.
+        for connection in unfinished:
+            answer = connection.recv(64)
+            assert answer == b"" or b"408" in answer
+
+
+def test_large_requests_are_refused_and_nothing_is_kept(site, tmp_path):
+    for path, answers in (
+        (SIGN_IN, (413,)),
+        ("/theme/", (413,)),
+        # The application answers before it has read all, and closes: the proxy may see either first.
+        ("/p/one/imports/", (413, 502)),
+        ("/api/projects/one/imports/", (401, 502)),
+    ):
+        answer, sent = refusal(site, path, 400 * 10**6)
+        # None: the connection was closed on us while we sent.
+        assert answer in (None, *answers)
+        assert sent < 100 * 10**6
+    # Within the limit, and from a stranger: refused for want of a token, unread.
+    assert refusal(site, "/theme/", 2 * 10**6)[0] == 403
+    assert list((tmp_path / "uploads").rglob("*.upload*")) == []
+    assert status(site) == 200

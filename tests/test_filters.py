@@ -1,0 +1,129 @@
+"""What a query string names and does not exist is refused, at every address: the addresses come from the URL conf."""
+
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import resolve
+
+from annotator.api.filters import parameters_of
+from tests.matrix_table import EXPECTED
+from tests.matrix_world import World, make_world, store_files
+from tests.test_matrix import NAMES, address
+
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+
+#: Somebody who is shown each address that shows something; what the framework brings reads its own parameters.
+SHOWN = {
+    name: next(role for role in ("administrator", "annotator", "colleague") if EXPECTED[name, "GET"][role] == "200")
+    for name in NAMES
+    if "200" in (EXPECTED[name, "GET"][role] for role in ("administrator", "annotator", "colleague"))
+    and not name.startswith("account_")
+    and name not in ("healthz", "api-schema", "demo-sign-in", "invitation")
+}
+#: Parameters that hold words, places or keys, of which any may be sent.
+FREE = {"q", "item", "path", "from", "optimal", "at", "before", "after", "cursor", "size", "dialogue", "preview", "job"}
+#: An example may be withdrawn while somebody reads it; the guideline's version is where a choice begins.
+FREE_THERE = {("workspace", "example"), ("guideline-overtaken", "version")}
+WRONG = "no-such-thing"
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_world()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def world(made: World, db: None) -> World:
+    store_files()
+    return made
+
+
+def ask(world: World, name: str, query: dict[str, str], **headers: str) -> Any:
+    client = Client()
+    person = world.people[SHOWN[name]]
+    assert person is not None
+    client.force_login(person)
+    response = client.get(address(name, world.ids), query, headers=headers)
+    response.text_seen = "" if response.streaming else unescape(response.content.decode())
+    return response
+
+
+def parameters(world: World, name: str) -> frozenset[str]:
+    view: Any = resolve(address(name, world.ids)).func
+    return parameters_of(view.cls, "get") if hasattr(view, "cls") else getattr(view, "takes", frozenset())
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_unknown_filter_is_refused_with_what_there_is(world: World, name: str) -> None:
+    response = ask(world, name, {WRONG: "1"})
+    assert response.status_code == 400
+    assert f"There is no filter “{WRONG}” here" in response.text_seen
+    for known in parameters(world, name):
+        assert f"“{known}”" in response.text_seen
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(world: World, name: str) -> None:
+    known = parameters(world, name)
+    nothing = dict.fromkeys(known - {"csv", "preview"}, "") | {"utm_source": "mail"}
+    if known and name != "api-statistics-agreement":
+        assert ask(world, name, nothing).status_code == 200
+    for parameter in sorted(known - FREE):
+        if (name, parameter) in FREE_THERE:
+            continue
+        response = ask(world, name, {parameter: WRONG})
+        # 404: there is no such version, person, draw or table; 422: what was typed is no day, or no number.
+        assert response.status_code in (400, 404, 422), parameter
+        if response.status_code == 400:
+            sentences = ("it is one of “", "there is nothing to choose from yet", "is no day for", "There is no filter")
+            assert any(words in response.text_seen for words in sentences), parameter
+
+
+def test_a_page_says_what_is_wrong_and_can_be_used_all_the_same(world: World) -> None:
+    page = ask(world, "dialogue-list", {"status": "nonsense", "language": "zh", "colour": "red"})
+    assert page.status_code == 400
+    alert = page.text_seen.partition('role="alert"')[2].partition("</main>")[0]
+    assert "There is no filter “colour” here" in alert
+    assert "“status” cannot be “nonsense”; it is one of “candidate”" in alert
+    # The filters that were right are kept, in the form and in what leads on from here.
+    assert '<option value="zh" selected>' in page.text_seen
+    assert "nonsense" not in page.text_seen.partition('role="search"')[2]
+
+
+def test_to_a_part_of_a_page_and_to_a_file_it_is_said_alone(world: World) -> None:
+    part = ask(world, "dialogue-list", {"status": "nonsense"}, hx_request="true")
+    assert part.status_code == 400
+    assert "cannot be “nonsense”" in part.text_seen
+    assert 'id="results"' not in part.text_seen
+    file = ask(world, "history-export", {"kind": "nonsense"})
+    assert file.status_code == 400
+    assert "cannot be “nonsense”" in file.text_seen
+
+
+def test_an_unknown_value_selects_nothing_that_a_form_would_change(world: World) -> None:
+    client = Client()
+    client.force_login(world.team.administrator)
+    sent = {"all": "1", "state": "waiting", "stage": "nonsense", "action": "prioritise", "to_priority": "0"}
+    answer = client.post(address("assignment-plan", world.ids), sent)
+    assert answer.status_code == 400
+    assert "“stage” cannot be “nonsense”" in unescape(answer.content.decode())
+
+
+def test_a_parameter_of_the_api_that_changes_something_is_not_passed_over(world: World) -> None:
+    client = Client()
+    client.force_login(world.team.administrator)
+    answer = client.post(address("api-import-list", world.ids) + "?dry_run=true", {})
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "unknown_filter"
+    assert "There is no filter “dry_run” here; there is none." in answer.json()["sentence"]
+
+
+def test_a_stranger_is_asked_to_sign_in_first(world: World) -> None:
+    assert Client().get(address("dialogue-list", world.ids), {WRONG: "1"}).status_code == 302
+    assert Client().get(address("api-dialogue-list", world.ids), {WRONG: "1"}).status_code == 401

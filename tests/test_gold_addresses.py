@@ -1,0 +1,203 @@
+"""Gold items look ordinary at every address: order, cursors, counts, releases, and what one list has and another not.
+
+The addresses come from the URL conf, as in ``tests/test_matrix.py``, so that a new list cannot be forgotten.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from django.core import signing
+from django.db import transaction
+from django.test import Client
+
+from annotator.models import Dialogue, User
+from benchmark.models import Release
+from benchmark.services.release_runner import hand_out
+from benchmark.services.stored_files import full_path
+from reviews.models import GoldItem
+from tests.benchmark.conftest import run_release
+from tests.factories import Team, changed, current, hand_in, make_item
+from tests.matrix_table import EXPECTED
+from tests.reviews.gold_team import STAGE, gold_team, make_gold
+from tests.test_matrix import NAMES, VARIABLES, address
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+#: Addresses without an id of a thing in them: lists, figures, forms.
+LISTS = [name for name in NAMES if set(VARIABLES[name]) <= {"slug"} and not name.startswith("account_")]
+#: What the known answer says, and nothing else does.
+ANSWER = "zebraanswer"
+#: Words that only who oversees the project may read.
+TELLING = ("Gold item", "Known answer", "gold item", "known answer", "set_apart")
+_CURSOR = re.compile(r"(?:after|before|cursor)=([^\"&<>\s]+)")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Seven dialogues that came in one after the other and were checked by their author; the rest is told by fields."""
+
+    team: Team
+    #: d-0001 to d-0007 as they came in; of d-0004 a gold item is made.
+    dialogues: list[Dialogue]
+    gold: GoldItem
+    release: Release
+    #: An annotator who may be tested, and one who made the answer.
+    readers: list[User]
+
+    @property
+    def waiting(self) -> list[str]:
+        """What waits in the cross-check, as an annotator has to see it: public ids."""
+        rows = [*self.dialogues[:3], self.gold.dialogue, *self.dialogues[4:5]]
+        return [row.public_id for row in rows]
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[Scene]:
+    """One scene for all these tests: making it costs more than reading it."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_scene()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def scene(made: Scene, db: None) -> Scene:
+    """Every test ends with the files gone; the archive is built again."""
+    hand_out(made.release, full_path(made.release.archive))
+    return made
+
+
+def make_scene() -> Scene:
+    """d-0004 and d-0006 were verified; d-0006 is in a release, d-0004 is the answer of a gold item; d-0007 failed."""
+    team = gold_team()
+    dialogues = [make_item(team, STAGE, external_id=f"d-000{n}") for n in range(1, 8)]
+    for person in team.annotators[1:3]:
+        hand_in(person, dialogues[5], "approve")
+        hand_in(person, dialogues[6], "reject")
+    release = run_release(team)
+    assert (release.state, release.item_count) == ("frozen", 1)
+    for person in team.annotators[1:3]:
+        hand_in(person, dialogues[3], "fix", document=changed(current(dialogues[3]), ANSWER))
+    dialogues[3].refresh_from_db()
+    gold = make_gold(team, dialogues[3])
+    # One that fails must not tell what it would have held: d-0004 as well.
+    assert run_release(team, "2.0", require_all=True).state == "failed"
+    return Scene(team, dialogues, gold, release, [team.annotators[3], team.annotators[1]])
+
+
+def texts(client: Client, path: str) -> list[str]:
+    """What stands at an address and on the pages that follow it; of an archive, what is in its members."""
+    out: list[str] = []
+    while path and len(out) < 20:
+        response = client.get(path)
+        if response.status_code != 200:
+            break
+        content = b"".join(response.streaming_content) if response.streaming else response.content
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                content = b"\n".join(archive.read(name) for name in archive.namelist())
+        out.append(content.decode(errors="replace"))
+        following = re.search(r'"next": ?"([^"]+)"', out[-1])
+        path = following[1] if following else ""
+    return out
+
+
+def read(scene: Scene, person: User, name: str, query: str = "") -> list[str]:
+    client = Client()
+    client.force_login(person)
+    return texts(client, address(name, {"slug": scene.team.project.slug}) + query)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_list_tells_a_gold_item_from_an_ordinary_one(scene: Scene, name: str) -> None:
+    """One test for each: what is there in order, what is missing, and what its cursors say."""
+    answer = scene.dialogues[3]
+    keys = {str(row.pk): row for row in [*scene.dialogues, scene.gold.dialogue]}
+    ids = {row.public_id: row for row in [*scene.dialogues, scene.gold.dialogue]}
+    for person in scene.readers:
+        whole = read(scene, person, name)
+        assert bool(whole) == (EXPECTED[name, "GET"]["annotator"] == "200"), person
+        # The API's lists once more in short pages, so that there are cursors; what is no list takes no size.
+        paged = name.startswith("api-") and any('"next":' in text for text in whole)
+        for pages in (whole, read(scene, person, name, "?size=2")) if paged else (whole,):
+            assert bool(pages) == bool(whole), person
+            text = "\n".join(pages)
+            assert answer.public_id not in text
+            assert ANSWER not in text
+            assert not [word for word in TELLING if word in text]
+            found = list(dict.fromkeys(re.findall("|".join(ids), text)))
+            # In the order they came in, or the other way round; and whatever has one that waits has all that wait.
+            order = [ids[one].external_id for one in found]
+            assert order in (sorted(order), sorted(order, reverse=True))
+            waiting = [one for one in found if one in scene.waiting]
+            assert waiting in ([], scene.waiting, scene.waiting[::-1])
+            for cursor in _CURSOR.findall(text):
+                at, public_id = signing.Signer(salt="annotator.keyset").unsign_object(unquote(cursor))
+                assert not isinstance(at, int)
+                assert public_id not in keys
+                assert public_id in text
+
+
+def test_every_filter_has_the_gold_item_where_it_has_ordinary_ones(scene: Scene) -> None:
+    queries = ["", "?status=in_review", f"?stage={STAGE}", "?language=en", "?policy=single_tool", "?problems=clean"]
+    queries += [f"?owner={scene.team.annotator.public_id}", "?q=weather", "?status=verified", "?status=candidate"]
+    for person in scene.readers:
+        for query in queries:
+            for name in ("dialogue-list", "api-dialogue-list"):
+                text = "\n".join(read(scene, person, name, query))
+                assert {one in text for one in scene.waiting} in ({True}, {False}), query
+
+
+def test_what_is_counted_is_what_is_listed(scene: Scene) -> None:
+    for person in scene.readers:
+        (status,) = read(scene, person, "api-project-status")
+        for state, count in json.loads(status)["dialogues"].items():
+            (page,) = read(scene, person, "api-dialogue-list", f"?status={state}")
+            assert len(json.loads(page)["results"]) == count, state
+
+
+def test_ids_and_times_have_no_gap_and_no_cluster(scene: Scene) -> None:
+    """The gold item stands where the dialogue stood that it is made of: same id and moment."""
+    (page,) = read(scene, scene.readers[0], "api-dialogue-list")
+    rows = json.loads(page)["results"]
+    assert [row["external_id"] for row in rows] == [f"d-000{n}" for n in range(1, 8)]
+    assert [row["created_at"] for row in rows] == sorted({row["created_at"] for row in rows})
+    waiting = [row["owner"] for row in rows if row["status"] == "in_review"]
+    assert all(re.fullmatch(r"colleague-[0-9a-f]{4}", one) for one in waiting)
+    assert len({frozenset(row) for row in rows}) == 1
+
+
+def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
+    """What is left out is named to nobody who may be tested, neither on a page nor in the archive."""
+    slug, release = scene.team.project.slug, scene.release
+    paths = (
+        f"/p/{slug}/releases/{release.public_id}/",
+        f"/p/{slug}/releases/{release.public_id}/archive.zip",
+        f"/api/projects/{slug}/releases/{release.public_id}/",
+        f"/api/projects/{slug}/releases/{release.public_id}/archive/",
+    )
+    failed = Release.objects.get(state="failed")
+    for person in scene.readers:
+        client = Client()
+        client.force_login(person)
+        for path in paths:
+            text = "\n".join(texts(client, path))
+            assert text
+            assert not re.search(r"d-000[123457]|left_out|Left out", text.replace('"left_out_count":null', "")), path
+        assert client.get(f"/api/projects/{slug}/releases/{release.public_id}/left-out/").status_code == 403
+        for path in (f"/p/{slug}/releases/", f"/api/projects/{slug}/releases/"):
+            assert "2.0" not in client.get(path).content.decode()
+            assert client.get(f"{path}{failed.public_id}/").status_code == 404
+    for person in (scene.team.senior, scene.team.administrator):
+        client = Client()
+        client.force_login(person)
+        assert "Left out: 6" in client.get(paths[0]).content.decode()
+        left = client.get(f"/api/projects/{slug}/releases/{release.public_id}/left-out/").json()["results"]
+        assert {row["external_id"] for row in left} == {f"d-000{n}" for n in (1, 2, 3, 4, 5, 7)}
+        assert client.get(f"/p/{slug}/releases/{failed.public_id}/").status_code == 200

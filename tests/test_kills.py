@@ -1,0 +1,223 @@
+"""What was acknowledged outlives kills of web processes, workers and PostgreSQL's backends, all in the middle of work.
+
+The clients keep their own count: what a server has answered 201 must be there afterwards, once, as it was sent. A few
+kills here; ``ASSAY_KILLS=100 pytest tests/test_kills.py`` makes it a hundred.
+"""
+
+import http.client
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from annotator.models import Dialogue, Job, User
+from annotator.services import jobs
+from annotator.services.tokens import create_token
+from benchmark.models import ImportBatch
+from reviews.models import Review
+from scripts.demo import listening_socket, web_command
+from scripts.supervisor import Supervisor
+from tests.benchmark.conftest import as_lines, begin_import, candidates
+from tests.conftest import ROOT, not_tested
+from tests.consistency import assert_consistent, claimed_twice
+from tests.factories import Team, adopt_c3, begin, make_dialogues, make_team
+
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.slow,
+    pytest.mark.postgres,
+    pytest.mark.django_db(transaction=True),
+]
+
+KILLS = int(os.environ.get("ASSAY_KILLS", "9"))
+#: Longer than anything here takes on a busy machine; only a hang runs into it.
+PATIENCE = 240
+#: Records of each import, of which a part is several chunks.
+RECORDS = 600
+
+
+@dataclass
+class Colleague:
+    """One person's program: claims and approves, and notes what the server has acknowledged."""
+
+    person: User
+    token: str
+    slug: str
+    port: int
+    #: Public id of the review → (slot, verdict).
+    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)
+    #: Answers that no client should get, whatever is killed.
+    surprises: list[str] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+
+    def work(self, stop: threading.Event) -> None:
+        """Until told to stop. A cut connection and a 503 are what a kill looks like from here: then again."""
+        while not stop.is_set():
+            connection = http.client.HTTPConnection("localhost", self.port, timeout=60)
+            try:
+                while not stop.is_set():
+                    self.review_one(connection)
+            except (OSError, http.client.HTTPException):
+                continue
+            finally:
+                connection.close()
+
+    def review_one(self, connection: http.client.HTTPConnection) -> None:
+        status, work = self.ask(connection, f"/api/projects/{self.slug}/claims/", {})
+        if status != 201:
+            return
+        body = {"token": work["token"], "verdict": "approve"}
+        status, review = self.ask(connection, f"/api/work/{work['slot']}/submit/", body)
+        if status == 201:
+            self.acknowledged[review["public_id"]] = (work["slot"], "approve")
+
+    def ask(self, connection: http.client.HTTPConnection, path: str, body: dict) -> tuple[int, dict]:
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        self.statuses[answer.status] += 1
+        # 204: nothing waits just now; 409: a colleague, or one's own lost answer, was quicker.
+        if answer.status not in (201, 204, 409, 503):
+            self.surprises.append(f"{path} answered {answer.status}: {content[:300]!r}")
+        return answer.status, json.loads(content) if answer.status == 201 else {}
+
+
+@pytest.fixture
+def team() -> Team:
+    team = make_team(annotators=4)
+    adopt_c3(team, audit_fraction=0.0)
+    begin(team.project, make_dialogues(team.project, 400 + 60 * KILLS))
+    return team
+
+
+@pytest.fixture
+def web(process_environment: dict[str, str], tmp_path: Path) -> Iterator[tuple[int, int]]:
+    """A web server with two processes: its port, and the process that starts another for each that dies."""
+    if not Path("/proc/self").exists():
+        not_tested("kills of web processes: this system has no /proc")
+    with listening_socket("0") as listener, Supervisor() as programs:
+        port = listener.getsockname()[1]
+        command = web_command(Path(sys.executable), listener.fileno())
+        served = programs.start(
+            "web server", command, env=process_environment, cwd=ROOT, log=tmp_path / "web.log",
+            pass_fds=[listener.fileno()],
+        )  # fmt: skip
+        assert programs.wait_until_ready(f"http://localhost:{port}/healthz", seconds=PATIENCE)
+        yield port, served.process.pid
+
+
+def until(ready: Callable[[], bool], what: str) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + PATIENCE
+    while not ready():
+        assert time.monotonic() < end, f"{what} did not come about"
+        time.sleep(0.02)
+
+
+def test_every_acknowledged_write_outlives_kills_under_load(team, web, start_worker) -> None:
+    port, master = web
+    chance, stop = random.Random(45), threading.Event()
+    colleagues = [
+        Colleague(one, create_token(actor=one, name="work", expires_at=None)[1], team.project.slug, port)
+        for one in team.annotators
+    ]
+    threads = [threading.Thread(target=one.work, args=(stop,), daemon=True) for one in colleagues]
+    worker = start_worker()
+    imports: list[ImportBatch] = []
+    killed: Counter[str] = Counter()
+
+    def count() -> int:
+        return sum(len(one.acknowledged) for one in colleagues)
+
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(KILLS):
+            if number % 6 == 0:
+                imports.append(begin_import(team, as_lines(candidates(RECORDS, start=RECORDS * len(imports)))))
+                jobs.wake(imports[-1].job)
+            before = count()
+            until(lambda before=before: count() >= before + 3, "work between two kills")
+            if number % 3 == 0:
+                os.kill(chance.choice(children_of(master)), signal.SIGKILL)
+                killed["web"] += 1
+            elif number % 3 == 1:
+                killed["backend"] += end_a_backend(chance)
+            else:
+                os.killpg(worker.pid, signal.SIGKILL)
+                worker.wait()
+                worker = start_worker()
+                killed["worker"] += 1
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    until(lambda: all_ended(imports), "the end of all jobs")
+    os.killpg(worker.pid, signal.SIGKILL)
+    worker.wait()
+
+    assert killed.total() == KILLS
+    assert [surprise for one in colleagues for surprise in one.surprises] == []
+    stored = {
+        public_id: (person, slot, verdict)
+        for public_id, person, slot, verdict in Review.objects.values_list(
+            "public_id", "person_id", "slot__public_id", "verdict"
+        )
+    }
+    for one in colleagues:
+        assert one.acknowledged
+        for public_id, (slot, verdict) in one.acknowledged.items():
+            assert stored[public_id] == (one.person.pk, slot, verdict)
+    assert len({slot for _, slot, _ in stored.values()}) == len(stored)
+    for batch in ImportBatch.objects.select_related("job"):
+        rows = Dialogue.objects.filter(batch=batch.job, published=True).count()
+        # One that was killed too often says so, and nothing of it is there.
+        assert (batch.job.state, batch.created, rows) in (("done", RECORDS, RECORDS), ("failed", 0, 0))
+        assert not Dialogue.objects.filter(batch=batch.job, published=False).exists()
+    assert list(claimed_twice(team.project)) == []
+    assert_consistent(team.project)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started; waits until there is one."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    until(lambda: bool(children.read_text().split()), "a web process")
+    return [int(child) for child in children.read_text().split()]
+
+
+def end_a_backend(chance: random.Random) -> bool:
+    """End one of the connections that others have to this test's database, as a fault of the network does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "ORDER BY pid"
+        )
+        pids = [pid for (pid,) in cursor.fetchall()]
+        cursor.execute("SELECT pg_terminate_backend(%s)", [chance.choice(pids)])
+        return bool(cursor.fetchone()[0])
+
+
+def all_ended(imports: list[ImportBatch]) -> bool:
+    """Whether every job has ended; those whose worker is gone are handed to the next, as time would."""
+    running = Job.objects.filter(state="running")
+    running.filter(heartbeat_at__lt=timezone.now() - timedelta(seconds=5)).update(
+        heartbeat_at=timezone.now() - timedelta(minutes=5)
+    )
+    waiting = list(Job.objects.filter(state__in=["queued", "running"]))
+    for job in waiting:
+        if job.state == "queued" or job.heartbeat_at < timezone.now() - timedelta(minutes=1):
+            jobs.run(job.pk)
+    return not waiting
