@@ -75,6 +75,15 @@ document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   emit("toast", {tone: "bad", text: `There is no connection to the server. ${sentence}; try again.`});
 });
 
+// If two pages are asked for one place, the later one stays there, whichever is answered first.
+const asked = new WeakMap();
+
+document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
+  if (ctx.request.method !== "GET" || !ctx.target) return;
+  asked.get(ctx.target)?.request.abort();
+  asked.set(ctx.target, ctx);
+});
+
 function sentenceOf(html) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const sentence = page.querySelector("[data-sentence]") ?? page.querySelector("main h1");
@@ -285,7 +294,11 @@ document.addEventListener("input", ({target}) => {
   if (form?.dataset.keep) unsaved.add(form);
 });
 document.addEventListener("htmx:before:request", ({target}) => unsaved.delete(target));
-document.addEventListener("submit", ({target}) => unsaved.delete(target));
+document.addEventListener("submit", ({target, defaultPrevented}) => {
+  unsaved.delete(target);
+  // All of the form is on its way now: a save that comes after it would find nothing to save into.
+  if (target.dataset.keep && !defaultPrevented) target.dispatchEvent(new Event("htmx:abort"));
+});
 
 // The first is in time for the page that follows; where it does not come (a tab that is put away), the second does.
 for (const type of ["beforeunload", "pagehide"]) {

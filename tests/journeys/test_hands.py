@@ -107,6 +107,18 @@ def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(desk_o
             assert page.evaluate(AMBIGUOUS) == []
 
 
+def test_of_two_panels_asked_for_the_later_stays(desk_of, team):
+    desk = sit_down(desk_of, team)
+    page, held = desk.page, []
+    page.route("**panel=findings*", lambda route: held.append(route))
+    with page.expect_request("**panel=findings*"):
+        desk.inspector.get_by_role("link", name="Findings", exact=True).click()
+    # Its answer could come after the other's, so nobody waits for it any more.
+    with page.expect_event("requestfailed", lambda request: "panel=findings" in request.url):
+        desk.open_panel("Graph")
+    assert "panel=graph" in page.url
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (1280, 560), (320, 640)])
 def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_inside_it(desk_of, team, width, height):
     document = broken(make_document(tasks=40))
