@@ -132,6 +132,11 @@ class Slot(models.Model):
     def __str__(self) -> str:
         return f"slot {self.public_id}"
 
+    @property
+    def aside(self) -> bool:
+        """Whether it is a gold item's, made for one person: see ``reviews.services.queues``."""
+        return self.position < 0
+
 
 class ClaimState(models.TextChoices):
     LIVE = "live", "Live"

@@ -219,7 +219,7 @@ def _found(project: Project, filters: Filters, after: str, size: int, *, bare: b
 
 
 def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
-    slots = Slot.objects.filter(project=project).exclude(position=ASIDE)
+    slots = Slot.objects.filter(project=project).exclude(ASIDE)
     if filters.stage:
         slots = slots.filter(stage=filters.stage)
     if filters.state == "held":

@@ -21,7 +21,6 @@ from reviews.services.gold_turns import take_gold
 from reviews.services.pauses import FREE, Restraints, read_restraints
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (
-    ASIDE,
     holds_beside,
     move_cursor,
     new_position,
@@ -386,8 +385,8 @@ def _give_back(actor: User, token: str, state: ClaimState) -> None:
         claim = _own_claim(actor, token)
         slot = lock_slot(claim.slot_id)
         if Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE).update(state=state, ended_at=Now()):
-            if state == ClaimState.SKIPPED and slot.position != ASIDE:
-                slot.position = new_position()
+            if state == ClaimState.SKIPPED:
+                slot.position = -new_position() if slot.aside else new_position()
             _open(slot)
 
 

@@ -38,7 +38,6 @@ from reviews.models import (
     StageRunState,
     Verdict,
 )
-from reviews.services.queues import ASIDE
 
 #: Rows of the outbox that one transaction folds.
 FOLD_SIZE = 20_000
@@ -98,7 +97,7 @@ def live_claims(project: Project, *, with_gold: bool = False) -> dict[str, int]:
     """How many slots of each stage somebody is at work on; those of gold items only ``with_gold``."""
     claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
     if not with_gold:
-        claims = claims.exclude(slot__position=ASIDE)
+        claims = claims.exclude(slot__position__lt=0)
     return dict(claims.values_list("stage").annotate(Count("id")).order_by())
 
 

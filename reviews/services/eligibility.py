@@ -9,7 +9,6 @@ from annotator.models import Project, Role, User
 from annotator.services.statements import clock, locked, read_clock, rows
 from reviews.models import Slot
 from reviews.protocols import AuthorRule, Stage, StageKind
-from reviews.services.queues import ASIDE
 
 
 def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], datetime]:
@@ -77,7 +76,7 @@ def refusal(
         return f"“{stage.title}” takes the role of {words}; an administrator can give it."
     if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
         return "This item is reserved for somebody else; an administrator can reassign it."
-    if slot.position == ASIDE and not slot.claims.filter(person=person).exists():
+    if slot.aside and not slot.claims.filter(person=person).exists():
         # A gold item's: made for one person, and to everybody else an ordinary item that is somebody's.
         return "This item is reserved for somebody else; an administrator can reassign it."
     if stage.kind is not StageKind.SELF_CHECK:

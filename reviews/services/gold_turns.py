@@ -7,7 +7,7 @@ from annotator.services.statements import Value, locked, rows, write
 from reviews.gold import draw_number, is_due
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.counters import write_deltas
-from reviews.services.queues import ASIDE, Turns, in_turn
+from reviews.services.queues import Turns, in_turn, place_of
 
 #: Who sees known answers, and so never gets a gold item.
 OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
@@ -44,7 +44,7 @@ def take_gold(*, actor: User, roles: Iterable[Role], slot: Slot, turns: Turns) -
     chance = draw_number(secret, "item", actor.pk, claims)
     # Somebody retired it at this moment: then the next one, and at last none.
     for item_id in _in_order(items_for(actor=actor, project_id=slot.project_id, stage=slot.stage), chance):
-        gold = _new_slot(actor, item_id)
+        gold = _new_slot(actor, item_id, slot)
         if gold is not None:
             write("UPDATE reviews_slot SET state = 'open', holder_id = NULL WHERE id = %s", [slot.pk])
             return gold
@@ -55,6 +55,23 @@ def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, in
     """(key, people who got it) of each item in use that the actor may be tested on."""
     values: list[Value] = [project_id, stage, *[actor.pk] * 4]
     return [(int(key), int(given)) for key, given in rows(_FIT, values)]
+
+
+def count_due(*, actor: User, project_id: int, stage: str, waiting: int, turns: Turns) -> int:
+    """How many gold items come to the actor until they have taken what waits in turn, as far as can be foreseen.
+
+    Counted as waiting, an item makes one less of these when it is taken, like any other.
+    """
+    rate, secret = turns.gold[stage]
+    claims, due = turns.taken.get(stage, 0), 0
+    most = len(items_for(actor=actor, project_id=project_id, stage=stage)) if waiting else 0
+    while waiting and due < most:
+        if is_due(secret, person=actor.pk, claims=claims, rate=rate):
+            due += 1
+        else:
+            waiting -= 1
+        claims += 1
+    return due
 
 
 def behind(source: Dialogue) -> list[int]:
@@ -86,8 +103,8 @@ def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:
     return [key for key, _ in sorted(items[begin:] + items[:begin], key=lambda item: item[1])]
 
 
-def _new_slot(actor: User, item_id: int) -> Slot | None:
-    """The actor's slot of the item; None where it is no longer in use."""
+def _new_slot(actor: User, item_id: int, instead_of: Slot) -> Slot | None:
+    """The actor's slot of the item, just before the one it replaces; None where it is no longer in use."""
     # Two people who get one item at once are numbered one after the other.
     found = rows(locked("SELECT stage_run_id, pool FROM reviews_golditem WHERE id = %s AND retired_at IS NULL",
                         "FOR NO KEY UPDATE"), [item_id])  # fmt: skip
@@ -112,7 +129,7 @@ def _new_slot(actor: User, item_id: int) -> Slot | None:
         stage_kind="cross_check",
         round=run.round,
         state=SlotState.CLAIMED,
-        position=ASIDE,
+        position=-max(1, place_of(instead_of) - 1),
         revision=head,
         revision_author_id=head.author_id,
         owner_id=dialogue.owner_id,

@@ -10,10 +10,10 @@ from annotator.services.access import roles_in
 from reviews.models import Claim, ClaimState, SlotState
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
-from reviews.services.gold_turns import OVERSEERS
+from reviews.services.gold_turns import OVERSEERS, count_due
 from reviews.services.pauses import pauses_for, sentence
 from reviews.services.protocols import parse, shortfalls
-from reviews.services.queues import ASIDE, count_waiting, queues_for, read_cursors, read_versions
+from reviews.services.queues import count_waiting, queues_for, read_turns, read_versions
 
 #: My work counts up to here in each queue, then says “or more”.
 MANY = 100
@@ -184,16 +184,17 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         return MyWork(project=project, roles=roles, claims=held)
     titles = {stage.key: stage.title for version in reversed(versions) for stage in parse(version).stages}
     order = {key: place for place, key in enumerate(titles)}
-    counts = count_waiting(
-        actor=actor,
-        project=project,
-        queues=queues,
-        cursors=read_cursors(actor=actor, project=project),
-        limit=MANY,
-    )
+    turns = read_turns(actor=actor, project=project)
+    found = count_waiting(actor=actor, project=project, queues=queues, cursors=turns.cursors, limit=MANY)
+    counts = {stage: count for stage, (count, _) in found.items()}
+    if not roles & OVERSEERS:
+        for stage in turns.gold:
+            if stage in found:
+                more = count_due(actor=actor, project_id=project.pk, stage=stage, waiting=found[stage][1], turns=turns)
+                counts[stage] = min(counts[stage] + more, MANY)
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
     # An item with an open place is counted by that.
-    overdue = overdue.exclude(slot__position=ASIDE).exclude(slot__stage_run__slots__state=SlotState.OPEN)
+    overdue = overdue.exclude(slot__position__lt=0).exclude(slot__stage_run__slots__state=SlotState.OPEN)
     for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
         if stage in order and any(queue.stage == stage for queue in queues):
             counts[stage] = counts.get(stage, 0) + 1

@@ -27,8 +27,9 @@ from reviews.services.protocols import parse
 #: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
 DEPTH = 16
 
-#: Where slots stand that no queue offers, being before its beginning: those of gold items, made for one person each.
-ASIDE = -1
+#: Slots that no queue offers to all: those of gold items, made for one person each. Their position is the place that
+#: they would have as ordinary ones, with a minus before it: given back, they come to that person again as those do.
+ASIDE = Q(position__lt=0)
 
 #: Stage → position.
 Cursors = Mapping[str, int]
@@ -37,6 +38,11 @@ Cursors = Mapping[str, int]
 def new_position(index: int = 0) -> int:
     """A place at the end of a queue."""
     return time.time_ns() // 1000 + index
+
+
+def place_of(slot: Slot) -> int:
+    """Where a slot stands in its queue, or would stand if it were for all."""
+    return abs(slot.position)
 
 
 @dataclass(frozen=True)
@@ -86,16 +92,6 @@ def read_versions(project: Project) -> list[ProtocolVersion]:
     return [ProtocolVersion.from_db(connection.alias, ["id", "number", "content_hash"], row) for row in found]
 
 
-def read_cursors(*, actor: User, project: Project) -> dict[str, int]:
-    """Stage → position."""
-    return dict(
-        rows(
-            "SELECT stage, position FROM reviews_cursor WHERE person_id = %s AND project_id = %s",
-            [actor.pk, project.pk],
-        )
-    )
-
-
 @dataclass(frozen=True)
 class Turns:
     """Where one person stands in the queues of a project, and how often gold items are mixed into them."""
@@ -130,12 +126,11 @@ def in_turn(slot: Slot) -> bool:
 def move_cursor(*, actor: User, slot: Slot) -> None:
     """Remember that the actor has got as far as this slot, and claimed once more."""
     if in_turn(slot):
-        reached = "" if slot.position == ASIDE else "position = excluded.position, "
         write(
-            "INSERT INTO reviews_cursor (person_id, project_id, stage, position, taken) "  # noqa: S608 - no value is in it
-            f"VALUES (%s, %s, %s, %s, 1) ON CONFLICT (person_id, project_id, stage) DO UPDATE SET {reached}"
+            "INSERT INTO reviews_cursor (person_id, project_id, stage, position, taken) VALUES (%s, %s, %s, %s, 1) "
+            "ON CONFLICT (person_id, project_id, stage) DO UPDATE SET position = excluded.position, "
             "taken = reviews_cursor.taken + 1",
-            [actor.pk, slot.project_id, slot.stage, max(0, slot.position)],
+            [actor.pk, slot.project_id, slot.stage, place_of(slot)],
         )
 
 
@@ -179,8 +174,8 @@ def holds_beside(*, actor: User, slot: Slot) -> bool:
 
 def count_waiting(
     *, actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
-) -> dict[str, int]:
-    """How many items of each stage wait for the actor, counted up to ``limit`` a queue.
+) -> dict[str, tuple[int, int]]:
+    """How many items of each stage wait for the actor, counted up to ``limit`` a queue; how many of them in turn.
 
     An item that several people review has a slot for each of them, of which nobody takes two: it counts once.
     """
@@ -188,11 +183,12 @@ def count_waiting(
     depth = limit * max((queue.most_reviewers for queue in queues), default=1)
     candidates, values = _candidates(actor, project, queues, cursors, depth)
     counts = rows(
-        "SELECT s.stage, count(DISTINCT s.stage_run_id) FROM reviews_slot s "  # noqa: S608 - no value is in it
+        "SELECT s.stage, count(DISTINCT s.stage_run_id), count(DISTINCT CASE WHEN s.reserved_for_id IS NULL "  # noqa: S608
+        f"AND s.priority = {Priority.NORMAL:d} THEN s.stage_run_id END) FROM reviews_slot s "
         f"JOIN ({candidates}) c ON c.id = s.id GROUP BY s.stage",
         values,
     )
-    return {stage: min(int(count), limit) for stage, count in counts}
+    return {stage: (min(int(count), limit), min(int(turns), limit)) for stage, count, turns in counts}
 
 
 #: The table's own constraints, asked before they would refuse. Takes the person twice.
@@ -221,9 +217,16 @@ _NOT_CONFIRMED = (
 )
 
 
-def _head(rank: str) -> str:
+#: A gold item's slot that the person has given back, while the item is in use. Takes the person.
+_GIVEN_BACK = (
+    "s.position < 0 AND EXISTS (SELECT 1 FROM reviews_claim c WHERE c.slot_id = s.id AND c.person_id = %s) "
+    "AND EXISTS (SELECT 1 FROM reviews_golditem g WHERE g.stage_run_id = s.stage_run_id AND g.retired_at IS NULL)"
+)
+
+
+def _head(rank: str, position: str = "s.position") -> str:
     return (
-        f"SELECT s.id, s.priority, s.position, {rank} AS rank FROM reviews_slot s "  # noqa: S608 - no value is in it
+        f"SELECT s.id, s.priority, {position} AS position, {rank} AS rank FROM reviews_slot s "  # noqa: S608 - no value is in it
         "WHERE s.state = 'open' AND s.project_id = %s"
     )
 
@@ -255,8 +258,13 @@ def _candidates(
     values.extend([*stages, project.pk, *by_stage])
 
     for rank, (queue, (condition, given)) in enumerate(zip(queues, bars, strict=True)):
-        in_turn = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s AND s.position > %s"
-        add(f"{rank:d}", f"{in_turn} AND {condition}", "s.position", [queue.stage, cursors.get(queue.stage, 0), *given])
+        in_turn = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s"
+        reached = cursors.get(queue.stage, 0)
+        add(f"{rank:d}", f"{in_turn} AND s.position > %s AND {condition}", "s.position", [queue.stage, reached, *given])
+        if queue.most_reviewers > 1:
+            again = f"{in_turn} AND s.position < %s AND {_GIVEN_BACK} AND {condition}"
+            parts.append(f"{_head(f'{rank:d}', '-s.position')} AND {again} ORDER BY s.position DESC LIMIT {depth:d}")
+            values.extend([project.pk, queue.stage, -reached, me, *given])
     # SQLite takes a limit only within a nested select.
     return " UNION ALL ".join(f"SELECT * FROM ({part}) q{n}" for n, part in enumerate(parts)), values  # noqa: S608
 

@@ -39,7 +39,6 @@ from reviews.services.gold_scoring import score_review
 from reviews.services.handing_in import HandIn, offered_verdicts, prepare
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse
-from reviews.services.queues import ASIDE
 from reviews.services.settling import settle_if_complete
 from reviews.services.workload import await_work_count
 from reviews.services.worksheets import HELD_BY
@@ -282,7 +281,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         },
         sealed=run.blind,
     )
-    if slot.position == ASIDE:
+    if slot.aside:
         # What it says of faults would wait for a stage that never settles.
         await_work_count(review=review, faults=False)
         score_review(journal=journal, review=review, seen=seen, made=made)

@@ -25,7 +25,6 @@ from annotator.services.statements import write
 from reviews.models import Review, StageRunState, WorkCount, WorkPending
 from reviews.services.chains import in_portions
 from reviews.services.courses import describe
-from reviews.services.queues import ASIDE
 
 #: Rows of the outbox that one transaction counts.
 FOLD_SIZE = 500
@@ -163,10 +162,10 @@ def _of_reviews(project: Project, review_ids: Sequence[int]) -> Tally[Key]:
     zone = ZoneInfo(project.time_zone)
     out: Tally[Key] = Tally()
     # The past that a gold item has is a copy of work that is counted where it was done.
-    done = Review.objects.filter(~Q(dialogue__set_apart=SetApart.GOLD) | Q(slot__position=ASIDE), pk__in=review_ids)
+    done = Review.objects.filter(~Q(dialogue__set_apart=SetApart.GOLD) | Q(slot__position__lt=0), pk__in=review_ids)
     rows = done.values_list("slot__position", "stage_run__stage", "person__pseudonym", "created_at", "seconds")
     for position, stage, person, handed_in, seconds in rows:
-        gold = "gold_" if position == ASIDE else ""
+        gold = "gold_" if position < 0 else ""
         out[f"{gold}day", stage, person, handed_in.astimezone(zone).date().isoformat()] += 1
         if seconds:
             out[f"{gold}time", stage, person, seconds_key(seconds)] += 1

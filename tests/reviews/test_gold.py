@@ -1,5 +1,6 @@
 """Gold items: the rules, the rate, the scores known by hand, and that nothing comes of them."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Event
+from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.events import broken_links
 from reviews.gold import is_due
@@ -36,7 +37,6 @@ from reviews.services.cycles import supersede_cycle
 from reviews.services.gold_making import gold_stage, make_gold_item, people_for
 from reviews.services.gold_settings import retire_gold_item, set_gold_rate
 from reviews.services.progress import read_my_work, read_progress
-from reviews.services.queues import ASIDE
 from reviews.services.throughput import read_throughput
 from reviews.services.workload import fold_work, recount_work
 from tests.factories import (
@@ -58,6 +58,16 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def team() -> Team:
     return gold_team()
+
+
+def offered(person: User, team: Team, times: int, give_back: Callable[..., None] = claims.release) -> list[int]:
+    """Keys of the dialogues that somebody gets who gives each back."""
+    got = []
+    for _ in range(times):
+        claim = take(person, team)
+        got.append(claim.slot.dialogue_id)
+        give_back(actor=person, token=claim.token)
+    return got
 
 
 def overdue(claim: Claim) -> None:
@@ -239,7 +249,7 @@ def test_the_tables_refuse_two_people_in_one_slot(team: Team, monkeypatch: pytes
         claims._new_claim(actor=team.annotators[4], slot=held.slot, stage=gold_stage(team.project, STAGE))
 
 
-def test_given_back_it_comes_to_nobody(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     item, (person, other) = make_gold(team), team.annotators[3:5]
     waiting = make_item(team, STAGE)
     certain(monkeypatch, team)
@@ -248,16 +258,51 @@ def test_given_back_it_comes_to_nobody(team: Team, monkeypatch: pytest.MonkeyPat
         assert claim.slot.dialogue_id == item.dialogue_id
         give_back(actor=claim.person, token=claim.token)
         slot = Slot.objects.get(pk=claim.slot_id)
-        assert (slot.state, slot.position) == (SlotState.OPEN, ASIDE)
+        assert (slot.state, slot.aside) == (SlotState.OPEN, True)
         with pytest.raises(Conflict, match="You gave this item back"):
             load_work(actor=claim.person, public_id=slot.public_id)
     prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
-    for colleague in (person, other):
-        assert take(colleague, team).slot.dialogue_id == waiting.pk
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
     with pytest.raises(Denied):
         claim_slot(actor=team.annotators[5], slot=slot)
     with pytest.raises(Invalid):
         reassign(actor=team.administrator, slot=slot, to=team.annotators[5])
+    assert offered(team.annotators[5], team, 2) == [waiting.pk] * 2
+    assert offered(person, team, 2) == [waiting.pk, item.dialogue_id]
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    for colleague in (person, other):
+        assert offered(colleague, team, 2) == [waiting.pk] * 2
+
+
+@pytest.mark.parametrize("give_back", [claims.release, claims.skip])
+def test_given_back_it_comes_again_when_an_ordinary_one_would(
+    team: Team, monkeypatch: pytest.MonkeyPatch, give_back: Any
+) -> None:
+    gold = make_gold(team)
+    first, *others = (make_item(team, STAGE).pk for _ in range(3))
+    always(team)
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] == 1)
+    assert offered(team.annotators[3], team, 12, give_back) == [first, gold.dialogue_id, *others] * 3
+
+
+def test_each_claim_leaves_one_item_less_to_wait_whether_it_is_gold_or_not(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = {make_gold(team).dialogue_id for _ in range(3)}
+    ordinary = [make_item(team, STAGE) for _ in range(5)]
+    prioritise(actor=team.administrator, dialogue=ordinary[4], priority=Priority.HIGH)
+    always(team)
+    # Claims in turn are counted; the urgent item, which comes first, is not one.
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] in (0, 2, 11))
+    person, seen, got = team.annotators[3], [], []
+    while (waiting := read_my_work(actor=person, project=team.project).total) or not seen:
+        seen.append(waiting)
+        claim = take(person, team)
+        got.append(claim.slot.dialogue_id in gold)
+        answer_with(person, claim, "approve")
+    assert seen == [7, 6, 5, 4, 3, 2, 1]
+    assert [place for place, one in enumerate(got) if one] == [1, 3]
+    assert claim_next(actor=person, project=team.project, stage=STAGE) is None
 
 
 def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +391,7 @@ def test_claims_follow_the_key(team: Team) -> None:
     got = []
     for _ in range(12):
         claim = take(person, team)
-        got.append(claim.slot.position == ASIDE)
+        got.append(claim.slot.aside)
         answer_with(person, claim, "approve")
     assert got == due(secret)
 
