@@ -21,7 +21,7 @@ from reviews.services.gold_turns import take_gold
 from reviews.services.pauses import FREE, Restraints, read_restraints
 from reviews.services.protocols import parse, stage_titles
 from reviews.services.queues import (
-    holds_beside,
+    begun_beside,
     move_cursor,
     new_position,
     queues_for,
@@ -142,6 +142,12 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             raise Denied(reason)
         if slot.state in (SlotState.DONE, SlotState.CANCELLED):
             raise Conflict("This item needs no further review here.")
+        begun = begun_beside(actor=actor, slot=slot)
+        if begun is not None and slot.reserved_for_id is None:
+            raise Conflict(
+                f"You have begun on this item in its place {begun.public_id} and gave that back; claim that one, your "
+                "draft is there."
+            )
         if live is not None and not _let_go_if_overdue(live, slot):
             raise Conflict("A colleague is at work on this item; take another one.")
         if restrained:
@@ -309,7 +315,7 @@ def _resume_or_take_over(
         )
         if slot is None or refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot)):
             continue
-        if holds_beside(actor=actor, slot=slot):
+        if begun_beside(actor=actor, slot=slot) is not None:
             continue
         if _let_go_if_overdue(claim, slot):
             _hold(actor, slot)

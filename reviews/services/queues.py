@@ -166,10 +166,10 @@ def take_first(*, actor: User, project: Project, queues: Sequence[Queue], cursor
     return slot
 
 
-def holds_beside(*, actor: User, slot: Slot) -> bool:
-    """Whether the actor has begun on another place of the slot's run and may still take that: see _NOT_BESIDE_OWN."""
+def begun_beside(*, actor: User, slot: Slot) -> Slot | None:
+    """Another place of the slot's run that the actor has begun on and may still take: see _NOT_BESIDE_OWN."""
     others = Slot.objects.filter(stage_run_id=slot.stage_run_id, state=SlotState.OPEN, claims__person=actor)
-    return others.filter(Q(reserved_for=None) | Q(reserved_for=actor)).exclude(pk=slot.pk).exists()
+    return others.filter(Q(reserved_for=None) | Q(reserved_for=actor)).exclude(pk=slot.pk).first()
 
 
 def count_waiting(

@@ -408,6 +408,9 @@ def test_who_skipped_an_item_gets_what_they_left_of_it_again_and_not_its_other_p
     skip(actor=me, token=claim.token)
     assert take(me, team).slot.dialogue_id == second.pk
     hand_in(me, second, "approve")
+    beside = Slot.objects.get(stage_run=claim.slot.stage_run_id, index=1 - claim.slot.index)
+    with pytest.raises(Conflict, match=f"in its place {claim.slot.public_id}"):
+        claim_slot(actor=me, slot=beside)
     # The other place is a colleague's; nor is it taken over when their time has run out.
     other = take(team.annotators[2], team)
     assert other.slot.stage_run_id == claim.slot.stage_run_id
