@@ -218,6 +218,8 @@ def _some(findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
 
 def _fault(given: Mapping[str, Any], protocol: Protocol, document: dict[str, Any], seen: Revision) -> Fault:
     kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
+    if not kind:
+        raise Invalid(f"Choose what kind of fault it is that you noted: “{note[:100]}”; or empty the note.")
     if kind not in protocol.finding_kinds():
         raise Invalid(f"There is no kind of fault called “{kind}”.")
     if len(note) > MAX_NOTE:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.comparison import describe, describe_changes, value_text
 from annotator.errors import Conflict, DomainError
+from annotator.presentation import present
 from annotator.services import drafts
 from annotator.services.filters import one_of
 from annotator.views.pages import PageRequest, takes
@@ -149,11 +150,12 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
     checklist: dict[str, dict[str, bool | None]] = {}
     notes: dict[str, dict[str, str]] = {}
     for key in posted:
-        if key.startswith("check:") and key.count(":") >= 2:
-            _, task, item = key.split(":", 2)
+        # The id of a task may hold colons.
+        what, _, rest = key.partition(":")
+        task, colon, item = rest.rpartition(":")
+        if what == "check" and colon:
             checklist.setdefault(task, {})[item] = {"yes": True, "no": False}.get(posted[key])
-        elif key.startswith("check-note:") and key.count(":") >= 2:
-            _, task, item = key.split(":", 2)
+        elif what == "check-note" and colon:
             notes.setdefault(task, {})[item] = posted[key].strip()
     if checklist:
         out["checklist"] = checklist
@@ -166,7 +168,10 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
             posted.getlist("finding-note"),
             strict=False,
         )
-        out["findings"] = [{"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind]
+        # Without a kind it can't be handed in yet; what was written is kept all the same.
+        out["findings"] = [
+            {"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind or note.strip()
+        ]
     rulings = {}
     for key in posted:
         if key.startswith("why:"):
@@ -221,6 +226,10 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
 
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:
-    """Where a fault can be: the parts of the dialogue, in words."""
-    anchors = [part.anchor for part in bench.view.parts]
-    return [(anchor, describe(bench.document, anchor)) for anchor in anchors]
+    """Where a fault can be: the parts of the dialogue in words, then those that the reviewer has taken out."""
+    places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
+    if bench.changed:
+        seen = bench.work.slot.revision.document()
+        for part in present(seen, []).parts:
+            places.setdefault(part.anchor, f"{describe(seen, part.anchor)}, which you took out")
+    return list(places.items())

@@ -1,5 +1,6 @@
 """Stage checklists: what must be answered, what a “no” needs, and who reads the answers."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ from django.urls import reverse
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue
+from annotator.services.drafts import edit_draft
 from reviews.models import Review
 from reviews.services.checklists import answer_rows, unanswered
 from reviews.services.claims import claim_slot, stage_of
+from reviews.services.workbench import open_workbench
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -148,3 +151,42 @@ def test_the_form_keeps_answers_and_notes(client: Client) -> None:
     rest = {f"check:t1:{key}": "yes" for key in PER_TASK if key != "facts"} | {"check:dialogue:variety": "yes"}
     assert client.post(url, form | rest).status_code == 302
     assert Review.objects.get().checklist_notes == {"t1": {"facts": "It rained."}}
+
+
+def test_a_fault_without_a_kind_and_answers_for_any_task_are_kept_until_they_can_be_handed_in(client: Client) -> None:
+    team = team_with()
+    document = make_document("x")
+    document["tasks"][0]["id"] = "t:1"
+    item = make_item(team, "self_check_single", document)
+    slot = open_slot(item)
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    url = reverse("workspace-submit", args=[slot.public_id])
+    form: dict[str, Any] = {
+        "verdict": "escalate", "reason": "Wrong.", "check:t:1:facts": "no", "check-note:t:1:facts": "It rained.",
+        "finding-kind": "", "finding-anchor": "/tasks/t:1", "finding-note": "The city is wrong.",
+    }  # fmt: skip
+    assert client.post(reverse("workspace-form", args=[slot.public_id]), form).status_code == 204
+    assert "The city is wrong." in client.get(url).content.decode()
+    refused = client.post(url, form)
+    assert refused.status_code == 422
+    assert "Choose what kind of fault it is that you noted: “The city is wrong.”" in refused.content.decode()
+    assert client.post(url, form | {"finding-kind": "wrong_argument_value"}).status_code == 302
+    review = Review.objects.get()
+    assert (review.checklist, review.checklist_notes) == ({"t:1": {"facts": False}}, {"t:1": {"facts": "It rained."}})
+    assert [fault.note for fault in review.findings.all()] == ["The city is wrong."]
+
+
+def test_a_fault_named_where_something_was_taken_out_keeps_its_place(client: Client) -> None:
+    team = team_with()
+    item = make_item(team, "self_check_single")
+    slot = open_slot(item)
+    claim_slot(actor=team.annotator, slot=slot)
+    bench = open_workbench(actor=team.annotator, slot_id=slot.public_id)
+    gone = f"/tasks/t1/steps/{bench.document['tasks'][0]['steps'][0]['id']}"
+    edit_draft(actor=team.annotator, draft=bench.draft, operation={"op": "delete_step", "anchor": gone}, seen=0)
+    client.force_login(team.annotator)
+    form = {"finding-kind": "superfluous_call", "finding-anchor": gone, "finding-note": ""}
+    assert client.post(reverse("workspace-form", args=[slot.public_id]), form).status_code == 204
+    text = client.get(reverse("workspace-submit", args=[slot.public_id])).content.decode()
+    assert re.search(f'<option value="{gone}" selected>[^<]*, which you took out</option>', text)
