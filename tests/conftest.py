@@ -135,6 +135,28 @@ def manage(process_environment: dict[str, str]) -> Callable[..., subprocess.Comp
 
 
 @pytest.fixture
+def manage_here(
+    transactional_db: None, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """As ``manage`` in this process: for what a command says, where it need not be a process of its own."""
+    from django.core.management import execute_from_command_line
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = ["manage.py", *map(str, arguments)]
+        code: object = 0
+        capsys.readouterr()
+        try:
+            execute_from_command_line(command)
+        except SystemExit as end:
+            code = end.code or 0
+        said = capsys.readouterr()
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(command, code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
 def start_worker(
     process_environment: dict[str, str], settings: Any, tmp_path: Path
 ) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:

@@ -29,7 +29,7 @@ from tests.factories import (
 )
 from tests.test_matrix import NAMES, VARIABLES
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 #: What the author said of it, each in a place of its own.
 WORDS = ("yakreason", "yakwaiver", "yaknote")

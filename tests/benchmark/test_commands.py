@@ -1,4 +1,4 @@
-"""The commands for pipelines, as a shell runs them."""
+"""The commands for pipelines, as a shell runs them; what they refuse, in this process."""
 
 import json
 import os
@@ -90,19 +90,19 @@ class TestImport:
         assert set(entries[0]) == {"line", "id", "pointer", "check", "severity", "message"}
         assert not Job.objects.exclude(state="done").exists(), "nothing is left for a worker"
 
-    def test_refused_records_are_listed(self, manage: Manage, candidate_file: Write) -> None:
+    def test_refused_records_are_listed(self, manage_here: Manage, candidate_file: Write) -> None:
         make_project("p")
         options = ("--project", "p", "--format", "neutral")
-        done = manage("import_dialogues", candidate_file([candidate("a"), "{", candidate("b")]), *options)
+        done = manage_here("import_dialogues", candidate_file([candidate("a"), "{", candidate("b")]), *options)
         assert done.returncode == 1
         assert last_line(done) == SUMMARY | {"read": 3, "created": 2, "rejected": 1}
         assert "line 2" in done.stderr
 
         other = candidate_file([candidate("a", document=changed(make_document("a")))])
-        assert manage("import_dialogues", other, *options).returncode == 1
-        revised = manage("import_dialogues", other, *options, "--revise")
+        assert manage_here("import_dialogues", other, *options).returncode == 1
+        revised = manage_here("import_dialogues", other, *options, "--revise")
         assert (revised.returncode, last_line(revised)) == (0, SUMMARY | {"read": 1, "revised": 1})
-        again = manage("import_dialogues", other, *options)
+        again = manage_here("import_dialogues", other, *options)
         assert (again.returncode, last_line(again)) == (0, SUMMARY | {"read": 1, "unchanged": 1})
 
     def test_what_people_have_worked_on_is_reopened_by_an_option_of_its_own(
@@ -158,33 +158,37 @@ class TestImport:
         ],
     )
     def test_a_file_that_cannot_be_imported(
-        self, manage: Manage, candidate_file: Write, content: bytes, name: str, said: str
+        self, manage_here: Manage, candidate_file: Write, content: bytes, name: str, said: str
     ) -> None:
         make_project("p")
         file = candidate_file(name=name, content=content)
-        done = manage("import_dialogues", file, "--project", "p", "--format", "neutral")
+        done = manage_here("import_dialogues", file, "--project", "p", "--format", "neutral")
         assert done.returncode == 2
         assert said in done.stderr
         assert last_line(done)["created"] == 0
         assert not Dialogue.objects.exists()
 
-    def test_wrong_use(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+    def test_wrong_use(self, manage_here: Manage, candidate_file: Write, tmp_path: Path) -> None:
         make_project("p")
         file = candidate_file(candidates(1))
         options = ("--project", "p", "--format", "neutral")
-        assert_refused(manage("import_dialogues", tmp_path / "none.jsonl", *options), "is no file")
-        assert_refused(manage("import_dialogues", tmp_path, *options), "is no file")
-        assert_refused(manage("import_dialogues", file, *options, "--reverse"), "--reverse")
-        assert_refused(manage("import_dialogues", file, "--project", "p"), "--format")
-        assert_refused(manage("import_dialogues", file, "--project", "p", "--format", "csv"), "csv")
-        assert_refused(manage("import_dialogues", file, "--project", "no", "--format", "neutral"), "--create-project")
+        assert_refused(manage_here("import_dialogues", tmp_path / "none.jsonl", *options), "is no file")
+        assert_refused(manage_here("import_dialogues", tmp_path, *options), "is no file")
+        assert_refused(manage_here("import_dialogues", file, *options, "--reverse"), "--reverse")
+        assert_refused(manage_here("import_dialogues", file, "--project", "p"), "--format")
+        assert_refused(manage_here("import_dialogues", file, "--project", "p", "--format", "csv"), "csv")
         assert_refused(
-            manage("import_dialogues", file, "--project", "No Way", "--format", "neutral", "--create-project"),
+            manage_here("import_dialogues", file, "--project", "no", "--format", "neutral"), "--create-project"
+        )
+        assert_refused(
+            manage_here("import_dialogues", file, "--project", "No Way", "--format", "neutral", "--create-project"),
             "small letters",
         )
-        assert_refused(manage("import_dialogues", file, *options, "--report", tmp_path / "no" / "r.jsonl"), "no folder")
-        assert_refused(manage("import_dialogues", file, *options, "--report", tmp_path), "is a folder")
-        assert_refused(manage("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
+        assert_refused(
+            manage_here("import_dialogues", file, *options, "--report", tmp_path / "no" / "r.jsonl"), "no folder"
+        )
+        assert_refused(manage_here("import_dialogues", file, *options, "--report", tmp_path), "is a folder")
+        assert_refused(manage_here("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()
 
@@ -297,26 +301,26 @@ class TestRelease:
         copied = manage("import_dialogues", archive, "--project", "copy", "--format", "wild", "--create-project")
         assert last_line(copied) == SUMMARY | {"read": 2, "created": 2}
 
-    def test_what_is_refused(self, team: Team, manage: Manage, tmp_path: Path) -> None:
+    def test_what_is_refused(self, team: Team, manage_here: Manage, tmp_path: Path) -> None:
         make_item(team, "cross_check", external_id="open")
-        none = self.freeze(manage, tmp_path / "out")
+        none = self.freeze(manage_here, tmp_path / "out")
         assert (none.returncode, last_line(none)) == (
             1, {"items": 0, "left_out": 1, "archive": None, "sha256": None},
         )  # fmt: skip
         assert "open: In review" in none.stderr
         make_verified(team, "a")
-        some = self.freeze(manage, tmp_path / "out", "--require-all")
+        some = self.freeze(manage_here, tmp_path / "out", "--require-all")
         assert (some.returncode, last_line(some)["left_out"]) == (1, 1)
         assert not (tmp_path / "out").exists()
 
-        assert self.freeze(manage, tmp_path / "out").returncode == 0
-        assert self.freeze(manage, tmp_path / "out2", "--require-all").returncode == 1
+        assert self.freeze(manage_here, tmp_path / "out").returncode == 0
+        assert self.freeze(manage_here, tmp_path / "out2", "--require-all").returncode == 1
         assert not (tmp_path / "out2").exists()
-        assert_refused(self.freeze(manage, tmp_path / "out", fmt="c3"), "never edited")
-        assert_refused(self.freeze(manage, tmp_path / "out", version="../1"), "version")
-        assert_refused(self.freeze(manage, tmp_path / "out", fmt="bfcl"), "bfcl")
+        assert_refused(self.freeze(manage_here, tmp_path / "out", fmt="c3"), "never edited")
+        assert_refused(self.freeze(manage_here, tmp_path / "out", version="../1"), "version")
+        assert_refused(self.freeze(manage_here, tmp_path / "out", fmt="bfcl"), "bfcl")
         assert_refused(
-            manage(
+            manage_here(
                 "freeze_release", "--project", "no", "--format", "wild", "--release-version", "1", "--out", tmp_path
             ),
             "no project",
@@ -360,10 +364,10 @@ class TestVerify:
         assert last_line(done)["problems"]
         assert not verify_archive(archive).ok
 
-    def test_wrong_use(self, manage: Manage, tmp_path: Path) -> None:
-        assert_refused(manage("verify_release", tmp_path / "none.zip"), "is no file")
-        assert_refused(manage("verify_release"), "ARCHIVE")
-        assert_refused(manage("verify_release", "a", "--strict"), "--strict")
+    def test_wrong_use(self, manage_here: Manage, tmp_path: Path) -> None:
+        assert_refused(manage_here("verify_release", tmp_path / "none.zip"), "is no file")
+        assert_refused(manage_here("verify_release"), "ARCHIVE")
+        assert_refused(manage_here("verify_release", "a", "--strict"), "--strict")
 
 
 def test_the_counters_of_a_batch_are_those_of_the_command(

@@ -25,7 +25,7 @@ from reviews.services.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 CALL = "/reference_trajectory/r1/calls/s1"
 

@@ -26,7 +26,7 @@ from tests.factories import (
 )
 from tests.slides import TOOLS, call, slides_document, trajectory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

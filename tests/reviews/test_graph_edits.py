@@ -11,7 +11,7 @@ from reviews.services.claims import claim_next
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_team
 from tests.journeys.graph_scene import TASK, coast, edges_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 S = {n: f"{TASK}/steps/s{n}" for n in range(5)}
 
 

@@ -13,7 +13,7 @@ from reviews.services.protocols import adopt_preset
 from reviews.views.revision_tables import rounds_chart, rounds_table
 from tests.factories import Team, adopt_c3, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 #: What the paper counts: of 200 items, so many were revised in one round and in two.
 TABLE_3 = {"data": {0: 156, 1: 38, 2: 6}, "validators": {0: 146, 1: 19, 2: 35}}

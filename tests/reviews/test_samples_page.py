@@ -15,7 +15,7 @@ from tests.factories import Team, adopt_c3, make_item, make_team
 from tests.reviews.test_rounds import annotated, drawn, look, next_round, team
 
 __all__ = ["team"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 def page(person: User, team: Team, **query: str) -> Any:

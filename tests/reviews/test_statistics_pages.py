@@ -23,7 +23,7 @@ from reviews.services.workload import fold_work, recount_work, seconds_key
 from reviews.views import statistics
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 PAGES = ("", "accuracy/", "revisions/", "agreement/")
 

@@ -19,7 +19,7 @@ from tests.annotator.case_documents import CODE, END, TOOLS, case, with_constrai
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 LENIENT = "def validate_punctuation(response):\n    return True, ''\n"
 STRICT = "def validate_punctuation(response):\n    return response.endswith('!'), 'End with a bang.'\n"
