@@ -170,7 +170,8 @@ class Sorter:
                     self._accepted(outcome, record, dialogue)
                 elif found.pk in pending:
                     self._double(outcome, record, dialogue, same=pending[found.pk] == content)
-                elif content in (found.content, last.get(found.pk)):
+                elif found.published and content in (found.content, last.get(found.pk)):
+                    # What another import may yet take back is not there.
                     outcome.unchanged += 1
                 elif reason := self._refusal(found, dialogue, refusals):
                     self._reject(outcome, record, dialogue, "import.conflict", reason)

@@ -1,12 +1,14 @@
 """What becomes of the records of a file: created, unchanged, revised, rejected, and what the report says of them."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from annotator.models import Dialogue, Draft, Event, Finding, Revision, ToolsetRevision
+from annotator.services import jobs
 from annotator.services.drafts import open_draft
 from annotator.services.events import broken_links
 from annotator.services.revisions import lock_dialogue, revise
@@ -14,7 +16,7 @@ from benchmark.models import ImportBatch
 from benchmark.services import import_publishing, import_report, import_runner
 from reviews.models import Cycle, CycleState, Slot, SlotState
 from reviews.services.claims import claim_slot
-from tests.benchmark.conftest import begin_import, candidate, candidates, counters, make_verified, report_of
+from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
 from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
 
 RunImport = Callable[..., ImportBatch]
@@ -372,11 +374,21 @@ def test_a_record_of_endless_faults_is_cut_short(
     assert Dialogue.objects.get().findings.count() > 1
 
 
-def test_another_import_s_unfinished_rows_are_not_this_one_s(team: Team, run_import: RunImport) -> None:
-    other = begin_import(team, b"")
-    Dialogue.objects.create(
-        project=team.project, external_id="a", content_hash="0" * 64, title="", published=False, batch=other.job
-    )
-    batch = run_import([candidate("a"), candidate("b")])
-    assert counters(batch) == (2, 1, 0, 0, 1, 0)
-    assert "another import" in report_of(batch)[0]["message"]
+def test_another_import_s_unfinished_rows_are_not_this_one_s(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(**_: Any) -> None:
+        raise jobs.Lost
+
+    other = begin_import(team, as_lines([candidate("a"), candidate("same")]), actor=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(import_runner, "publish", lost)
+        jobs.run(other.job_id)
+    assert Dialogue.objects.filter(published=False).count() == 2
+    batch = run_import([candidate("a", city="Bruges"), candidate("same"), candidate("b")])
+    jobs.cancel_job(actor=None, job=other.job)
+    jobs.run(other.job_id, stale_after=timedelta(0))
+    # What the other one took back at last was not counted as being there.
+    assert list(Dialogue.objects.values_list("external_id", flat=True)) == ["b"]
+    assert counters(batch) == (3, 1, 0, 0, 2, 0)
+    assert ["another import" in entry["message"] for entry in report_of(batch)] == [True, True]
