@@ -20,6 +20,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from annotator.models import MAILED_BY_DEFAULT, Digest, Membership, Notice, NoticeSettings, User
+from annotator.services.notices import veil_remarks
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7
@@ -81,8 +82,10 @@ def send(digest_id: int, *, now: datetime) -> bool:
     if not taken.update(taken_at=now, attempts=F("attempts") + 1):
         return False
     digest = Digest.objects.select_related("person").get(pk=digest_id)
-    rows = Notice.objects.visible_to(digest.person).unread().filter(digest=digest).select_related("project")
+    rows = Notice.objects.visible_to(digest.person).unread().filter(digest=digest)
+    rows = rows.select_related("project", "dialogue").defer("dialogue__search_text")
     notices = list(rows.order_by("project__name", "-pk"))
+    veil_remarks(notices, actor=digest.person)
     error = ""
     if notices and digest.person.is_active:
         try:

@@ -4,9 +4,8 @@ What a notice says is settled when it is written, so a transition only tells wha
 nothing of a blind stage before it has settled.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -22,9 +21,11 @@ from annotator.models import (
     User,
 )
 from annotator.services import statements
+from annotator.services.blindness import blind_to
 from annotator.services.keyset import KeyPage, read_page, up_to
 
 PAGE = 50
+_REMARKS = (NoticeKind.MENTION, NoticeKind.REPLY, NoticeKind.COMMENT)
 #: More than this is shown as “99+”: nobody counts further, so neither does the database.
 MOST_COUNTED = 99
 
@@ -144,13 +145,26 @@ def list_notices(
         rows = rows.unread()
     if kind:
         rows = rows.filter(kind=kind)
-    return read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
+    page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
+    veil_remarks(page.rows, actor=actor)
+    return page
 
 
-def unread_notices(*, actor: User) -> QuerySet[Notice]:
-    """The actor's notices that they have not read, newest first."""
+def veil_remarks(notices: Sequence[Notice], *, actor: User) -> None:
+    """Say neither who remarked on a dialogue nor what, where the actor must not know its authors now. Never saved."""
+    said = [row for row in notices if row.kind in _REMARKS and row.dialogue_id is not None]
+    blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in said if row.dialogue_id is not None])
+    for row in said:
+        if row.dialogue_id in blind and row.dialogue is not None:
+            row.text = f"A colleague remarks on {row.dialogue.external_id}."
+
+
+def unread_notices(*, actor: User, limit: int) -> list[Notice]:
+    """The actor's newest notices that they have not read."""
     rows = Notice.objects.visible_to(actor).unread().select_related("project", "dialogue")
-    return rows.defer("dialogue__search_text").order_by("-created_at", "-public_id")
+    newest = list(rows.defer("dialogue__search_text").order_by("-created_at", "-public_id")[:limit])
+    veil_remarks(newest, actor=actor)
+    return newest
 
 
 def mark_read(*, actor: User, public_id: str) -> Notice:

@@ -17,11 +17,11 @@ from annotator.comparison.anchors import Document
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.schema import value_hash
-from annotator.services.blindness import blind_to, veil
+from annotator.services.blindness import blind_to, colleague, veil
 from annotator.services.notices import dialogue_page, notify
 from reviews.models import Comment, StageRun
 from reviews.services.claims import Work
-from reviews.services.mentions import find_mentions, known_mentions
+from reviews.services.mentions import find_mentions, known_mentions, rename_mentions
 
 MAX_TEXT = 4000
 #: Signs of Markdown that mean nothing in a line of plain text.
@@ -43,7 +43,23 @@ def visible_comments(*, actor: User, dialogue: Dialogue) -> list[Comment]:
     rows = Comment.objects.visible_to(actor).filter(dialogue=dialogue)
     rows = rows.select_related("author", "resolved_by").order_by("pk")
     blind = blind_to(actor=actor, dialogues=[dialogue.pk])
-    return veil(rows, actor=actor, blind=blind, people=["author", "resolved_by"])
+    seen = veil(rows, actor=actor, blind=blind, people=["author", "resolved_by"])
+    if blind:
+        _veil_mentions([comment for comment in seen if comment.author_id != actor.pk], actor, dialogue)
+    return seen
+
+
+def _veil_mentions(comments: Sequence[Comment], actor: User, dialogue: Dialogue) -> None:
+    """Let the words of others call colleagues by what stands for them in this dialogue."""
+    mentioned = list(dict.fromkeys(name for comment in comments for name in find_mentions(comment.text)))
+    names = {
+        name.casefold(): colleague(person, dialogue.pk).username
+        for person in known_mentions(dialogue.project, mentioned)
+        if person.pk != actor.pk
+        for name in (person.username, person.pseudonym)
+    }
+    for comment in comments:
+        comment.text = rename_mentions(comment.text, names)
 
 
 def read_threads(

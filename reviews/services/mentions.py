@@ -1,7 +1,7 @@
 """Mentions: ``@name`` in a comment, a member's username or pseudonym."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -11,6 +11,7 @@ from annotator.models import Project, User
 #: Names in code, and what follows a letter or a dot (an address of mail), mean nobody.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
 _MENTION = re.compile(r"(?<![\w@./+-])@([\w][\w.@+-]*)")
+_CODE_OR_MENTION = re.compile(f"{_CODE.pattern}|{_MENTION.pattern}", re.S)
 #: People who can be suggested; in larger projects the others are typed.
 MOST_SUGGESTED = 200
 
@@ -19,6 +20,17 @@ def find_mentions(text: str) -> list[str]:
     """The names a text mentions, each once, in order. A full stop that ends a sentence is no part of a name."""
     found = (name.rstrip(".@+-") for name in _MENTION.findall(_CODE.sub(" ", text)))
     return list(dict.fromkeys(name for name in found if name))
+
+
+def rename_mentions(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names after each @. ``names``: by what they are called there, in lower case."""
+
+    def renamed(found: re.Match[str]) -> str:
+        name = (found[1] or "").rstrip(".@+-")
+        new = names.get(name.casefold()) if name else None
+        return found[0] if new is None else f"@{new}{found[1][len(name) :]}"
+
+    return _CODE_OR_MENTION.sub(renamed, text)
 
 
 def known_mentions(project: Project, names: Sequence[str]) -> list[User]:

@@ -40,7 +40,7 @@ def home(request: PageRequest) -> HttpResponse:
         progress.read_my_work(actor=request.user, project=project)
         for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
     ]
-    waiting = unread_notices(actor=request.user)[:_MOST_NOTICES]
+    waiting = unread_notices(actor=request.user, limit=_MOST_NOTICES)
     # What somebody holds comes before anything new.
     resume = next((claim for row in rows for claim in row.claims), None)
     return render(request, "reviews/home.html", {"rows": rows, "notices": waiting, "resume": resume})

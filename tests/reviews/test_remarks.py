@@ -1,5 +1,7 @@
 """Comments: mentions, replies, dealt with, stale; whom they tell, and what a blind colleague never hears."""
 
+import html
+import re
 from collections.abc import Callable
 
 import pytest
@@ -172,6 +174,39 @@ def test_nobody_hears_of_what_a_blind_reviewer_says_before_the_stage_settles(
     mentioned = person != team.administrator
     assert ("mention" in [row.kind for row in list_notices(actor=person).rows]) is mentioned
     assert seen()[3]
+
+
+def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice(team: Team, client: Client) -> None:
+    author, reader, other = team.annotators[:3]
+    item = make_item(team, "self_check_multi")
+    said = f"@{author.username} as @{author.pseudonym.upper()}, `@{other.username}` and @{reader.username} say."
+    comment_on(actor=team.senior, dialogue=item, anchor="", text=said)
+    assert f"{team.senior} mentions you" in client_page(reader, "/")
+    hand_in(author, item, "approve")
+    own = comment_on(actor=other, dialogue=item, anchor="", text=f"@{author.username} wrote it.")
+    claim_slot(actor=reader, slot=open_slot(item))
+    shown = page(team, reader, item, client)
+    home, notices = client_page(reader, "/"), client_page(reader, "/notices/")
+    code = re.search("@colleague-([0-9a-f]{4})", shown)
+    assert code is not None
+    assert f"Colleague {code[1]}" in shown  # whoever owns it is called so, too
+    assert f"@colleague-{code[1]}, @{other.username} and @{reader.username} say." in re.sub("<[^>]+>", "", shown)
+    for text in (re.sub("<datalist.*?</datalist>", "", shown, flags=re.DOTALL), home, notices):
+        assert str(team.senior) not in text
+        assert author.username not in text
+    assert f"A colleague remarks on {item.external_id}." in home
+    # One's own words stay as they are, and colleagues are told all when the stage has settled.
+    claim_slot(actor=other, slot=open_slot(item))
+    assert own.text in page(team, other, item, client)
+    for person in (reader, other):
+        hand_in(person, item, "approve")
+    assert f"{team.senior} mentions you" in client_page(reader, "/")
+
+
+def client_page(person: User, address: str) -> str:
+    client = Client()
+    client.force_login(person)
+    return html.unescape(client.get(address).content.decode())
 
 
 def test_who_reviews_blind_remarks_in_the_workspace_and_leaves_the_open_ones_alone(team: Team, client: Client) -> None:
