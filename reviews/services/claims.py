@@ -142,8 +142,9 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             raise Denied(reason)
         if slot.state in (SlotState.DONE, SlotState.CANCELLED):
             raise Conflict("This item needs no further review here.")
-        begun = begun_beside(actor=actor, slot=slot)
-        if begun is not None and slot.reserved_for_id is None:
+        alone = stage.reviewers == 1 or slot.reserved_for_id is not None
+        begun = None if alone else begun_beside(actor=actor, slot=slot)
+        if begun is not None:
             raise Conflict(
                 f"You have begun on this item in its place {begun.public_id} and gave that back; claim that one, your "
                 "draft is there."
