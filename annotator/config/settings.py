@@ -154,6 +154,9 @@ else:
 # web server sets them (annotator.config.wsgi): jobs and migrations may wait. 0: no limit.
 REQUEST_LOCK_SECONDS = env.int("REQUEST_LOCK_SECONDS", default=10)
 REQUEST_STATEMENT_SECONDS = env.int("REQUEST_STATEMENT_SECONDS", default=30)
+# Seconds after which PostgreSQL ends the connection of a web server or worker that is in a transaction and says nothing:
+# it is frozen, or gone, and others wait for what it has locked. Far longer than any step computes. 0: no limit.
+SILENT_TRANSACTION_SECONDS = env.int("SILENT_TRANSACTION_SECONDS", default=300)
 # Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back. On
 # PostgreSQL what was prepared is lost with its connection.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)

@@ -273,11 +273,11 @@ def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
     now = timezone.now()
     free = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - stale_after)
     with transaction.atomic():
-        taken = Job.objects.filter(free, pk=job_id, kind__in=list(_KINDS)).update(
-            state=JobState.RUNNING, attempt=F("attempt") + 1, heartbeat_at=Now()
-        )
-        if not taken:
+        # A row that is locked is somebody's who works on it, or who is frozen: whoever waited for it would be, too.
+        rows = Job.objects.select_for_update(no_key=True, skip_locked=True).filter(free, kind__in=list(_KINDS))
+        if rows.filter(pk=job_id).only("pk").first() is None:
             return None
+        Job.objects.filter(pk=job_id).update(state=JobState.RUNNING, attempt=F("attempt") + 1, heartbeat_at=Now())
         job = Job.objects.select_related("project", "requester").get(pk=job_id)
         if job.started_at is None:
             Job.objects.filter(pk=job_id).update(started_at=now)

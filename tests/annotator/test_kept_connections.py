@@ -1,12 +1,13 @@
 """Connections to PostgreSQL that are kept between requests: one whose server went away is replaced in time."""
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from annotator.config.postgresql.limits import limit_requests
+from annotator.config.postgresql.limits import limit_requests, limit_silence
 from annotator.config.settings import BASE_DIR
 from annotator.services import statements
 from tests.factories import make_team
@@ -114,6 +115,25 @@ def test_the_web_server_limits_what_a_request_waits_for_and_nothing_else_does(im
     assert shown(connection) == ["0", "0"]
     wsgi = (BASE_DIR / "annotator" / "config" / "wsgi.py").read_text()
     assert wsgi.index("limit_requests(") < wsgi.index("annotator.config.urls")
+
+
+def test_a_program_that_goes_silent_in_a_transaction_holds_its_rows_for_a_while_only(settings) -> None:
+    """As one does that is frozen, or whose machine is gone."""
+    settings.SILENT_TRANSACTION_SECONDS = 1
+    frozen = connections.create_connection("default")
+    frozen.settings_dict = {**frozen.settings_dict, "OPTIONS": dict(frozen.settings_dict["OPTIONS"])}
+    limit_silence(frozen.settings_dict)
+    person = make_team().administrator
+    lock = "SELECT 1 FROM annotator_user WHERE id = %s FOR UPDATE"
+    with contextlib.closing(frozen), frozen.cursor() as silent, connection.cursor() as cursor:
+        silent.execute("BEGIN")
+        silent.execute(lock, [person.pk])
+        cursor.execute(lock, [person.pk])
+        assert cursor.fetchone() == (1,)
+        with pytest.raises(DatabaseError):
+            silent.execute("COMMIT")
+    celery = (BASE_DIR / "annotator" / "config" / "celery.py").read_text()
+    assert "worker_init.connect" in celery
 
 
 def test_a_table_that_somebody_holds_does_not_silence_the_site(kept, client) -> None:

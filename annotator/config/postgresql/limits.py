@@ -1,4 +1,7 @@
-"""How long a request waits for PostgreSQL. Jobs, commands and migrations wait as long as it takes."""
+"""How long a request waits for PostgreSQL, and how long PostgreSQL waits for a program that is in a transaction.
+
+Jobs, commands and migrations wait for PostgreSQL as long as it takes.
+"""
 
 from typing import Any
 
@@ -10,7 +13,19 @@ def limit_requests(database: dict[str, Any]) -> None:
 
     ``database`` is the entry of ``settings.DATABASES``.
     """
+    _set(database, lock_timeout=settings.REQUEST_LOCK_SECONDS, statement_timeout=settings.REQUEST_STATEMENT_SECONDS)
+    limit_silence(database)
+
+
+def limit_silence(database: dict[str, Any]) -> None:
+    """Have PostgreSQL end every connection opened from here on whose program goes silent in a transaction.
+
+    A process that is frozen, or whose machine is gone, would keep the rows it has locked from everybody else.
+    """
+    _set(database, idle_in_transaction_session_timeout=settings.SILENT_TRANSACTION_SECONDS)
+
+
+def _set(database: dict[str, Any], **limits: int) -> None:
     options = database.setdefault("OPTIONS", {})
-    limits = {"lock_timeout": settings.REQUEST_LOCK_SECONDS, "statement_timeout": settings.REQUEST_STATEMENT_SECONDS}
     chosen = [options.get("options", ""), *(f"-c {name}={seconds}s" for name, seconds in limits.items())]
     options["options"] = " ".join(filter(None, chosen))
