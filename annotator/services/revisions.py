@@ -1,12 +1,13 @@
 """Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -113,7 +114,10 @@ def create_revision(
     try:
         document = read_document(document)
         if parent is not None:
-            document = import_string(settings.FORGET_OVERTAKEN)(document, parent.document())
+            forget = import_string(settings.FORGET_OVERTAKEN)
+            # Versions made before copies were forgotten may still hold some.
+            for before in (parent, *came_as([parent]).values()):
+                document = forget(document, before.document())
         text = canonical(document)
     except SchemaProblem as problem:
         raise Invalid(
@@ -141,6 +145,18 @@ def create_revision(
     )
     revision.save(force_insert=True)
     return revision
+
+
+def came_as(revisions: Iterable[Revision]) -> dict[int, Revision]:
+    """By key, the version from which each of these descends as it came in; without those that came in themselves."""
+    edited = [one for one in revisions if one.parent_id is not None and one.batch_id is None]
+    if not edited:
+        return {}
+    came: dict[int, list[Revision]] = defaultdict(list)
+    rows = Revision.objects.filter(Q(parent=None) | ~Q(batch=None), dialogue__in={one.dialogue_id for one in edited})
+    for row in rows.order_by("pk"):
+        came[row.dialogue_id].append(row)
+    return {one.pk: [row for row in came[one.dialogue_id] if row.pk < one.pk][-1] for one in edited}
 
 
 def next_number(dialogue: Dialogue) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotator.schema import value_hash
+from annotator.schema.canonical import escape
 from annotator.schema.exact_json import dumps, loads, same
 from benchmark.formats.cctu import plain_fields as cctu_plain
 from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
@@ -69,6 +70,20 @@ def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[s
     return result
 
 
+def overtaken_places(document: dict[str, Any], rest: dict[str, Any]) -> list[str]:
+    """Where ``document`` says what ``rest``, which ``forget_overtaken`` left of it, does not say any more."""
+    left = dict(_parts(rest))
+    places = []
+    for key, part in _parts(document):
+        here = "".join(f"/{escape(name)}" for name in key)
+        if not same(part.get("native_information"), left[key].get("native_information")):
+            places.append(f"{here}/native_information")
+        for name, value in part["extra"].items():
+            if name not in left[key]["extra"] or not same(value, left[key]["extra"][name]):
+                places.append(f"{here}/extra/{escape(name)}")
+    return places
+
+
 def _parts(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """The document and all in it that has an ``extra``, each under what names it."""
     yield (), document
@@ -89,10 +104,10 @@ def _own(part: dict[str, Any]) -> dict[str, Any]:
 def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
     """What an edited task, step, constraint, round or call keeps of its own original."""
     edited = {key for key in part.keys() | old.keys() if not same(part.get(key), old.get(key))} - {"extra"}
-    label = str(part.get("native_information"))
-    copied = "information" in edited and part.get("native_information") == old.get("native_information")
-    if copied and part["information"] not in (WILD_INFORMATION.get(label), C3_INFORMATION.get(label.lower())):
-        part["native_information"] = None
+    if edited & {"information", "native_information"} and not _means(part["native_information"], part["information"]):
+        # The word is that of a label which somebody corrected, or which a settlement did not take.
+        same_label = part["information"] == old.get("information")
+        part["native_information"] = old.get("native_information") if same_label else None
     notes = native(part)
     if "label" in notes:
         overtaken = bool(edited & {"category", "dimension"})
@@ -117,6 +132,10 @@ def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
             name for name in part["extra"] if name != NATIVE and same(part["extra"][name], old["extra"].get(name))
         ]:
             del part["extra"][name]
+
+
+def _means(word: str | None, information: str | None) -> bool:
+    return word is not None and information in (WILD_INFORMATION.get(word), C3_INFORMATION.get(word.lower()))
 
 
 def _forget_originals(document: dict[str, Any]) -> None:

@@ -221,7 +221,7 @@ class _Verification:
             return
         if item.id in self.revisions:
             self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
-        self.revisions[item.id] = item.revision_sha256
+        self.revisions[item.id] = item.document_sha256 or item.revision_sha256
 
     def _dialogue(self, record: dict[str, Any], where: str, kind: str, *, first: bool) -> None:
         if kind == "neutral":

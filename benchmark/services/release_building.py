@@ -15,10 +15,11 @@ import orjson
 from django.db.models import OuterRef, Subquery
 
 from annotator.errors import Invalid
-from annotator.models import ToolsetRevision
+from annotator.models import Revision, ToolsetRevision
 from annotator.schema import content_hash as checksum
 from annotator.schema.exact_json import dumps
 from annotator.schema.layout import lay_out
+from annotator.services.revisions import came_as
 from benchmark.formats import WRITERS
 from benchmark.formats.archive import LEVEL, DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
@@ -27,7 +28,7 @@ from benchmark.formats.manifest import ITEMS, MANIFEST, VERSION, build_manifest
 from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import LeftOut, NativeLine, Release, ReleaseItem
 from benchmark.services.release_card import write_card
-from benchmark.services.release_items import TABLE, Item
+from benchmark.services.release_items import OVERTAKEN, TABLE, Item
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
@@ -178,10 +179,12 @@ class _Building:
             rows = {row[0]: row[1:] for row in items.filter(pk__in=[pk for _, pk in part])}
             # Many items share a toolset: each is read once a slice.
             toolsets = _toolsets({row[4] for row in rows.values()}, toolsets)
+            origins = _origins([row[9] for row in rows.values() if OVERTAKEN in row[3]])
             for group, pk in part:
-                external_id, variant_group, language, trail, toolset, toolset_hash, content_hash, content, laid = rows[
-                    pk
-                ]
+                (
+                    external_id, variant_group, language, trail, toolset, toolset_hash, content_hash, content, laid,
+                    revision,
+                ) = rows[pk]  # fmt: skip
                 if checksum(content) != content_hash:
                     raise Invalid(
                         f"What is stored of dialogue {external_id} is not what its checksum says: the database is "
@@ -198,7 +201,15 @@ class _Building:
                         CANARY: self.release.canary,
                     }
                 )
-                yield group, Item.read(external_id, variant_group, content, toolsets[toolset], laid or ""), line
+                item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
+                if revision in origins:
+                    item, overtaken = item.without_overtaken(origins[revision])
+                    if overtaken != {key: trail[key] for key in (OVERTAKEN, "document_sha256")}:
+                        raise Invalid(
+                            f"What release {self.release.version} left out of dialogue {external_id} cannot be told "
+                            "again by this program. Restore the archive from a backup, or freeze a new release."
+                        )
+                yield group, item, line
 
     def _native_lines(self) -> Subquery:
         """The line by which an item's revision, or the latest one before it that was imported, is laid out."""
@@ -256,8 +267,13 @@ class _Building:
 _COLUMNS = (
     "pk", "dialogue__external_id", "dialogue__variant_group", "dialogue__language", "trail",
     "revision__toolset_revision_id", "revision__toolset_revision__content_hash", "revision__content_hash",
-    "revision__content", "line",
+    "revision__content", "line", "revision_id",
 )  # fmt: skip
+
+
+def _origins(revisions: list[int]) -> dict[int, Revision]:
+    """By key, as what these revisions came in."""
+    return came_as(Revision.objects.filter(pk__in=revisions)) if revisions else {}
 
 
 def _toolsets(wanted: set[int], known: dict[int, str]) -> dict[int, str]:

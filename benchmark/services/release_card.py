@@ -5,7 +5,7 @@ from typing import Any
 
 from annotator.wording import counted
 from benchmark.models import Release
-from benchmark.services.release_items import ROW_COLUMNS, TABLE
+from benchmark.services.release_items import OVERTAKEN, ROW_COLUMNS, TABLE
 
 _SIZES = (
     (1_000, "n<1K"),
@@ -61,6 +61,7 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         f"{counted(counts['entries'], 'entry', 'entries')} (a dialogue up to and including one of its tasks), "
         f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}"
         + (f"; {counted(counts['left_out'], 'dialogue')} of the project left out." if "left_out" in counts else "."),
+        *_overtaken(frozen.get("overtaken", 0)),
         "## What is in it",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
@@ -81,6 +82,15 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         f"    {release.canary}",
     ]
     return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
+
+
+def _overtaken(dialogues: int) -> list[str]:
+    if not dialogues:
+        return []
+    return [
+        f"{counted(dialogues, 'dialogue')} held, among the fields of the native record, copies of values that were "
+        f"corrected since. They are left out; `items.jsonl` names their places under `{OVERTAKEN}`."
+    ]
 
 
 #: One configuration, which loads without a name. Without the types a loader takes texts that look like dates for times.

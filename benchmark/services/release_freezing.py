@@ -19,7 +19,7 @@ from annotator.schema import load_text
 from annotator.search import describe_document, switches_of_entries
 from annotator.services import bulk
 from annotator.services.jobs import Running
-from annotator.services.revisions import check_document, check_settings
+from annotator.services.revisions import came_as, check_document, check_settings
 from annotator.services.trials import facts_of
 from annotator.services.variants import Variant, read_variants
 from annotator.wording import counted
@@ -106,6 +106,8 @@ class _Freezing:
         self._protocols: set[int] = set()
         #: By the dialogue's id, what came of trying each of its validators.
         self._validators: dict[str, list[dict[str, Any]]] = {}
+        #: By the dialogue's key, what its trail says of copies that its document is released without.
+        self._overtaken: dict[int, dict[str, Any]] = {}
 
     def run(self) -> None:
         """Write the items and what is left out."""
@@ -120,7 +122,7 @@ class _Freezing:
                 ReleaseItem,
                 ("dialogue_id", "revision_id", "trail"),
                 [
-                    (c.pk, cycles[c.pk].revision, bulk.as_json(trails[cycles[c.pk].cycle] | self._tried(c)))
+                    (c.pk, cycles[c.pk].revision, bulk.as_json(trails[cycles[c.pk].cycle] | self._found(c)))
                     for c in entering
                 ],
                 constants={"release_id": self.release.pk},
@@ -151,6 +153,7 @@ class _Freezing:
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
             "figures": read_figures(self.project),
+            **({"overtaken": len(self._overtaken)} if self._overtaken else {}),
             **({"validators": self._validator_summary()} if self._validators else {}),
             "protocols": [
                 {
@@ -193,6 +196,7 @@ class _Freezing:
         """Decide by the content: read, checked and written once, unless its mark says what would come of that."""
         closely = {cycle.revision for candidate, cycle in candidates if not self._known_clean(candidate, cycle)}
         revisions = Revision.objects.select_related("toolset_revision").in_bulk(closely)
+        origins = came_as(revisions.values())
         marked = []
         for candidate, cycle in candidates:
             revision = revisions.get(cycle.revision)
@@ -202,6 +206,9 @@ class _Freezing:
             item = Item.read(
                 candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
             )
+            overtaken: dict[str, Any] = {}
+            if revision.pk in origins:
+                item, overtaken = item.without_overtaken(origins[revision.pk])
             findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
             reasons[candidate.pk] = self._faulty(findings) or self._unwritable(item)
             if reasons[candidate.pk]:
@@ -210,6 +217,10 @@ class _Freezing:
             self._count(labels, cycle)
             if item.document["kind"] == "constrained":
                 self._validators[candidate.external_id] = facts_of(item.document)
+            if overtaken:
+                # No mark, so that the next release reads it, too.
+                self._overtaken[candidate.pk] = overtaken
+                continue
             mark = self._marks.earned(item.document, findings, cycle.content_hash, cycle.toolset_hash)
             if mark != revision.clean_mark and labels == candidate.labels:
                 revision.clean_mark = mark
@@ -225,10 +236,10 @@ class _Freezing:
             and cycle.clean_mark == self._marks.fitting(cycle.content_hash, cycle.toolset_hash)
         )
 
-    def _tried(self, candidate: "_Candidate") -> dict[str, Any]:
-        """What a case's own line says of its validators."""
-        found = self._validators.get(candidate.external_id)
-        return {} if found is None else {"validators": found}
+    def _found(self, candidate: "_Candidate") -> dict[str, Any]:
+        """What an item's own line says of its validators, and of what its document leaves out."""
+        tried = self._validators.get(candidate.external_id)
+        return self._overtaken.get(candidate.pk, {}) | ({} if tried is None else {"validators": tried})
 
     def _validator_summary(self) -> dict[str, Any]:
         """The outcomes of all trials: counted, and one by one."""

@@ -1,17 +1,20 @@
 """Released dialogues as writers take them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from annotator.models import Dialogue, Revision
-from annotator.schema import load_text
+from annotator.schema import canonical, content_hash, load_text
 from annotator.schema.exact_json import dumps, load_stored
 from benchmark.formats import WRITERS
 from benchmark.formats.interface import CANARY
+from benchmark.formats.overtaken import forget_overtaken, overtaken_places
 
+#: Under this key an item's trail names the places of the verified version that its document is released without.
+OVERTAKEN = "overtaken_left_out"
 _NEUTRAL = WRITERS["neutral"]
 #: The dialogues once more, as a table.
 TABLE = "table.jsonl"
@@ -56,6 +59,19 @@ class Item:
             tools_text=tools_text,
             line=line,
         )
+
+    def without_overtaken(self, origin: Revision) -> tuple["Item", dict[str, Any]]:
+        """The item without what fields of its record still say of places corrected since, and what its trail says of
+        that; as it is, and nothing, where they say nothing of the kind. ``origin``: its version as it came in.
+
+        Versions are made without such copies; those made by earlier programs may hold them.
+        """
+        rest = forget_overtaken(self.document, origin.document())
+        places = overtaken_places(self.document, rest)
+        if not places:
+            return self, {}
+        text = canonical(rest)
+        return replace(self, document=rest, text=text), {OVERTAKEN: places, "document_sha256": content_hash(text)}
 
     def neutral(self, canary: str) -> bytes:
         """The neutral record as a line. What is stored as JSON goes out as it is stored."""

@@ -2,18 +2,23 @@
 
 import copy
 import json
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from annotator.models import Revision
-from annotator.schema import read_document
+from annotator.models import Dialogue, Revision
+from annotator.schema import canonical, content_hash, read_document
 from benchmark.formats import READERS, WRITERS, ReadDialogue
+from benchmark.formats.labels import WILD_INFORMATION
 from benchmark.formats.overtaken import forget_overtaken
+from benchmark.formats.verifying import verify_archive
+from benchmark.services.releases import archive_path
 from tests.benchmark.cctu_records import record as cctu_record
+from tests.benchmark.conftest import run_release
 from tests.benchmark.format_records import c3_record, wild_record
-from tests.factories import adopt_c3, begin, hand_in, make_dialogue, make_team
+from tests.factories import Team, adopt_c3, begin, changed, hand_in, make_dialogue, make_team, make_toolset
 
 Document = dict[str, Any]
 WRONG, ERROR = "2000 kroner", "the amount is no number of cents"
@@ -136,3 +141,68 @@ def test_a_version_that_corrects_a_value_holds_no_copy_of_it() -> None:
     assert WRONG in made.parent.content
     assert WRONG not in made.content
     assert ERROR not in made.content
+
+
+def test_a_settled_label_keeps_no_word_of_the_other_side() -> None:
+    [before] = READERS["wild"].read(wild_record())
+    settled = copy.deepcopy(before.document)
+    task = settled["tasks"][2]
+    told = task["native_information"]
+    other = next(word for word in ("Partial Information", "Long-Range Dependency") if word != told)
+    task["native_information"] = other
+    assert forget_overtaken(settled, before.document)["tasks"][2]["native_information"] == told
+    task["information"] = WILD_INFORMATION[other]
+    assert forget_overtaken(settled, before.document)["tasks"][2]["native_information"] == other
+
+
+@pytest.mark.django_db
+class TestOldVersions:
+    """Versions made before copies were forgotten."""
+
+    @pytest.fixture
+    def old(self, team: Team) -> tuple[Team, Dialogue]:
+        """A dialogue whose newest version corrects a value, and still holds what its record said of it."""
+        [read] = READERS["openai"].read(openai_record())
+        document = read.document
+        document["tasks"][0] |= {"policy": "single_tool", "information": "explicit"}
+        steps = document["tasks"][0]["steps"]
+        steps[0]["depends_on"], steps[1]["depends_on"] = [], [{"id": "s0", "kind": "logical"}]
+        tools = [{"type": "function", "function": {"name": "pay", "parameters": {"properties": {"amount_cents": {}}}}}]
+        dialogue = make_dialogue(team.project, document, toolset=make_toolset(team.project, tools, "bank"))
+        text = canonical(repaired(document))
+        fields = {"parent": dialogue.head, "number": 2, "toolset_revision": dialogue.head.toolset_revision}
+        dialogue.head = Revision.objects.create(
+            dialogue=dialogue, content=text, content_hash=content_hash(text), author=team.annotator, **fields
+        )
+        dialogue.content_hash = dialogue.head.content_hash
+        dialogue.save()
+        assert WRONG in text
+        return team, dialogue
+
+    def test_a_release_leaves_them_out_and_names_them(self, old: tuple[Team, Dialogue]) -> None:
+        team, dialogue = old
+        begin(team.project, [dialogue])
+        for person in (team.annotator, team.annotator, *team.annotators[1:3]):
+            hand_in(person, dialogue, "approve")
+        first, second = (run_release(team, version, native_format="openai") for version in ("1.0", "2.0"))
+        assert [first.item_count, second.item_count] == [1, 1]
+        for release in (first, second):
+            with zipfile.ZipFile(archive_path(release)) as archive:
+                members = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+            for name in ("openai.jsonl", "dialogues.jsonl", "table.jsonl"):
+                assert WRONG not in members[name]
+                assert ERROR not in members[name]
+                assert "bank desk" in members[name]
+            item = json.loads(members["items.jsonl"])
+            assert item["revision_sha256"] == dialogue.head.content_hash
+            assert "/extra/expected" in item["overtaken_left_out"]
+            assert "`overtaken_left_out`" in members["README.md"]
+            assert verify_archive(archive_path(release)).problems == []
+
+    def test_the_next_edit_forgets_them_wherever_it_is(self, old: tuple[Team, Dialogue]) -> None:
+        team, dialogue = old
+        [dialogue] = begin(team.project, [dialogue])
+        hand_in(team.annotator, dialogue, document=changed(dialogue.head.document(), "Paid, all of it."))
+        made = Revision.objects.get(number=3)
+        assert WRONG not in made.content
+        assert "bank desk" in made.content
