@@ -1,6 +1,7 @@
 """What is answered or refused before any view runs, and domain errors of pages, mapped to responses once."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from csp.constants import HEADER
@@ -52,14 +53,22 @@ class PolicyMiddleware:
 
 class SizeMiddleware:
     """Refuses what is too large before anything of it is read, but from those who may send files: where no proxy
-    does, and where the proxy leaves it to us. (The API knows who sends it before it reads.)
+    does, and where the proxy leaves it to us. (The API knows who sends it before it reads.) Leaves nothing behind of a
+    file that broke off.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        # By a full disk or a cut connection. Django closes those that came whole; these would stay, on the disk and
+        # open, until Python looks for what refers to itself: in this server (annotator.config.wsgi) hours later.
+        for handler in request._upload_handlers:  # type: ignore[attr-defined]
+            if hasattr(handler, "file"):
+                with suppress(OSError):
+                    handler.file.close()
+        return response
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         length = request.META.get("CONTENT_LENGTH") or "0"

@@ -1,6 +1,7 @@
 """What belongs to no project: health, theme, pages of errors, and what is asked of every request."""
 
 import errno
+import gc
 import socket
 from datetime import timedelta
 
@@ -453,6 +454,15 @@ class EndlessFile:
     readline = read
 
 
+class BrokenOffFile(EndlessFile):
+    """One whose sender goes away after three megabytes."""
+
+    def read(self, size):
+        if self.read_so_far > 3 * 2**20:
+            raise ConnectionResetError
+        return super().read(size)
+
+
 @pytest.mark.parametrize("checks_csrf", [True, False])
 @pytest.mark.parametrize("size", [400 * 2**20, 9 * 2**20])
 def test_a_file_is_refused_before_it_is_read_from_whoever_may_not_send_one(team, settings, tmp_path, checks_csrf, size):
@@ -485,6 +495,23 @@ def test_a_file_is_refused_before_it_is_read_from_whoever_may_not_send_one(team,
         assert pages == ([400, 403, 403] if checks_csrf else [400, 302, 403])
     assert seen[None, f"/api/projects/{team.project.slug}/imports/"] == 401
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_file_that_breaks_off_nothing_stays_on_the_disk(team, settings, tmp_path):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    client = Client(raise_request_exception=False)
+    client.force_login(team.administrator)
+    # As in the web server: nobody looks for what refers to itself.
+    gc.disable()
+    try:
+        for path in (f"/p/{team.project.slug}/imports/", f"/api/projects/{team.project.slug}/imports/"):
+            sent = BrokenOffFile(9 * 2**20)
+            body = {"wsgi.input": sent, "CONTENT_LENGTH": "9437184", "CONTENT_TYPE": "multipart/form-data; boundary=b"}
+            client.generic("POST", path, **body)
+            assert sent.read_so_far > 3 * 2**20
+            assert list(tmp_path.iterdir()) == []
+    finally:
+        gc.enable()
 
 
 def test_an_address_that_takes_no_files_says_so(client):
