@@ -51,7 +51,7 @@ def render_markdown(text: str, anchors: bool = False) -> SafeString:
     ``annotator.sections``); for a page that shows one such text alone.
     """
     tokens = _PARSER.parse(text)
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for token, following in zip_longest(tokens, tokens[1:]):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"

@@ -32,14 +32,19 @@ class Passage:
     sentence: str
 
 
-def slug_of(title: str, taken: set[str]) -> str:
-    """The id of a heading: letters and digits of any script, hyphens between; never one that is taken."""
+def slug_of(title: str, taken: dict[str, int]) -> str:
+    """The id of a heading: letters and digits of any script, hyphens between; never one that is taken.
+
+    ``taken``: the ids of the headings before it, each with the last number that was put behind it: of thousands of
+    equal headings none counts from the beginning.
+    """
     stem = "s-" + ("-".join(re.findall(r"\w+", title.casefold())) or "section")
-    slug, n = stem, 1
+    slug, n = stem, taken.get(stem, 1)
     while slug in taken:
         n += 1
         slug = f"{stem}-{n}"
-    taken.add(slug)
+    taken[slug] = 1
+    taken[stem] = n
     return slug
 
 
@@ -47,7 +52,7 @@ def slug_of(title: str, taken: set[str]) -> str:
 def read_sections(text: str) -> tuple[Section, ...]:
     """The sections in order. What stands before the first heading belongs to none."""
     sections: list[Section] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     title, in_heading = "", False
     lines: list[str] = []
     for token in _PARSER.parse(text):

@@ -20,7 +20,9 @@ from annotator.checks.wording import closest
 from annotator.constraints import claims
 from annotator.constraints.anchoring import MAX_PROMPT, nearest, sentences
 from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
+from annotator.markdown import render_markdown
 from annotator.schema.constrained import MAX_CONSTRAINTS
+from annotator.services.projects import MAX_GUIDELINE
 from benchmark.formats.files import RawLine
 from benchmark.preparing import Preparer, Setup
 from benchmark.preparing.patience import TookTooLong, patience
@@ -198,6 +200,12 @@ def test_what_is_most_alike_is_found_without_comparing_in_full() -> None:
         for first, second in (("ab", "ac"), ("a", "a"), ("a. ", "a. ")):
             nearest(first * SIZE, second * SIZE)
             closest(first * SIZE, [second * 200] * 512)
+
+
+def test_a_guideline_of_equal_headings_gives_each_an_id_without_counting_from_the_beginning() -> None:
+    with patience(PATIENCE):
+        html = render_markdown("# a\n" * (MAX_GUIDELINE // 4), anchors=True)
+    assert f'id="s-a-{MAX_GUIDELINE // 4}"' in html
 
 
 # --- every pattern ----------------------------------------------------------------------------------------------------
