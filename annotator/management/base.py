@@ -4,6 +4,8 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -59,6 +61,14 @@ class SentenceCommand(BaseCommand):
     def say(self, sentence: str) -> None:
         """Words, for people."""
         self.stderr.write(sentence, style_func=str)
+
+
+def require_different_files(*paths: Path | None) -> None:
+    """Before anything is written over what is read, or over what is written beside it. Raises Stop."""
+    given = [path for path in paths if path is not None]
+    for one, other in combinations(given, 2):
+        if one.resolve() == other.resolve():
+            raise Stop(f"{other} is given twice, and one would be written over the other; name another file.")
 
 
 def _refuse(parser: ArgumentParser) -> Callable[[str], NoReturn]:

@@ -188,6 +188,9 @@ class TestImport:
             manage_here("import_dialogues", file, *options, "--report", tmp_path / "no" / "r.jsonl"), "no folder"
         )
         assert_refused(manage_here("import_dialogues", file, *options, "--report", tmp_path), "is a folder")
+        before = file.read_bytes()
+        assert_refused(manage_here("import_dialogues", file, *options, "--report", file), "is given twice")
+        assert file.read_bytes() == before
         assert_refused(manage_here("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()

@@ -211,6 +211,26 @@ def test_wrong_use_is_a_sentence(tmp_path: Path) -> None:
     assert convert(tmp_path / "empty.jsonl", "wild", "wild").code == 2
 
 
+def test_no_file_is_written_over_by_another_or_by_nothing(tmp_path: Path) -> None:
+    file, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
+    for path in (file, kept):
+        path.write_text(json.dumps(wild_record()) + "\n")
+    before = file.read_bytes()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(file)
+    for wrong in (("--out", file), ("--losses", link), ("--out", kept, "--losses", kept)):
+        with pytest.raises(CommandError, match="is given twice"):
+            convert(file, "wild", "c3", *wrong)
+    for target in ("kept.jsonl", "kept.zip"):
+        out = tmp_path / target
+        out.write_bytes(before)
+        done = convert(file, "wild", "cctu", "--out", out, "--losses", tmp_path / "losses.jsonl")
+        assert (done.code, done.counts) == (2, (1, 0, 1, 0))
+        assert out.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "kept.jsonl", "kept.zip", "link.jsonl"}
+    assert file.read_bytes() == kept.read_bytes() == before
+
+
 REAL = [("cctu", "cctu/native/input_data.jsonl"), ("wild", "wild/candidates.jsonl")] + [
     (name, "c3/paper_cases.jsonl") for name in ("c3", "mmtb", "wild")
 ]

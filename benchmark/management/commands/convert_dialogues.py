@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 from django.core.management.base import CommandParser
 
-from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop
+from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop, require_different_files
 from annotator.schema.exact_json import dumps
 from benchmark.formats import READERS, WRITERS
 from benchmark.formats.archive import DeterministicZip
@@ -46,17 +46,19 @@ class Command(SentenceCommand):
         for path in (out, losses):
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
                 raise Stop(f"{path} cannot be written: it is a folder, or its folder is not there.")
+        require_different_files(file, out, losses)
         apart = out is not None and out.suffix.lower() == ".zip"
         converter = Converter(options["source"], options["target"], apart=apart)
         with ExitStack() as stack:
             sink = stack.enter_context(self._sink(out, converter))
             told = stack.enter_context(written_whole(losses.absolute())) if losses is not None else None
             counts, fatal = self._run(file, converter, sink, told)
-        self.stderr.write(dumps(counts).decode(), style_func=str)
+            self.stderr.write(dumps(counts).decode(), style_func=str)
+            if not counts["written"]:
+                # Within: what --out and --losses name stays as it is.
+                raise SystemExit(NOTHING_DONE)
         if counts["refused"] or fatal:
-            raise SystemExit(REFUSED if counts["written"] else NOTHING_DONE)
-        if not counts["read"]:
-            raise SystemExit(NOTHING_DONE)
+            raise SystemExit(REFUSED)
 
     def _run(
         self, file: Path, converter: Converter, sink: "_Records", told: BinaryIO | None

@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils.text import slugify
 
+from annotator.management.base import require_different_files
 from annotator.models import Job, JobState, Project
 from annotator.services.projects import create_project
 from annotator.wording import counted
@@ -52,6 +53,7 @@ class Command(PipelineCommand):
         if not file.is_file():
             raise Stop(f"{file} is no file; give the path of a file of records.")
         report: Path | None = options["report"]
+        require_different_files(file, report)
         if report is not None:
             _require_writable(report.absolute())
         slug, native = options["project"], options["format"]
