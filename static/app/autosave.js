@@ -12,8 +12,8 @@
 //                                           never merged. The target needs an id, so that it is found after a reload.
 //   <button data-repeats>                  in such a form: each click of a double click counts
 //   <… data-save-state>                     the indicator, with [data-save-text], a button [data-save-retry], a link
-//                                           [data-save-sign-in], and [data-save-unfinished] for what leads to JSON that
-//                                           is not finished, or drops it
+//                                           [data-save-sign-in], and [data-save-unfinished] for what leads to what
+//                                           cannot be saved as it stands, or drops it
 //   <… data-merge tabindex="-1">            where the prompt of a conflict goes
 //   <form data-after-saving>                a form (a verdict, a release) that must not go before the last edit is saved
 //
@@ -115,18 +115,25 @@ function add({ctx, form}) {
     tries: 0,
     state: "unsent",
   };
-  if (!document.dispatchEvent(new CustomEvent("assay:edit-begins", {detail: {form, edit}, cancelable: true}))) return run();
+  const made = document.dispatchEvent(new CustomEvent("assay:edit-begins", {detail: {form, edit}, cancelable: true}));
   if (edit.anchor !== null) {
-    // Typing replaces typing at the same place, as long as nothing that is not typing came between.
+    // Typing replaces typing at the same place, as long as nothing that is not typing came between. What is not sent
+    // yet replaces only what was refused.
     for (let at = queue.length - 1; at >= 0 && queue[at].anchor !== null; at -= 1) {
       const older = queue[at];
-      const untried = older.tries === 0 && older !== current && older.state === "unsent";
+      const untried = made && older.tries === 0 && older !== current && older.state === "unsent";
       if (older.anchor === edit.anchor && older.url === edit.url && (untried || older.state === "refused")) forget(older);
     }
   }
-  queue.push(edit);
-  keep(edit);
+  if (made) {
+    queue.push(edit);
+    keep(edit);
+  } else if (!queue.some((other) => other.state === "refused")) clearRefusals();
   run();
+}
+
+function clearRefusals() {
+  for (const refusal of document.querySelectorAll("[data-refusal]")) refusal.remove();
 }
 
 // --- sending ----------------------------------------------------------------------------------------------------------------
@@ -156,9 +163,7 @@ async function run() {
   if (outcome === "saved") {
     failures = 0;
     forget(edit);
-    if (!queue.some((other) => other.state === "refused")) {
-      for (const refusal of document.querySelectorAll("[data-refusal]")) refusal.remove();
-    }
+    if (!queue.some((other) => other.state === "refused")) clearRefusals();
   } else if (outcome === "refused") {
     failures = 0;
     edit.state = "refused";
@@ -412,8 +417,9 @@ function show(next) {
     if (button) button.hidden = !["offline", ...ENDED].includes(next);
     const link = place.querySelector("[data-save-sign-in]");
     if (link) link.hidden = next !== "signed-out";
-    for (const way of place.querySelectorAll("[data-save-unfinished]")) way.hidden = next !== "unfinished";
-    place.querySelector("a[data-save-unfinished]")?.setAttribute("href", root()?.dataset.unfinished ?? "");
+    const {unfinished} = root()?.dataset ?? {};
+    for (const way of place.querySelectorAll("[data-save-unfinished]")) way.hidden = !unfinished || !["unfinished", "refused"].includes(next);
+    place.querySelector("a[data-save-unfinished]")?.setAttribute("href", unfinished ?? "");
   }
   const bad = !["saved", "saving"].includes(next);
   const recovered = next === "saved" && !["saved", "saving"].includes(was);
@@ -453,6 +459,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("assay:words-dropped", ({detail: {keys}}) => {
   for (const edit of queue.filter(({words: its, state}) => state === "refused" && keys.includes(its))) forget(edit);
+  if (!queue.some((edit) => edit.state === "refused")) clearRefusals();
   run();
 });
 

@@ -7,8 +7,9 @@
 //   <form data-autosave>          kept where what is typed is not JSON yet, which is never sent, or was refused
 //   <form data-keep="URL">        the form of a review: kept until the server has it
 //   data-not-kept                 on a field that the page chooses anew each time
-//   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON: where that is
-//   [data-drop-words]             a button: drop the words of its form, or outside of one all unfinished JSON
+//   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON, or an edit
+//                                 that was refused: where that is
+//   [data-drop-words]             a button: drop the words of its form, or outside of one all that cannot be saved
 //
 // JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
 // where `as` says json. What is there alone and is a text in quotation marks is not the JSON that `as` means.
@@ -71,11 +72,13 @@ function keys(prefix) {
 }
 
 const entries = () => keys(owner()).map((key) => [key, JSON.parse(raw(key))]);
+/** What cannot be saved as it stands: {why: "json" or "refused"}. */
+const stuck = () => entries().filter(([, {why}]) => ["json", "refused"].includes(why));
 
 function mark() {
   const place = root();
   if (!place) return;
-  const [first] = entries().filter(([, {why}]) => why === "json");
+  const [first] = stuck();
   if (first) place.dataset.unfinished = `?at=${encodeURIComponent(first[1].at ?? "")}`;
   else delete place.dataset.unfinished;
 }
@@ -151,7 +154,7 @@ document.addEventListener("click", ({target}) => {
   const button = target.closest?.("[data-drop-words]");
   if (!button) return;
   const form = button.closest("form");
-  const dropped = form ? [keyOf(form)] : entries().filter(([, {why}]) => why === "json").map(([key]) => key);
+  const dropped = form ? [keyOf(form)] : stuck().map(([key]) => key);
   for (const one of document.querySelectorAll("form[data-unsent]")) {
     if (!dropped.includes(keyOf(one))) continue;
     unsay(one);
@@ -195,12 +198,20 @@ document.addEventListener("assay:edit-begins", (event) => {
   }
 });
 
+function placeOf({body}) {
+  const sent = new URLSearchParams(body);
+  return sent.get("at") ?? sent.get("anchor");
+}
+
 document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
   if (!edit.words) return;
-  if (edit.outcome === "saved" && edit.kept && raw(edit.words) === edit.kept) remove(edit.words);
+  const words = raw(edit.words);
+  if (edit.outcome === "saved" && edit.kept && words === edit.kept) remove(edit.words);
+  // Tried again after a reload, it was accepted.
+  if (edit.outcome === "saved" && words !== null && JSON.parse(words).body === edit.body) remove(edit.words);
   // The answer may hold the form again, with its errors: the words go back into it after the swap.
-  if (edit.outcome === "refused" && edit.anchor !== null && raw(edit.words) === null) {
-    write(edit.words, {body: edit.body, why: "refused"});
+  if (edit.outcome === "refused" && edit.anchor !== null && words === null) {
+    write(edit.words, {body: edit.body, why: "refused", at: placeOf(edit)});
   }
 });
 

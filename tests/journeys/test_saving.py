@@ -72,6 +72,36 @@ def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(desk_of, 
     assert steps_of(team)[0]["observation"] == stored
 
 
+def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_after_it(desk_of, team, page_problems):
+    page_problems.allow("status of 422")
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    drop = page.locator(".save-state").get_by_role("button", name="Drop it")
+    desk.open_place(CALL)
+    with desk.saving(status=422):
+        desk.fill_code("#f-observation", '{"a": 1, "a": 2}')
+    desk.expect_state("refused")
+    desk.open_place(ANSWER)
+    note = page.locator("#edit-note")
+    expect(note).to_contain_text("Task 1, call s0 get_weather, observation: At /a: The key “a” stands twice")
+    page.get_by_role("link", name="Go there").click()
+    expect(page.locator("#i-head")).to_contain_text("s0")
+    expect(page.locator("#f-observation .cm-content")).to_contain_text('"a": 2')
+    desk.expect_state("refused")
+    desk.fill_code("#f-observation", '{"a": 1, ')
+    desk.expect_state("unfinished")
+    expect(note).to_have_text("")
+    drop.click()
+    desk.expect_state("saved")
+    with desk.saving(status=422):
+        desk.fill_code("#f-observation", '{"a": 1, "a": 2}')
+    desk.open_place(ANSWER)
+    drop.click()
+    desk.expect_state("saved")
+    expect(note).to_have_text("")
+    expect(drop).to_be_hidden()
+
+
 def test_numbers_are_as_they_were_when_another_place_is_edited(desk_of, team):
     """The window shows 40.0, -0.0 and an integer of 21 digits; no script and no form makes other numbers of them."""
     numbers = {"degrees": 40.0, "change": -0.0, "station": 123456789012345678901, "day": 40.0}
