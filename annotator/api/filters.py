@@ -18,7 +18,8 @@ class KnownParameters(BasePermission):
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         method = "get" if request.method == "HEAD" else str(request.method).lower()
-        if request.query_params and method in ("get", "post"):
+        # A method that the address does not have is refused as that (405), whatever comes with it.
+        if request.query_params and method in ("get", "post") and hasattr(view, method):
             known = parameters_of(type(view), method)  # type: ignore[arg-type]
             refuse_unknown_names(request.query_params, known)
         return True

@@ -30,7 +30,7 @@ class KeysetPagination(BasePagination):
             raise Invalid(f"size must be from 1 to {MAX_SIZE}.")
         cursor = request.query_params.get("cursor", "")
         if cursor and not is_cursor(cursor, self.by):
-            raise Invalid("cursor is none that a list of this project has given out; begin without one.")
+            raise Invalid("This cursor does not come from this list; leave it out to begin at the start.")
         page = read_page(queryset, after=cursor, size=size, by=self.by)
         self.next_cursor = page.after
         return page.rows

@@ -16,7 +16,9 @@ from annotator.views.uploads import TakesNoFile
 #: Seconds after which it is worth trying again what an outage has stopped.
 RETRY_AFTER = 10
 
-_UNREADABLE = "The browser sent something this server does not understand. Go back and try again."
+_UNREADABLE = (
+    "The server cannot read this request: it may hold a character that is not allowed. Correct it and try again."
+)
 _NOTHING_HERE = "There is nothing at this address, or it is not yours to see."
 _PASSES = (
     "What was saved is safe. Wait for some seconds, then try again; where it lasts, tell the operator of this server."

@@ -292,8 +292,11 @@ def test_a_sealed_revision_is_its_authors_alone() -> None:
 def test_methods_that_are_not_there_are_refused_in_the_usual_shape() -> None:
     team = make_team()
     for method in ("post", "put", "patch", "delete"):
-        response = getattr(ApiClient(team.administrator), method)(f"/api/projects/{team.project.slug}/dialogues/")
-        assert refusal(response) == (405, "method_not_allowed")
+        for query in ("", "?size=1"):
+            response = getattr(ApiClient(team.administrator), method)(
+                f"/api/projects/{team.project.slug}/dialogues/{query}"
+            )
+            assert refusal(response) == (405, "method_not_allowed")
 
 
 @pytest.mark.parametrize("hidden", ["%00", "..", "%2e%2e", "%ff", "a" * 500, "%E2%80%AE", "'--"])
