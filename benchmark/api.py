@@ -179,15 +179,16 @@ class ReleaseLeftOut(APIView):
 
 
 class ReleaseArchive(APIView):
-    """The archive of a frozen release."""
+    """The archive of a frozen release. One that says what was left out is for administrators and senior reviewers."""
 
     @extend_schema(
-        responses={(200, "application/zip"): FILE, 404: NOT_FOUND, 409: CONFLICT}, operation_id="releases_archive"
-    )  # fmt: skip
+        responses={(200, "application/zip"): FILE, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT},
+        operation_id="releases_archive",
+    )
     def get(self, request: Request, slug: str, public_id: str) -> FileResponse:
         project = load_project(actor=actor(request), slug=slug)
         release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
-        return archive_response(release)
+        return archive_response(actor(request), release)
 
 
 def _seen_by(request: Request, project: Project) -> dict[str, bool]:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import DomainError
-from annotator.models import Role
+from annotator.models import Role, User
 from annotator.services.access import require_administrator
 from annotator.services.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
@@ -68,6 +68,7 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "verify_line": f"manage.py verify_release {releases.archive_name(release)}",
         "counts": _counts(release, oversees),
         "oversees": oversees,
+        "may_download": oversees or not releases.names_left_out(release),
         "left_out": page_of(
             releases.list_left_out(actor=request.user, release=release),
             request,
@@ -91,12 +92,12 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
 def release_download(request: PageRequest, public_id: str) -> HttpResponseBase:
     """The archive."""
     release = releases.load_release(actor=request.user, project=request.project, public_id=public_id)
-    return archive_response(release)
+    return archive_response(request.user, release)
 
 
-def archive_response(release: Release) -> FileResponse:
+def archive_response(actor: User, release: Release) -> FileResponse:
     """The archive as a download; its checksum goes with it."""
-    path = releases.archive_path(release)
+    path = releases.archive_for(actor=actor, release=release)
     response = FileResponse(
         path.open("rb"), as_attachment=True, filename=releases.archive_name(release), content_type="application/zip"
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.test import Client
 from django.utils import timezone
 
 from annotator.checks import clean
@@ -566,6 +567,24 @@ def test_members_see_releases_and_only_administrators_make_them(team: Team) -> N
     assert not list_releases(actor=team.outsider, project=team.project).exists()
     with pytest.raises(Hidden):
         load_release(actor=team.outsider, project=team.project, public_id=release.public_id)
+
+
+def test_an_archive_that_names_what_was_left_out_is_for_who_may_know(team: Team, client: Client) -> None:
+    """Archives frozen before hold ``left_out.jsonl``: what is verified and stands nowhere in them is a known answer."""
+    make_verified(team, "a")
+    make_item(team, "b")
+    release = run_release(team)
+    page = f"/p/{team.project.slug}/releases/{release.public_id}/"
+    addresses = (f"{page}archive.zip", f"/api/projects/{team.project.slug}/releases/{release.public_id}/archive/")
+    for named, expected in ((False, 200), (True, 403)):
+        release.frozen |= {"left_out": 1} if named else {}
+        release.save()
+        for person, status in ((team.annotator, expected), (team.senior, 200), (team.administrator, 200)):
+            client.force_login(person)
+            for address in addresses:
+                with client.get(address) as response:
+                    assert response.status_code == status
+            assert ("archive.zip" in client.get(page).content.decode()) == (status == 200)
 
 
 def test_a_big_release_is_built_in_few_queries(team: Team, tmp_path: Path, django_assert_max_num_queries: Any) -> None:
