@@ -16,6 +16,7 @@ from annotator.schema.exact_json import dumps, loads, same
 from annotator.schema.layout import lay_out, on_one_line
 from benchmark.formats import CANARY, READERS, WRITERS, ReadDialogue
 from benchmark.formats.files import RawLine, parse_line
+from benchmark.formats.labels import wild_policy_word
 from benchmark.formats.residue import NATIVE, native
 
 #: c3 and mmtb are one layout under two names.
@@ -129,10 +130,43 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
         for pointer in _spelled(one.document):
             if pointer not in there:
                 yield Problem(pointer, f"The field was written in a way that {target} does not have.")
+        yield from _unsaid(one.document, other.document, target)
         left, right = _bare(one.document), _bare(other.document)
         for change in diff(left, right):
             if change.kind is not ChangeKind.ADDED and change.before not in (None, "", [], {}):
                 yield Problem(change.anchor[:600], _words(change, left, target))
+
+
+#: Notes of a task or step that say something of their own, and what is said of them where a format cannot.
+_SAYING = {
+    "said": "What the assistant said beside the call has no place in {}.",
+    "refusal": "That the answer is a refusal has no place in {}.",
+}
+
+
+def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Iterator[Problem]:
+    """What the document's notes say that is not in the record read again."""
+    for task, read in zip(document.get("tasks", ()), again.get("tasks", ()), strict=False):
+        here = f"/tasks/{task['id']}"
+        label = native(task).get("label")
+        word = wild_policy_word(read, native(read).get("label"))
+        if label is not None and task["policy"] == read["policy"] and word != wild_policy_word(task, label):
+            yield Problem(f"{here}/policy", f"The word {label} has no place in {target}, nor do dependencies say it.")
+        steps = task["steps"]
+        there = read["steps"] if len(read["steps"]) == len(steps) else [None] * len(steps)
+        for step, other in zip(steps, there, strict=True):
+            mine, theirs = native(step), native(other) if other else {}
+            for name, words in _SAYING.items():
+                if name in mine and mine[name] != theirs.get(name):
+                    yield Problem(f"{here}/steps/{step['id']}", words.format(target))
+        if _together(steps) and not (there[0] and _together(there)) and any(one["depends_on"] is None for one in steps):
+            yield Problem(f"{here}/steps", f"Which calls were made at once has no place in {target}.")
+
+
+def _together(steps: Sequence[Any]) -> bool:
+    """Whether several calls came in one message."""
+    rounds = [native(one).get("round") for one in steps if one["type"] == "call"]
+    return len(set(rounds)) < len(rounds) and None not in rounds
 
 
 def _words(change: Change, document: dict[str, Any], target: str) -> str:

@@ -91,8 +91,11 @@ class OpenAIFormat(FormatDefaults):
         for key, value in unknown(item.document).items():
             record.setdefault(key, value)
         residue = native(item.document)
-        if not full and residue.get("format") == self.name:
-            restore(record, residue)
+        if residue.get("format") == self.name:
+            if full:
+                record["messages"] = _with_what_stands_beside(record["messages"], residue)
+            else:
+                restore(record, residue)
         if canary is not None:
             record[CANARY] = canary
         return record
@@ -330,6 +333,56 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
         for batch in _rounds(task):
             messages += _batch_messages(task, batch)
     return {"id": item.external_id, "messages": messages, "tools": item.tools}
+
+
+def _with_what_stands_beside(plain: list[dict[str, Any]], residue: Any) -> list[dict[str, Any]]:
+    """The messages in the order of the record, with whatever else it says in and between them, as long as what they say
+    themselves is unchanged. All that the API reads is as in ``plain``.
+    """
+    record: dict[str, Any] = {"messages": plain}
+    restore(record, {"kept": residue.get("kept")})
+    messages = record["messages"]
+    if type(messages) is not list or not all(_is_message(raw) for raw in messages):
+        # The notes of a document may come from anywhere.
+        return plain
+    waiting, out = list(plain), []
+    for raw in messages:
+        # Results may come in any order, all else comes in its own.
+        ours = [n for n, one in enumerate(waiting) if (one["role"] == "tool") == (raw.get("role") == "tool")]
+        found = ours if raw.get("role") == "tool" else ours[:1]
+        index = next((n for n in found if _says(raw, waiting[n])), None)
+        if index is None:
+            # A text between the steps, or a system message after the first request.
+            out.append(raw)
+            continue
+        written = waiting.pop(index)
+        calls = zip(raw.get("tool_calls") or (), written.get("tool_calls", ()), strict=False)
+        both = [{**before, **call} for before, call in calls]
+        out.append({**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})})
+    return plain if waiting else out
+
+
+def _is_message(raw: Any) -> bool:
+    if type(raw) is not dict or raw.get("role") not in _ROLES:
+        return False
+    calls = raw.get("tool_calls")
+    return calls is None or (type(calls) is list and all(type(call) is dict for call in calls))
+
+
+def _says(raw: dict[str, Any], written: dict[str, Any]) -> bool:
+    """Whether a message of a record is the one that is written so."""
+    role = "system" if raw.get("role") in _SYSTEM else raw.get("role")
+    if role == "tool":
+        return written["role"] == role and raw.get("tool_call_id") in (None, written["tool_call_id"])
+    calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
+    return role == written["role"] and calls and _words(raw) == _words(written)
+
+
+def _words(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    if type(content) is list:
+        content = "".join(part[part["type"]] for part in content if _is_text_part(part))
+    return f"{content}{message.get('refusal') or ''}"
 
 
 def _rounds(task: dict[str, Any]) -> list[list[dict[str, Any]]]:

@@ -146,6 +146,33 @@ def test_what_a_format_has_no_place_for_is_told_with_its_place(tmp_path: Path) -
     assert {"/tasks/t1/policy", "/tasks/t2/information", "/tasks/t2/steps/s2/depends_on"} <= pointers
 
 
+def test_what_stands_beside_the_steps_is_told_too(tmp_path: Path) -> None:
+    losses = tmp_path / "losses.jsonl"
+    calls = [{"id": n, "type": "function", "function": {"name": n, "arguments": "{}"}} for n in ("a", "b")]
+    results = [{"role": "tool", "tool_call_id": n, "content": "done"} for n in ("a", "b")]
+    said = {"role": "assistant", "content": "Both at once.", "tool_calls": calls}
+    messages = [{"role": "user", "content": "Go."}, said, *results, {"role": "assistant", "refusal": "No."}]
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text(json.dumps({"id": "t", "messages": messages, "tools": []}))
+    assert convert(trace, "openai", "wild", "--losses", losses).counts == (1, 1, 0, 1)
+    told = [json.loads(line) for line in losses.read_text().splitlines()]
+    assert {(one["pointer"], one["what"].split(" has no")[0]) for one in told} >= {
+        ("/tasks/t1/steps/s0", "What the assistant said beside the call"),
+        ("/tasks/t1/steps/s2", "That the answer is a refusal"),
+        ("/tasks/t1/steps", "Which calls were made at once"),
+    }
+    assert convert(trace, "openai", "neutral").counts == (1, 1, 0, 0)
+    # Nobody has drawn the graph that would say what the label says.
+    record = wild_record()
+    for node in record["english_answer_list"][0]:
+        del node["dependency_list"]
+    record["english_task_types"][0] = "Mixed Multi-Tool"
+    wild = tmp_path / "wild.jsonl"
+    wild.write_text(json.dumps(record))
+    convert(wild, "wild", "c3", "--losses", losses)
+    assert "The word Mixed Multi-Tool has no place in c3" in losses.read_text()
+
+
 def test_numbers_go_from_format_to_format_as_they_are(tmp_path: Path) -> None:
     record = wild_record()
     arguments = {"hours": 40.0, "zero": -0.0, "id": 123456789012345678901, "days": 40}

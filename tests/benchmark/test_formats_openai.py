@@ -107,6 +107,42 @@ def test_a_refusal_that_is_no_text_is_a_fault() -> None:
     assert list(faults) == ["/messages/1/refusal"]
 
 
+def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
+    call = assistant(None, ("c1", '{"city": "Oslo"}'), ("c2", "{}")) | {"reasoning_content": "Both at once."}
+    record = trace(
+        {"role": "developer", "content": "Be brief.", "name": "desk"},
+        user("Weather?") | {"name": "anna"},
+        assistant("One moment."),
+        call,
+        tool("c2", "two") | {"name": "getWeather"},
+        tool("c1", "one"),
+        {"role": "system", "content": "Be polite."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Rain."}], "annotations": []},
+    )
+    (dialogue,) = read("openai", record)
+    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    assert written == [*record["messages"][:-1], assistant("Rain.") | {"annotations": []}]
+    # What the API needs stands there, though the record left it out.
+    bare = copy.deepcopy(record)
+    del bare["messages"][3]["content"], bare["messages"][4]["tool_call_id"], bare["messages"][5]["tool_call_id"]
+    bare["messages"][3]["tool_calls"][0]["function"]["arguments"] = {"city": "Oslo"}
+    (dialogue,) = read("openai", bare)
+    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    assert written[3] == call | {"tool_calls": written[3]["tool_calls"]}
+    assert written[3]["tool_calls"][0]["function"]["arguments"] == '{"city":"Oslo"}'
+    assert [one.get("tool_call_id") for one in written[4:6]] == ["c1", "c2"]
+    # Notes that no reader made are passed over.
+    odd = copy.deepcopy(dialogue)
+    for messages in ("x", [1], [{"role": "user", "content": {}, "tool_calls": "abc"}]):
+        odd.document["extra"]["@native"]["kept"]["messages"][0] = messages
+        assert [one["role"] for one in WRITERS["openai"].write([odd], full=True)["messages"]][:2] == ["system", "user"]
+    # An edit gives it up: whether it still belongs to what is said nobody knows.
+    dialogue.document["tasks"][0]["steps"][-1]["text"] = "Sun."
+    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    assert written[-1] == assistant("Sun.")
+    assert "reasoning_content" not in written[2]
+
+
 def test_observations_go_to_the_calls_they_name() -> None:
     record = trace(
         user("x"), assistant(None, ("a", "{}"), ("b", "{}")), tool("b", "second"), tool("a", "first"), assistant("done")
