@@ -1,6 +1,7 @@
 """Signing in and up, passwords, invitations on their way through both, tokens, and the demo's buttons."""
 
 from datetime import timedelta
+from functools import partial
 from ipaddress import ip_network
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from annotator.models import ApiToken, Attempts, Invitation, Role, User
 from annotator.services import accounts, attempts, projects, tokens
 from annotator.services.access import roles_in
 from tests.factories import make_team, make_user
+from tests.racing import overlap, race
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -124,6 +126,17 @@ def test_failed_sign_ins_are_delayed_ever_longer(person, clock):
         assert TOO_OFTEN in words(try_from("203.0.113.9", PASSWORD))
         clock.seconds += 0.5
     assert try_from("203.0.113.9", PASSWORD).status_code == 302
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_of_tries_at_one_moment_no_more_are_looked_at_than_are_free(clock):
+    one = {"what": "sign-in", "name": "nadia", "address": "10.0.0.1"}
+    waits = race(*[partial(attempts.count_attempt, **one)] * 12)
+    assert sorted(waits) == [0] * attempts.FREE + [1] * (12 - attempts.FREE)
+    # One that was right makes the next the first, also where both come at one moment.
+    _, wait = overlap(lambda: attempts.forget_attempts(**one), lambda: attempts.count_attempt(**one))
+    assert (wait, Attempts.objects.get().count) == (0, 1)
 
 
 def test_failed_sign_ins_hold_up_neither_other_names_nor_other_addresses(person, clock):
