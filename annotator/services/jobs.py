@@ -18,12 +18,12 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
@@ -315,6 +315,12 @@ def stale_jobs() -> list[tuple[int, str]]:
     # Of each queue: a hundred uploads that wait their turn do not hide what others wait for.
     strangers = Q(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
     return [*found.exclude(strangers)[:100], *found.filter(strangers)[:100]]
+
+
+def waiting_in_vain(*, before: datetime) -> QuerySet[Job]:
+    """Jobs with strangers' data or code that have waited since ``before``, if since then no worker had one in hand."""
+    heard_of = _strangers_jobs().filter(heartbeat_at__gt=before)
+    return _strangers_jobs().filter(~Exists(heard_of), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
 
 
 def cancel_job(*, actor: User | None, job: Job) -> Job:

@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from annotator.models import Routine
+from annotator.services.jobs import waiting_in_vain
 from annotator.services.routines import PULSE
 
 #: Seconds that database and broker have for an answer.
@@ -28,14 +29,19 @@ def what_is_missing() -> dict[str, str]:
 
 def _database() -> dict[str, str]:
     """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
+    pulse = Routine.objects.filter(name=PULSE).values_list("ran_at")
+    late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
+    waiting = waiting_in_vain(before=late).values_list("created_at")[:1]
     try:
         with closing(_new_connection()) as database, database.cursor() as cursor:
-            pulse = Routine.objects.filter(name=PULSE).values_list("ran_at")
-            cursor.execute(*pulse.query.sql_with_params())
-            row = cursor.fetchone()
+            found = []
+            for rows in (pulse, waiting):
+                cursor.execute(*rows.query.sql_with_params())
+                row = cursor.fetchone()
+                found.append(_when(database, row[0]) if row else None)
     except DatabaseError:
         return {"database": "The database does not answer."}
-    return {"workers": _workers(_when(database, row[0]) if row else None)}
+    return {"workers": _workers(found[0]), "strangers": _strangers(found[1])}
 
 
 def _new_connection() -> BaseDatabaseWrapper:
@@ -62,6 +68,15 @@ def _workers(last: datetime | None) -> str:
     if timezone.now() - last > timedelta(seconds=settings.WORKER_LAG_SECONDS):
         return f"No worker has been heard of since {last:%Y-%m-%d %H:%M} UTC: are beat and a worker running?"
     return ""
+
+
+def _strangers(since: datetime | None) -> str:
+    """Of the other queue nothing is heard while its workers are at a long job, nor while there is nothing to do."""
+    if since is None:
+        return ""
+    return (
+        f"An import or the like waits since {since:%Y-%m-%d %H:%M} UTC: is a worker of the queue “strangers” running?"
+    )
 
 
 def _broker() -> str:

@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Routine
+from annotator.models import Job, Routine
 from annotator.services import statements, tokens
 from annotator.services.routines import PULSE, note_routine
 from annotator.views import context, projects
@@ -103,6 +103,20 @@ def test_the_site_is_not_ready_without_workers_or_room(client, ready):
     assert "No worker has been heard of since" in words(response)
     Routine.objects.all().delete()
     assert "No worker has been heard of yet" in words(client.get("/readyz"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_while_nobody_serves_the_queue_of_strangers(client, ready):
+    long_ago = timezone.now() - timedelta(minutes=6)
+    job = Job.objects.create(project=make_team().project, kind="replay", created_at=long_ago)
+    assert words(client.get("/readyz")).startswith("strangers: An import or the like waits since")
+    # One that takes its time has a worker; those behind it wait their turn.
+    other = Job.objects.create(project=job.project, kind="replay", state="running", heartbeat_at=timezone.now())
+    assert client.get("/readyz").status_code == 200
+    Job.objects.filter(pk=other.pk).update(heartbeat_at=long_ago)
+    assert client.get("/readyz").status_code == 503
+    Job.objects.filter(pk=job.pk).update(kind="history_check")
+    assert client.get("/readyz").status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)
