@@ -7,11 +7,12 @@ from django.db import transaction
 from annotator.models import Dialogue, Event, Job, Project, User
 from annotator.services.access import require_administrator
 from annotator.services.checkpoints import checkpoint_faults
+from annotator.services.content_checks import content_faults
 from annotator.services.events import chain_faults, loose_faults
 from annotator.services.jobs import Running, job_kind, start_job
 
 JOB = "history"
-#: Dialogues whose chains one step follows; faults that the page names, the others are counted.
+#: Dialogues whose chains and versions one step reads; faults that the page names, the others are counted.
 PORTION, MOST_NAMED = 500, 50
 
 
@@ -42,7 +43,7 @@ def _run(running: Running) -> dict[str, Any]:
     dialogues = Dialogue.objects.filter(project=project).order_by("pk")
     total = dialogues.count()
     while keys := list(dialogues.filter(pk__gt=after).values_list("pk", flat=True)[:PORTION]):
-        found = list(chain_faults(project, among=keys))
+        found = [*chain_faults(project, among=keys), *content_faults(project, among=keys)]
         after, done, count, named = keys[-1], done + len(keys), count + len(found), [*named, *found][:MOST_NAMED]
         with running.chunk() as chunk:
             state = {"after": after, "done": done, "count": count, "named": named}

@@ -11,7 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Event, Job, Role, User
+from annotator.models import Event, Job, Revision, Role, User
+from annotator.schema import content_hash
 from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
 from annotator.services.events import event_digest
@@ -246,13 +247,13 @@ def test_the_file_holds_what_every_hash_was_made_of(team: Team, client: Client) 
         assert event_digest(**made_of) == row["hash"]
 
 
-def unguard() -> None:
+def unguard(table: str = "annotator_event") -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            cursor.execute("ALTER TABLE annotator_event DISABLE TRIGGER USER")
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         else:
-            cursor.execute("DROP TRIGGER annotator_event_append_only")
+            cursor.execute(f"DROP TRIGGER {table}_append_only")
 
 
 @pytest.mark.parametrize(
@@ -276,6 +277,25 @@ def test_the_command_names_what_was_removed_or_changed(
     out = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert not out["ok"]
     assert f"{team.project.slug}: dialogue d-one: {words}" in out["problems"][0]
+
+
+@pytest.mark.parametrize("with_checksum", [False, True])
+def test_content_that_was_changed_in_the_database_shows(
+    team: Team, with_checksum: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = make_item(team, "cross_check", external_id="d-one")
+    text = Revision.objects.get(dialogue=item).content.replace("18", "19")
+    fields = {"content": text} | ({"content_hash": content_hash(text)} if with_checksum else {})
+    unguard("annotator_revision")
+    Revision.objects.filter(dialogue=item).update(**fields)
+    with pytest.raises(SystemExit, match="1"):
+        call_command("verify_history")
+    problems = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    if with_checksum:
+        assert problems[0].endswith("dialogue d-one: no version has the content that event 2 (review.submitted) names.")
+    else:
+        assert problems[0].endswith(" is not what its checksum says.")
+        assert ": dialogue d-one: version " in problems[0]
 
 
 def test_a_setting_that_was_written_over_shows(team: Team, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,41 @@
+"""Whether the versions still are what they were: by their own checksums, and by those that the history names.
+
+The history says of each import, review and outcome which content it was about. So content that was changed in the
+database shows even where its checksum was changed with it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from annotator.models import Dialogue, Event, Project, Revision
+from annotator.schema import content_hash
+
+#: Texts held at a time.
+_TEXTS = 200
+_HASH = "content_hash"
+
+
+def content_faults(project: Project, *, among: Sequence[int] | None = None) -> Iterable[str]:
+    """What was changed in, or removed from, the versions of a project's dialogues, as sentences.
+
+    ``among``: keys of the dialogues whose versions are read; without it all.
+    """
+    dialogues = Dialogue.objects.filter(project=project)
+    if among is not None:
+        dialogues = dialogues.filter(pk__in=among)
+    named: dict[tuple[int, str], tuple[int, str]] = {}
+    events = Event.objects.filter(dialogue__in=dialogues, after__has_key=_HASH).order_by("dialogue_id", "number")
+    for dialogue, number, kind, after in events.values_list("dialogue_id", "number", "kind", "after").iterator(2000):
+        named.setdefault((dialogue, str(after[_HASH])), (number or 0, kind))
+    revisions = Revision.objects.filter(dialogue__in=dialogues).order_by("dialogue_id", "pk")
+    columns = ("dialogue_id", "dialogue__external_id", "public_id", _HASH, "content")
+    for dialogue, external_id, public_id, stored, text in revisions.values_list(*columns).iterator(_TEXTS):
+        if content_hash(text) == stored:
+            named.pop((dialogue, stored), None)
+        else:
+            yield f"dialogue {external_id}: version {public_id} is not what its checksum says"
+    for (dialogue, _), (number, kind) in named.items():
+        # An import that is cancelled meanwhile takes its events back with its versions.
+        event = Event.objects.filter(dialogue=dialogue, number=number).select_related("dialogue").first()
+        if event is not None and event.dialogue is not None:
+            name = event.dialogue.external_id
+            yield f"dialogue {name}: no version has the content that event {number} ({kind}) names"
