@@ -10,7 +10,7 @@ from annotator.comparison.describing import DescribedChange, describe_changes, v
 from annotator.comparison.discrepancies import Discrepancy, Label, discrepancies, in_reading_order, same_content
 from annotator.comparison.merging import Choice, Conflict, MergeResult, merge
 from annotator.comparison.wording import describe, step_words
-from annotator.comparison.words import Part, word_diff
+from annotator.comparison.words import Effort, Part, word_diff
 
 __all__ = [
     "AnchorMissing",
@@ -21,6 +21,7 @@ __all__ = [
     "Conflict",
     "DescribedChange",
     "Discrepancy",
+    "Effort",
     "Label",
     "MergeResult",
     "Part",

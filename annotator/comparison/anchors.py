@@ -62,6 +62,14 @@ def covers(anchor: str, other: str) -> bool:
     return other == anchor or not anchor or other.startswith(anchor + "/")
 
 
+def lineage(anchor: str) -> Iterator[str]:
+    """The anchor, and all that cover it, up to the whole document."""
+    while anchor:
+        yield anchor
+        anchor = anchor.rpartition("/")[0]
+    yield anchor
+
+
 def named(parts: Parts) -> bool:
     """Whether the list at ``parts`` holds things with ids."""
     if len(parts) == 1:

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 #: Differences after which a finer comparison is given up.
 MAX_DIFFERENCES = 500
+#: What comparing all texts of a page may take: words, and places that were looked at. It is a second or two.
+MAX_EFFORT = 2_000_000
 
 # A word, one Chinese, Japanese or Korean character, a run of white space, or any other single character.
 _CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -26,19 +28,33 @@ class Part(StrEnum):
 Side = list[tuple[Part, str]]
 
 
-def word_diff(left: str, right: str) -> tuple[Side, Side]:
+class Effort:
+    """What is left of the work that the texts of one page may take."""
+
+    def __init__(self, left: int = MAX_EFFORT) -> None:
+        self.left = left
+
+
+def word_diff(left: str, right: str, effort: Effort | None = None) -> tuple[Side, Side]:
     """Both texts in parts: left of same and removed ones, right of same and added ones.
 
-    The parts of each side joined are its text; the same parts of both are equal one by one.
+    The parts of each side joined are its text; the same parts of both are equal one by one. ``effort``: where it is
+    used up, the texts are not compared further: each is one part.
     """
+    effort = effort or Effort()
+    if left == right:
+        return _sides([(Part.SAME, left)])
     for pattern in (_TOKENS, _LINES):
-        kept = _common(pattern.findall(left), pattern.findall(right))
+        if effort.left <= 0:
+            break
+        kept = _common(pattern.findall(left), pattern.findall(right), effort)
         if kept is not None:
             return kept
     return _sides([(Part.REMOVED, left), (Part.ADDED, right)])
 
 
-def _common(left: list[str], right: list[str]) -> tuple[Side, Side] | None:
+def _common(left: list[str], right: list[str], effort: Effort) -> tuple[Side, Side] | None:
+    effort.left -= len(left) + len(right)
     start = 0
     shorter = min(len(left), len(right))
     while start < shorter and left[start] == right[start]:
@@ -46,7 +62,7 @@ def _common(left: list[str], right: list[str]) -> tuple[Side, Side] | None:
     end = 0
     while end < shorter - start and left[-1 - end] == right[-1 - end]:
         end += 1
-    middle = _shortest_script(left[start : len(left) - end], right[start : len(right) - end])
+    middle = _shortest_script(left[start : len(left) - end], right[start : len(right) - end], effort)
     if middle is None:
         return None
     same = [(Part.SAME, token) for token in left[:start]]
@@ -54,19 +70,24 @@ def _common(left: list[str], right: list[str]) -> tuple[Side, Side] | None:
     return _sides([*same, *_without_islands(middle), *tail])
 
 
-def _shortest_script(left: Sequence[str], right: Sequence[str]) -> list[tuple[Part, str]] | None:
-    """The shortest list of parts that spells both; None when it has more than MAX_DIFFERENCES."""
+def _shortest_script(left: Sequence[str], right: Sequence[str], effort: Effort) -> list[tuple[Part, str]] | None:
+    """The shortest list of parts that spells both; None when it has more than MAX_DIFFERENCES, or takes too much."""
     n, m = len(left), len(right)
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
     for d in range(min(n + m, MAX_DIFFERENCES) + 1):
+        if effort.left <= 0:
+            return None
+        effort.left -= d + 1
         trace.append(dict(furthest))
         for k in range(-d, d + 1, 2):
             down = k == -d or (k != d and furthest[k - 1] < furthest[k + 1])
             x = furthest[k + 1] if down else furthest[k - 1] + 1
             y = x - k
+            begun = x
             while x < n and y < m and left[x] == right[y]:
                 x, y = x + 1, y + 1
+            effort.left -= x - begun
             furthest[k] = x
             if x >= n and y >= m:
                 return _walk_back(left, right, trace)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from annotator.comparison import Part, word_diff
+from annotator.comparison import Effort, Part, word_diff
 from annotator.decisions import counted
 from annotator.markdown import render_markdown
 from annotator.parts.chat import Reading, block_html, dialogue_html, edit_link, findings_html, turn_html
@@ -162,8 +162,16 @@ def text_block(text: str, label: str) -> SafeString:
     return mark_safe(block_html(escape(text), label, "block"))  # noqa: S308 - escaped
 
 
-@register.inclusion_tag("parts/text_diff.html")
+def _effort(context: Context) -> Effort:
+    """What is left for comparing texts: of one page there is one, however many texts it shows."""
+    request = getattr(context, "request", None)
+    left: Effort = vars(request).setdefault("comparing", Effort()) if request is not None else Effort()
+    return left
+
+
+@register.inclusion_tag("parts/text_diff.html", takes_context=True)
 def text_diff(
+    context: Context,
     before: str | None,
     after: str | None,
     was: str = "Before",
@@ -172,7 +180,7 @@ def text_diff(
     language: str = "",
 ) -> dict[str, Any]:
     """Two texts side by side (one above the other on a narrow screen), what differs marked word by word."""
-    left, right = word_diff(before or "", after or "")
+    left, right = word_diff(before or "", after or "", _effort(context))
     return {
         "left": _marked(left, "del"),
         "right": _marked(right, "ins"),
@@ -185,8 +193,8 @@ def text_diff(
     }
 
 
-@register.simple_tag
-def side_diff(left: str | None, right: str | None, side: str, before: str = "") -> SafeString:
+@register.simple_tag(takes_context=True)
+def side_diff(context: Context, left: str | None, right: str | None, side: str, before: str = "") -> SafeString:
     """One side (left or right) of two texts; the words that the other lacks are marked.
 
     ``before``: the side that is as it was before, else left: what stands only there is struck out, what only the other
@@ -195,14 +203,14 @@ def side_diff(left: str | None, right: str | None, side: str, before: str = "") 
     own, other = (left, right) if side == "left" else (right, left)
     if own is None or other is None:
         return mark_safe(escape(own or ""))  # noqa: S308 - escaped
-    parts = word_diff(own, other)[0]
+    parts = word_diff(own, other, _effort(context))[0]
     return _marked(parts, "del" if side == (before or "left") else "ins")
 
 
-@register.simple_tag
-def inline_diff(before: str | None, after: str | None) -> SafeString:
+@register.simple_tag(takes_context=True)
+def inline_diff(context: Context, before: str | None, after: str | None) -> SafeString:
     """What somebody made of a text, in one piece: what they took away struck out, what they put in underlined."""
-    left, right = (list(reversed(side)) for side in word_diff(before or "", after or ""))
+    left, right = (list(reversed(side)) for side in word_diff(before or "", after or "", _effort(context)))
     out = []
     while left or right:
         if left and left[-1][0] is not Part.SAME:

@@ -111,9 +111,13 @@ def place_row(number: int, place: Discrepancy, dispute: Dispute, given: Mapping[
         row.base, row.three_way = base_text, True
     if not row.value and editor in ("text", "json", "label"):
         row.value = _prefilled(place, editor)
-    if editor == "dependencies":
-        row.steps = _steps(parts, dispute, place, row.value)
     return row
+
+
+def add_steps(row: PlaceRow, place: Discrepancy, dispute: Dispute) -> None:
+    """What a row of a page needs besides: of dependencies, every step there may be one on."""
+    if row.editor == "dependencies":
+        row.steps = _steps(split(place.anchor), dispute, place, row.value)
 
 
 def _editor(place: Discrepancy, name: str, order: bool) -> str:

@@ -13,7 +13,7 @@ from annotator.comparison import (
     lost_dependencies,
     moot_places,
 )
-from annotator.comparison.anchors import covers, owner, split
+from annotator.comparison.anchors import covers, lineage, owner, split
 from annotator.errors import Invalid
 from annotator.graph_pairs import GraphPair, pair_graphs
 from annotator.models import Draft, User
@@ -28,10 +28,14 @@ from reviews.services.adjudication import (
     settle_document,
     with_value,
 )
-from reviews.services.dispute_places import PlaceRow, place_row, shown
+from reviews.services.dispute_places import PlaceRow, add_steps, place_row, shown
 from reviews.services.protocols import parse
 from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
+
+
+#: Places of one page. Each has a form with some ten fields, and its texts are compared word by word.
+PLACES = 100
 
 
 @dataclass
@@ -87,13 +91,23 @@ class Outcome:
 
 @dataclass
 class Sheet:
-    """The whole page: groups of places, and how far one has got."""
+    """All places, and how far one has got; those of one page in groups."""
 
     rows: list[PlaceRow]
+    #: What the page shows.
     groups: list[Group]
     outcome: Outcome
     #: Places that both have added alike, where something else may be written.
     alike: list[PlaceRow] = field(default_factory=list)
+    #: The places of the page, of both kinds, and how many come before them.
+    page: list[PlaceRow] = field(default_factory=list)
+    start: int = 0
+
+    @property
+    def starts(self) -> list[tuple[int, int, int]]:
+        """Of every page: how many places come before it, the number of its first and of its last."""
+        count = len(self.rows) + len(self.alike)
+        return [(start, start + 1, min(start + PLACES, count)) for start in range(0, count, PLACES)]
 
     @property
     def settled(self) -> int:
@@ -137,12 +151,16 @@ def read_sheet(
     protocol: Protocol,
     given: Mapping[str, Mapping[str, Any]],
     whole: bool = True,
+    start: int = 0,
 ) -> Sheet:
-    """The page of a dispute with what has been filled in. ``whole``: also the agreeing places and the graphs."""
+    """A page of a dispute with what has been filled in: the one with the place after ``start`` others.
+
+    ``whole``: also the agreeing places and the graphs.
+    """
     rulings = effective_rulings(dispute, given)
     kinds = protocol.finding_kinds()
-    rows, inherited = [], None
-    for number, place in enumerate((*dispute.places, *dispute.alike), 1):
+    places, rows, inherited = [*dispute.places, *dispute.alike], [], None
+    for number, place in enumerate(places, 1):
         row = place_row(number, place, dispute, given.get(place.anchor, {}))
         row.optional = number > len(dispute.places)
         row.inherited = None if row.reason_kind else inherited
@@ -159,8 +177,14 @@ def read_sheet(
     outcome = Outcome(ready=all(row.settled or (row.optional and not row.choice) for row in rows))
     if outcome.ready:
         _read_outcome(outcome, actor=actor, slot=slot, dispute=dispute, draft=draft, lines=lines, kinds=kinds)
-    rows, alike = rows[: len(dispute.places)], rows[len(dispute.places) :]
-    return Sheet(rows, _groups(dispute, rows, alike, draft, whole=whole), outcome, alike)
+    start = max(0, min(start, len(rows) - 1)) // PLACES * PLACES
+    page = rows[start : start + PLACES]
+    sheet = Sheet(rows[: len(dispute.places)], [], outcome, rows[len(dispute.places) :], page, start)
+    if whole:
+        for row, place in zip(page, places[start:], strict=False):
+            add_steps(row, place, dispute)
+    sheet.groups = _groups(dispute, sheet, draft, whole=whole)
+    return sheet
 
 
 def _good_lines(
@@ -218,29 +242,38 @@ def _read_outcome(
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _groups(dispute: Dispute, rows: list[PlaceRow], alike: list[PlaceRow], draft: Draft, *, whole: bool) -> list[Group]:
+def _groups(dispute: Dispute, sheet: Sheet, draft: Draft, *, whole: bool) -> list[Group]:
     groups: dict[str, Group] = {}
-    for row in rows:
-        parts = split(row.anchor)
-        key = parts[1] if len(parts) > 1 and parts[0] == "tasks" else ""
+    for row in sheet.page:
+        key = _group_of(row.anchor)
         if key not in groups:
             groups[key] = Group(title=_title(dispute, key), key=key)
-        groups[key].rows.append(row)
+        if not row.optional:
+            groups[key].rows.append(row)
     if whole:
-        changed = {change.anchor: change for change in diff(dispute.base, dispute.left.document)}
-        titles, content = (dispute.left.title, dispute.right.title), draft.document()
-        editors = {row.anchor: row for row in alike}
+        reading = _Reading(dispute, sheet, draft.document())
+        titles = (dispute.left.title, dispute.right.title)
+        begun = {_group_of(row.anchor) for row in sheet.rows[: sheet.start]}
         for key, group in groups.items():
-            group.agreed = _agreed(dispute, key, rows, changed, content, editors)
-            if key:
+            group.agreed = [
+                one for one in reading.agreed(key) if one.row or (key not in begun and (group.rows or one.changed))
+            ]
+            if key and group.rows:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
-        # Nothing is disputed there, and yet it is not as it was.
-        for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
-            if key not in groups:
-                both = [one for one in _agreed(dispute, key, rows, changed, content, editors) if one.changed]
-                if both:
-                    groups[key] = Group(title=_title(dispute, key), key=key, agreed=both)
+        if sheet.start + PLACES >= len(sheet.rows) + len(sheet.alike):
+            # Nothing is disputed there, and yet it is not as it was: at the end.
+            known = {_group_of(row.anchor) for row in (*sheet.rows, *sheet.alike)}
+            for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
+                if key not in known:
+                    both = [one for one in reading.agreed(key) if one.changed]
+                    if both:
+                        groups[key] = Group(title=_title(dispute, key), key=key, agreed=both)
     return list(groups.values())
+
+
+def _group_of(anchor: str) -> str:
+    parts = split(anchor)
+    return parts[1] if len(parts) > 1 and parts[0] == "tasks" else ""
 
 
 def _title(dispute: Dispute, key: str) -> str:
@@ -248,40 +281,48 @@ def _title(dispute: Dispute, key: str) -> str:
     return f"{title[0].upper()}{title[1:]}"
 
 
-def _agreed(
-    dispute: Dispute,
-    task_id: str,
-    rows: list[PlaceRow],
-    changed: Mapping[str, Change],
-    draft: dict[str, Any],
-    editors: Mapping[str, PlaceRow],
-) -> list[Agreed]:
-    """What both sides have alike in a task, field by field; of the dialogue's own fields for the blank task."""
-    document = dispute.left.document
-    if task_id:
+class _Reading:
+    """What both sides have alike, read task by task: field by field."""
+
+    def __init__(self, dispute: Dispute, sheet: Sheet, draft: dict[str, Any]) -> None:
+        self.dispute, self.draft = dispute, draft
+        self.editors = {row.anchor: row for row in sheet.page if row.optional}
+        self.alike = {row.anchor for row in sheet.alike}
+        self.disputed = {row.anchor for row in sheet.rows}
+        self.around = {one for anchor in self.disputed for one in lineage(anchor)}
+        self.changed = {change.anchor for change in diff(dispute.base, dispute.left.document)}
+        self.touched = {one for anchor in self.changed for one in lineage(anchor)}
+
+    def agreed(self, task_id: str) -> list[Agreed]:
+        """Those of a task; of the dialogue's own fields for the blank task."""
+        dispute, out = self.dispute, []
+        document = dispute.left.document
+        for anchor in self._places(task_id):
+            value = lookup(document, anchor, None)
+            if value in (None, {}) and anchor not in self.alike:
+                continue
+            if anchor in self.around or not self.disputed.isdisjoint(lineage(anchor)):
+                continue
+            touched = anchor in self.touched or owner(anchor) in self.changed
+            name = anchor.rpartition("/")[2]
+            one = Agreed(anchor, describe(document, anchor), shown(value, name), touched, not isinstance(value, str))
+            mine, before = lookup(self.draft, anchor, None), lookup(dispute.base, anchor, None)
+            one.editable, one.row = before is not None, self.editors.get(anchor)
+            if mine != before:
+                one.own = shown(mine, name) if mine is not None else "Nothing"
+            out.append(one)
+        return out
+
+    def _places(self, task_id: str) -> list[str]:
+        document = self.dispute.left.document
+        if not task_id:
+            places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
+            # Of a constrained case: constraints, rounds and calls that both have added.
+            return places + [anchor for anchor in self.editors if not covers("/tasks", anchor)]
         task = next((task for task in document["tasks"] if task["id"] == task_id), None)
         if task is None:
             return []
         places = [f"/tasks/{task_id}/{key}" for key in ("user_message", "policy", "information", "env_info")]
         for step in task["steps"]:
             places += [f"/tasks/{task_id}/steps/{step['id']}/{key}" for key in step if key not in ("id", "type")]
-    else:
-        places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
-        # Of a constrained case: constraints, rounds and calls that both have added.
-        places += [anchor for anchor in editors if not covers("/tasks", anchor)]
-    out = []
-    for anchor in places:
-        value = lookup(document, anchor, None)
-        if (value in (None, {}) and anchor not in editors) or any(
-            covers(row.anchor, anchor) or covers(anchor, row.anchor) for row in rows
-        ):
-            continue
-        touched = any(covers(anchor, one) or one == owner(anchor) for one in changed)
-        name = anchor.rpartition("/")[2]
-        one = Agreed(anchor, describe(document, anchor), shown(value, name), touched, not isinstance(value, str))
-        mine, before = lookup(draft, anchor, None), lookup(dispute.base, anchor, None)
-        one.editable, one.row = before is not None, editors.get(anchor)
-        if mine != before:
-            one.own = shown(mine, name) if mine is not None else "Nothing"
-        out.append(one)
-    return out
+        return places

@@ -13,12 +13,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.comparison import describe
 from annotator.errors import Conflict, DomainError
-from annotator.views.pages import PageRequest
+from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
 from reviews.services import claims, joint, submissions, waivers
 from reviews.services.adjudication import Dispute, Side, load_dispute
 from reviews.services.checklists import answer_rows
-from reviews.services.disputes import Sheet, effective_rulings, read_sheet
+from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.protocols import parse
 from reviews.services.workbench import Workbench, keep_form, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
@@ -29,6 +29,7 @@ from reviews.views.submission import after_submission, checklist_rows, filled_in
 @login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
+@takes("from")
 def settle(request: PageRequest, slot: str) -> HttpResponse:
     """Both sides of a dispute, a ruling at every place on which they differ, and the decision."""
     bench = open_workbench(actor=request.user, slot_id=slot)
@@ -93,7 +94,7 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
         sheet = _sheet(request, bench, dispute, whole=False)
     if not request.htmx:
         messages.success(request, "Kept. You can leave and come back.")
-        return redirect("workspace-settle", slot=slot)
+        return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
     return render(
         request, "reviews/adjudicate/kept.html", _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
     )
@@ -122,7 +123,14 @@ def _sheet(request: PageRequest, bench: Workbench, dispute: Dispute, *, whole: b
         protocol=bench.work.protocol,
         given=bench.form.get("rulings", {}),
         whole=whole,
+        start=_start(request),
     )
+
+
+def _start(request: PageRequest) -> int:
+    """How many places come before those of the page that is shown, or was sent."""
+    number = request.GET.get("from") or request.POST.get("from") or "0"
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 0
 
 
 def _links(bench: Workbench) -> dict[str, Any]:
@@ -250,5 +258,6 @@ def _way_to(sheet: Sheet, bench: Workbench, anchor: str) -> str:
     """Where an anchor is settled: its ruling on this page, else its editor in the workspace."""
     row = sheet.row_at(anchor) if anchor else None
     if row is not None:
-        return f"#place-{row.number}"
+        start = (row.number - 1) // PLACES * PLACES
+        return f"{'' if start == sheet.start else f'?from={start}'}#place-{row.number}"
     return f"{reverse('workspace', args=[bench.work.slot.public_id])}?{urlencode({'at': anchor or '/'})}"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.comparison import Part, word_diff
+from annotator.comparison import Effort, Part, word_diff
 from annotator.comparison.words import MAX_DIFFERENCES
 
 SAME, REMOVED, ADDED = Part.SAME, Part.REMOVED, Part.ADDED
@@ -51,6 +51,17 @@ def test_a_lone_blank_between_differences_differs_too():
 )
 def test_empty_and_single(one, other, left, right):
     assert word_diff(one, other) == (left, right)
+
+
+def test_what_a_page_has_no_effort_left_for_is_shown_in_one_piece():
+    one, other = (" ".join(f"{side}{n}" for n in range(150)) for side in "ab")
+    effort = Effort(50_000)
+    for _ in range(1_000):
+        left, right = word_diff(one, other, effort)
+        assert (text(left), text(right)) == (one, other)
+    assert -1_000 < effort.left <= 0
+    assert word_diff("one word", "two words", effort) == ([(REMOVED, "one word")], [(ADDED, "two words")])
+    assert word_diff("same", "same", effort) == ([(SAME, "same")], [(SAME, "same")])
 
 
 def test_text_with_too_many_differences_is_compared_by_line():

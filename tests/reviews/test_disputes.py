@@ -1,5 +1,6 @@
 """The page of a dispute: whole calls, what goes with them, reasons for all that follow, and what comes back."""
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -16,7 +17,7 @@ from annotator.models import Dialogue, User, Waiver
 from reviews.models import Claim, Review, Ruling
 from reviews.services.adjudication import load_dispute
 from reviews.services.claims import claim_slot
-from reviews.services.disputes import Sheet, effective_rulings, read_sheet
+from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.workbench import keep_form, open_workbench
 from tests.annotator.case_documents import case
 from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
@@ -430,6 +431,41 @@ def test_leaving_and_coming_back_loses_nothing(client: Client, team: Team) -> No
         assert words in text
     part = client.post(keep, {**form, f"ruling:{SKY}": "right", f"why:{SKY}": "other"}, headers={"HX-Request": "true"})
     assert "<strong>2 of 3</strong>" in part.content.decode()
+
+
+def test_many_places_come_page_by_page_and_are_settled_together(client: Client, team: Team) -> None:
+    """A form of thousands of places would be refused as too large, and take minutes to make."""
+
+    def many(document: dict[str, Any]) -> dict[str, Any]:
+        copy = deepcopy(document)
+        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": n for n in range(PLACES + 20)}
+        return copy
+
+    def others(document: dict[str, Any]) -> dict[str, Any]:
+        copy = many(document)
+        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": -1 for n in range(PLACES + 20)}
+        return copy
+
+    slot = at_desk(team, disputed(team, many, others, many(make_document("x"))))
+    url = page_of(client, team.senior, slot)
+    anchors = [row.anchor for row in sheet_of(team, slot).rows]
+    assert len(anchors) == PLACES + 20
+    for start, first, last in ((0, 1, PLACES), (PLACES, PLACES + 1, PLACES + 20)):
+        page = client.get(f"{url}?from={start}").content.decode()
+        assert re.findall(r'<fieldset[^>]* id="place-(\d+)"', page) == [str(n) for n in range(first, last + 1)]
+        assert f'?from={PLACES - start}"' in page
+        assert ("on which both agree" in page) == (start == 0)
+        form = {f"why:{one}": "answer_wrong" for one in anchors[start:last]} | {"from": str(start), "reason": "Seen."}
+        form |= {f"ruling:{one}": "right" for one in anchors[start:last]}
+        kept = client.post(f"{url}keep/", form, headers={"HX-Request": "true"}).content.decode()
+        assert f"<strong>{last} of {PLACES + 20}</strong>" in kept
+        assert kept.count('hx-target="#note-') == last - start
+        if not start:
+            refused = client.post(url, form)
+            assert refused.status_code == 422
+            assert f'href="?from={PLACES}#place-{PLACES + 1}"' in refused.content.decode()
+    assert client.post(url, form).status_code == 302
+    assert Ruling.objects.filter(review__stage_kind="expert", choice="right").count() == PLACES + 20
 
 
 def test_the_page_settles_in_one_post_without_scripts(client: Client, team: Team) -> None:
