@@ -29,9 +29,8 @@ def content_faults(project: Project, *, among: Sequence[int] | None = None) -> I
     revisions = Revision.objects.filter(dialogue__in=dialogues).order_by("dialogue_id", "pk")
     columns = ("dialogue_id", "dialogue__external_id", "public_id", _HASH, "content")
     for dialogue, external_id, public_id, stored, text in revisions.values_list(*columns).iterator(_TEXTS):
-        if content_hash(text) == stored:
-            named.pop((dialogue, stored), None)
-        else:
+        named.pop((dialogue, stored), None)
+        if content_hash(text) != stored:
             yield f"dialogue {external_id}: version {public_id} is not what its checksum says"
     for (dialogue, _), (number, kind) in named.items():
         # An import that is cancelled meanwhile takes its events back with its versions.

@@ -290,12 +290,12 @@ def test_content_that_was_changed_in_the_database_shows(
     Revision.objects.filter(dialogue=item).update(**fields)
     with pytest.raises(SystemExit, match="1"):
         call_command("verify_history")
-    problems = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    [problem] = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     if with_checksum:
-        assert problems[0].endswith("dialogue d-one: no version has the content that event 2 (review.submitted) names.")
+        assert problem.endswith("dialogue d-one: no version has the content that event 2 (review.submitted) names.")
     else:
-        assert problems[0].endswith(" is not what its checksum says.")
-        assert ": dialogue d-one: version " in problems[0]
+        assert problem.endswith(" is not what its checksum says.")
+        assert ": dialogue d-one: version " in problem
 
 
 def test_a_setting_that_was_written_over_shows(team: Team, capsys: pytest.CaptureFixture[str]) -> None:

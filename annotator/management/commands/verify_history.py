@@ -22,8 +22,8 @@ def faults_of(project: Project) -> Iterator[str]:
 class Command(SentenceCommand):
     help = (
         "Check that no event of a project (of every project) was removed, changed or slipped in, and no version that "
-        "events name was removed or changed; name what was. Exit 0: none; 1: some; 2: nothing was checked. Last line: a "
-        "JSON summary."
+        "events name was removed or changed; name what was. Exit 0: none; 1: some; 2: nothing was checked. Last line: "
+        "a JSON summary."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
