@@ -6,7 +6,6 @@ from typing import Any
 
 from annotator.checks import Finding
 from annotator.comparison import (
-    Change,
     describe,
     diff,
     lookup,
@@ -32,7 +31,6 @@ from reviews.services.dispute_places import PlaceRow, add_steps, place_row, show
 from reviews.services.protocols import parse
 from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
-
 
 #: Places of one page. Each has a form with some ten fields, and its texts are compared word by word.
 PLACES = 100
