@@ -1,5 +1,6 @@
 """The end of an import: what it has written becomes visible, all at once."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -11,15 +12,18 @@ from annotator.models import Dialogue, Job, Revision, ToolsetRevision
 from annotator.models.keys import new_public_ids
 from annotator.services import bulk
 from annotator.services.events import append_event
-from annotator.services.revisions import lock_dialogue, move_head, unseal
+from annotator.services.revisions import move_head, unseal
 from benchmark.models import ImportBatch, NativeLine
 from benchmark.services.import_report import Note
 from benchmark.services.import_sorting import named_before, work_done_on
+from reviews.services.chains import in_portions
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.protocols import current_version
 
 #: Toolsets that the event of an import names; it counts all.
 NAMED_TOOLSETS = 20
+#: Dialogues that are locked, and looked at, by one statement; their next revisions are in memory meanwhile.
+LOCKED_AT_ONCE = 50
 
 
 def hold_revisions(
@@ -92,33 +96,57 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     """
     late = []
     reviewed = current_version(batch.project) is not None
-    held = list(Revision.objects.filter(batch=job, sealed=True).order_by("pk").values_list("pk", flat=True))
-    for pk in held:
-        revision = Revision.objects.select_related("toolset_revision").get(pk=pk)
-        dialogue = lock_dialogue(revision.dialogue_id)
-        try:
-            # A savepoint: what one refusal takes back must not take the others with it.
-            with transaction.atomic():
-                _require_as_sorted(batch, dialogue, revision)
-                _revise(batch, job, dialogue, revision, reviewed=reviewed)
-        except Conflict as refusal:
-            late.append(
-                Note(0, "", dialogue.external_id, "", "import.conflict", "error", refusal.sentence, rejects=True)
-            )
-            Revision.objects.filter(pk=pk).delete()
+    # Locks are taken in the order of the dialogues' keys, as by everybody who locks several.
+    held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
+    for keys in in_portions(list(held.values_list("pk", flat=True)), LOCKED_AT_ONCE):
+        revisions = {one.dialogue_id: one for one in held.filter(pk__in=keys).select_related("toolset_revision")}
+        dialogues = _lock(revisions)
+        refused = _changed_since_sorted(batch, dialogues, revisions)
+        for dialogue in dialogues:
+            revision = revisions[dialogue.pk]
+            try:
+                if dialogue.pk in refused:
+                    raise Conflict(refused[dialogue.pk])
+                # A savepoint: what one refusal takes back must not take the others with it.
+                with transaction.atomic():
+                    _revise(batch, job, dialogue, revision, reviewed=reviewed)
+            except Conflict as refusal:
+                late.append(
+                    Note(0, "", dialogue.external_id, "", "import.conflict", "error", refusal.sentence, rejects=True)
+                )
+                Revision.objects.filter(pk=revision.pk).delete()
     bulk.ease_indexing()
     _tell_of_toolsets(batch, job)
     publish_batch(job=job)
     return late
 
 
-def _require_as_sorted(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
-    """What was found when the record was read must still hold. The caller holds the dialogue's lock."""
-    if dialogue.head_id != revision.parent_id:
-        raise Conflict(f"{dialogue.external_id} has a newer version than when its record was read; import again.")
-    what = work_done_on([dialogue.pk]).get(dialogue.pk)
-    if what and not (batch.reopen and named_before(batch, [dialogue.external_id])):
-        raise Conflict(f"{dialogue.external_id} {what} meanwhile, so it stays as it is; do a dry run, and look at it.")
+def _lock(keys: Iterable[int]) -> list[Dialogue]:
+    """The rows of these dialogues, locked until the caller's transaction ends; in the order of their keys."""
+    rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=list(keys)).order_by("pk")
+    return list(rows.select_related("project", "head__toolset_revision").defer("head__content"))
+
+
+def _changed_since_sorted(
+    batch: ImportBatch, dialogues: list[Dialogue], revisions: Mapping[int, Revision]
+) -> dict[int, str]:
+    """Why dialogues are not revised after all, by key: what was found when their records were read holds no more.
+
+    The caller holds the dialogues' locks.
+    """
+    worked_on = work_done_on(dialogue.pk for dialogue in dialogues)
+    named: frozenset[str] = frozenset()
+    if batch.reopen and worked_on:
+        named = named_before(batch, [dialogue.external_id for dialogue in dialogues if dialogue.pk in worked_on])
+    reasons = {}
+    for dialogue in dialogues:
+        name = dialogue.external_id
+        if dialogue.head_id != revisions[dialogue.pk].parent_id:
+            reasons[dialogue.pk] = f"{name} has a newer version than when its record was read; import again."
+        elif dialogue.pk in worked_on and name not in named:
+            what = worked_on[dialogue.pk]
+            reasons[dialogue.pk] = f"{name} {what} meanwhile, so it stays as it is; do a dry run, and look at it."
+    return reasons
 
 
 def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:

@@ -5,7 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue, Draft, Event, Finding, Revision, ToolsetRevision
 from annotator.services import jobs
@@ -269,6 +271,26 @@ def test_a_revision_nobody_sees_before_the_end_gives_way_to_whoever_claims_meanw
     assert [entry["id"] for entry in report_of(batch)] == ["a"]
     assert Revision.objects.filter(dialogue__external_id="a").count() == 1
     assert Dialogue.objects.get(external_id="b").head.number == 2  # type: ignore[union-attr]
+
+
+def test_revisions_are_looked_at_together_before_they_are_published(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their locks are held until the end: a question for each would hold up whoever works on any of them."""
+    publish, names = import_publishing.publish, "abcdefgh"
+    run_import([candidate(name) for name in names])
+    captured = CaptureQueriesContext(connection)
+
+    def listen(**options: Any) -> Any:
+        with captured:
+            return publish(**options)
+
+    monkeypatch.setattr(import_runner, "publish", listen)
+    monkeypatch.setattr(import_publishing, "LOCKED_AT_ONCE", 5)
+    batch = run_import([candidate(name, document=changed(make_document(name))) for name in names], revise=True)
+    assert counters(batch) == (8, 0, 8, 0, 0, 0)
+    asked = [query["sql"] for query in captured if 'FROM "annotator_draft"' in query["sql"]]
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
