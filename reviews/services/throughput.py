@@ -145,7 +145,7 @@ def read_times(
 ) -> list[StageTime]:
     """Quartiles of the time that reviews took, by stage, in the protocol's order. The last two as above."""
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    less = count_unsettled(project, person) if settled else None
+    less = count_unsettled(project, person, what="time") if settled else None
     for (stage, key), count in _sums(_rows(project, "time", person, with_gold), "stage", "key", less):
         counts[stage].append((int(key), count))
     out = []
@@ -177,7 +177,7 @@ def read_people(*, project: Project) -> list[PersonWork]:
     What somebody did in a blind stage counts once that has settled: before, the figure would say who is through.
     """
     counts: dict[str, Tally[str]] = defaultdict(Tally)
-    less = count_unsettled(project, None)
+    less = count_unsettled(project, None, what="day")
     for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage", less):
         counts[pseudonym][stage] += count
     people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
@@ -248,7 +248,7 @@ def _days(
     project: Project, person: User | None, since: date, with_gold: bool = False, settled: bool = False
 ) -> dict[tuple[date, str], int]:
     rows = _rows(project, "day", person, with_gold).filter(key__gte=since.isoformat())
-    less = count_unsettled(project, person) if settled else None
+    less = count_unsettled(project, person, what="day") if settled else None
     return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less)}
 
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Count, F, Q, QuerySet, Value, When
+from django.db.models.functions import TruncDate
 
 from annotator.models import Project, User
 from annotator.models.content import SetApart
@@ -97,13 +98,16 @@ def recount_work(project: Project, *, repair: bool = False) -> list[Difference]:
     return [Difference(key, stored[key], right[key]) for key in wrong]
 
 
-def count_unsettled(project: Project, person: User | None) -> Tally[Key]:
-    """What is counted of reviews in blind stages that have not settled, gold items apart: not for colleagues yet."""
+def count_unsettled(project: Project, person: User | None, *, what: str) -> Tally[Key]:
+    """What is counted of reviews in blind stages that have not settled, gold items apart: not for colleagues yet.
+
+    ``what``: ``day`` or ``time``.
+    """
     held = _counted().filter(project=project, sealed=True, stage_run__state=StageRunState.OPEN)
     if person is not None:
         held = held.filter(person=person)
     waiting = WorkPending.objects.filter(faults=False).values("review")
-    return _of_reviews(project, list(held.exclude(pk__in=waiting).values_list("pk", flat=True)))
+    return _added_up(project, held.exclude(pk__in=waiting), what)
 
 
 def seconds_key(seconds: int) -> str:
@@ -159,16 +163,24 @@ def _lock(project_id: int) -> None:
 
 
 def _of_reviews(project: Project, review_ids: Sequence[int]) -> Tally[Key]:
-    zone = ZoneInfo(project.time_zone)
-    out: Tally[Key] = Tally()
+    reviews = Review.objects.filter(pk__in=review_ids)
+    return _added_up(project, reviews, "day") + _added_up(project, reviews, "time")
+
+
+def _added_up(project: Project, reviews: QuerySet[Review], what: str) -> Tally[Key]:
+    """The database adds up: a project may have very many reviews that wait in a blind stage."""
     # The past that a gold item has is a copy of work that is counted where it was done.
-    done = Review.objects.filter(~Q(dialogue__set_apart=SetApart.GOLD) | Q(slot__position__lt=0), pk__in=review_ids)
-    rows = done.values_list("slot__position", "stage_run__stage", "person__pseudonym", "created_at", "seconds")
-    for position, stage, person, handed_in, seconds in rows:
-        gold = "gold_" if position < 0 else ""
-        out[f"{gold}day", stage, person, handed_in.astimezone(zone).date().isoformat()] += 1
-        if seconds:
-            out[f"{gold}time", stage, person, seconds_key(seconds)] += 1
+    done = reviews.filter(~Q(dialogue__set_apart=SetApart.GOLD) | Q(slot__position__lt=0))
+    key: TruncDate | F = F("seconds")
+    if what == "day":
+        key = TruncDate("created_at", tzinfo=ZoneInfo(project.time_zone))
+    else:
+        done = done.filter(seconds__gt=0)
+    gold = Case(When(slot__position__lt=0, then=Value("gold_")), default=Value(""))
+    rows = done.values_list(gold, "stage_run__stage", "person__pseudonym", key).annotate(Count("pk")).order_by()
+    out: Tally[Key] = Tally()
+    for prefix, stage, person, found, count in rows:
+        out[f"{prefix}{what}", stage, person, found.isoformat() if what == "day" else seconds_key(found)] += count
     return out
 
 

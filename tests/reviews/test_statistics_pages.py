@@ -173,6 +173,22 @@ def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
     assert recount_work(team.project) == []
 
 
+def test_what_has_not_settled_is_added_up_by_the_database(team: Team, django_assert_num_queries: Any) -> None:
+    """However many wait in a blind stage, a page of statistics reads no review of them."""
+    for reviewer in (team.annotators[1], team.annotators[1], team.annotators[2]):
+        hand_in(reviewer, make_item(team, "cross_check"), "approve")
+    Review.objects.filter(sealed=True).update(seconds=62)
+    fold_all()
+    for what, key in (("day", Review.objects.latest("pk").created_at.date().isoformat()), ("time", "60")):
+        with django_assert_num_queries(1) as asked:
+            found = workload.count_unsettled(team.project, None, what=what)
+        assert "COUNT(" in asked[0]["sql"]
+        assert found == {
+            (what, "cross_check", person.pseudonym, key): count
+            for person, count in ((team.annotators[1], 2), (team.annotators[2], 1))
+        }
+
+
 def test_days_are_those_of_the_projects_zone(team: Team) -> None:
     team.project.time_zone = "Pacific/Kiritimati"
     team.project.save()
