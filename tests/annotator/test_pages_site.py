@@ -2,9 +2,13 @@
 
 import errno
 import gc
+import logging
+import runpy
 import socket
 from datetime import timedelta
+from types import SimpleNamespace
 
+import gunicorn.config
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.base import ContentFile
@@ -13,6 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from annotator.config.logs import WithoutSecrets
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Routine
 from annotator.services import statements, tokens
@@ -134,6 +139,21 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
 
 def _raise_gone(*arguments):
     raise OperationalError("secret-host:5432")
+
+
+def test_logs_hold_no_link_that_opens_something(settings):
+    """An invitation, or the way to a new password: neither the access log nor what is logged of a refusal has it."""
+    made = runpy.run_path(str(settings.BASE_DIR / "gunicorn.conf.py"))["logger_class"](gunicorn.config.Config())
+    nothing = SimpleNamespace(status="200 OK", sent=0, headers=[])
+    for secret in ("/invitation/sesame/", "/accounts/password/reset/key/1-sesame/?next=/"):
+        asked = {"REQUEST_METHOD": "GET", "RAW_URI": secret, "PATH_INFO": secret, "SERVER_PROTOCOL": "HTTP/1.1"}
+        atoms = made.atoms(nothing, nothing, asked | {"HTTP_REFERER": f"http://localhost{secret}"}, timedelta())
+        assert "sesame" not in str(atoms)
+        assert atoms["r"].startswith(f"GET {secret.partition('sesame')[0].removesuffix('1-')}…")
+        record = logging.makeLogRecord({"msg": "Forbidden: %s", "args": (secret,)})
+        assert settings.LOGGING["handlers"]["stderr"]["filters"] == ["secrets"]
+        assert WithoutSecrets().filter(record)
+        assert "sesame" not in record.getMessage()
 
 
 # --- theme ------------------------------------------------------------------------------------------------------------
