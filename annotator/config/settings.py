@@ -19,6 +19,15 @@ from kombu.entity import Exchange, Queue
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 env = environ.Env()
 
+
+def _whole(name: str, *, default: int) -> int:
+    """A whole number, never less than 0: of days to keep something, -1 would mean all that will ever be."""
+    text = env.str(name, default=str(default)).strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ImproperlyConfigured(f"{name} is “{text}”; it must be a whole number, 0 or more.")
+    return int(text)
+
+
 MODE = env.str("ASSAY_MODE", default="embedded")
 if MODE not in ("embedded", "server"):
     raise ImproperlyConfigured(f"ASSAY_MODE is “{MODE}”; it must be embedded or server.")
@@ -152,14 +161,14 @@ else:
     )
 # Seconds that a request waits for a lock, and that one statement of a request takes, before it is answered 503. Only the
 # web server sets them (annotator.config.wsgi): jobs and migrations may wait. 0: no limit.
-REQUEST_LOCK_SECONDS = env.int("REQUEST_LOCK_SECONDS", default=10)
-REQUEST_STATEMENT_SECONDS = env.int("REQUEST_STATEMENT_SECONDS", default=30)
+REQUEST_LOCK_SECONDS = _whole("REQUEST_LOCK_SECONDS", default=10)
+REQUEST_STATEMENT_SECONDS = _whole("REQUEST_STATEMENT_SECONDS", default=30)
 # Seconds after which PostgreSQL ends the connection of a web server or worker that is in a transaction and says nothing:
 # it is frozen, or gone, and others wait for what it has locked. Far longer than any step computes. 0: no limit.
-SILENT_TRANSACTION_SECONDS = env.int("SILENT_TRANSACTION_SECONDS", default=300)
+SILENT_TRANSACTION_SECONDS = _whole("SILENT_TRANSACTION_SECONDS", default=300)
 # Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back. On
 # PostgreSQL what was prepared is lost with its connection.
-DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)
+DATABASES["default"]["CONN_MAX_AGE"] = _whole("CONN_MAX_AGE", default=600)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people -----------------------------------------------------------------------------------------------------
@@ -192,9 +201,9 @@ EMAIL_BACKEND = env.str(
     "EMAIL_BACKEND", default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend"
 )
 EMAIL_FILE_PATH = env.str("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
-EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", default=30)
+EMAIL_TIMEOUT = _whole("EMAIL_TIMEOUT", default=30)
 EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
-EMAIL_PORT = env.int("EMAIL_PORT", default=25)
+EMAIL_PORT = _whole("EMAIL_PORT", default=25)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
 EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
 EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)
@@ -236,7 +245,7 @@ if not EMBEDDED:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = HTTPS
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
-    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
+    SECURE_HSTS_SECONDS = _whole("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 # Of a whole request, files included, but from those who may send large ones; deploy/Caddyfile has the same limit.
 MOST_SENT = 10 * 10**6
@@ -300,14 +309,14 @@ CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in 
 CELERY_TIMEZONE = "UTC"
 # Days after which what nothing needs any more is removed (annotator.services.retention); 0: never.
 KEEP_DAYS = {
-    "draft_steps": env.int("KEEP_DRAFT_STEPS_DAYS", default=30),
-    "uploads": env.int("KEEP_UPLOADS_DAYS", default=90),
-    "tokens": env.int("KEEP_TOKENS_DAYS", default=90),
-    "mails": env.int("KEEP_MAILS_DAYS", default=30),
+    "draft_steps": _whole("KEEP_DRAFT_STEPS_DAYS", default=30),
+    "uploads": _whole("KEEP_UPLOADS_DAYS", default=90),
+    "tokens": _whole("KEEP_TOKENS_DAYS", default=90),
+    "mails": _whole("KEEP_MAILS_DAYS", default=30),
 }
 # What /readyz asks: how old the workers' last sign of life may be, and how much room the data folder has to have.
-WORKER_LAG_SECONDS = env.int("WORKER_LAG_SECONDS", default=300)
-DISK_RESERVE_MB = env.int("DISK_RESERVE_MB", default=500)
+WORKER_LAG_SECONDS = _whole("WORKER_LAG_SECONDS", default=300)
+DISK_RESERVE_MB = _whole("DISK_RESERVE_MB", default=500)
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "forget-old-attempts": {"task": "annotator.tasks.forget_old_attempts", "schedule": 3600.0},

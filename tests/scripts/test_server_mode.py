@@ -126,6 +126,13 @@ def test_links_in_mails_lead_to_a_name_the_server_answers_to(tmp_path):
     assert "it must be an address like" in load_settings(variables | {"SITE_URL": "assay.example"})
 
 
+@pytest.mark.parametrize("value", ["-1", "never", "30d"])
+def test_days_and_seconds_that_are_no_whole_number_are_refused(tmp_path, value):
+    """Days of -1 would remove all there is, seconds of -1 would let no request connect."""
+    variables = server_variables(tmp_path, SECRET_KEY=OWN_KEY, KEEP_UPLOADS_DAYS=value)
+    assert f"KEEP_UPLOADS_DAYS is “{value}”; it must be a whole number, 0 or more." in load_settings(variables)
+
+
 def test_unknown_mode_is_refused(tmp_path):
     assert "it must be embedded or server" in load_settings(server_variables(tmp_path, ASSAY_MODE="cluster"))
 
