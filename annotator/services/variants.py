@@ -65,6 +65,12 @@ def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[
     return out
 
 
+def out_of_step(*, project: Project, dialogues: Iterable[Dialogue]) -> set[int]:
+    """Keys of those of these dialogues that are not in step with another variant."""
+    found = read_variants(project=project, groups=(one.variant_group for one in dialogues))
+    return {key for key, others in found.items() if any(other.why for other in others)}
+
+
 def variants_of(*, actor: User, dialogue: Dialogue) -> list[Variant]:
     """The other variants of a dialogue that the actor may see."""
     if not dialogue.variant_group:

@@ -18,7 +18,7 @@ from annotator.services.blindness import blind_to, veil
 from annotator.services.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
 from annotator.services.revisions import load_revision
 from annotator.services.stale import open_marks
-from annotator.services.variants import MATCHERS, match_variants, variants_of
+from annotator.services.variants import MATCHERS, match_variants, out_of_step, variants_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
 from reviews.services.checklists import answer_rows
@@ -55,10 +55,13 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     people = User.objects.filter(memberships__project=request.project).distinct().order_by("display_name")
     if not request.roles & OVERSEERS:
         people = people.filter(pk=request.user.pk)
+    oversees = bool(request.roles & OVERSEERS)
+    # It bears on the release, and tells of colleagues' edits.
+    apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
-        "marks": bool(request.roles & OVERSEERS),
-        "rows": [(row, stages.get(row.stage, row.stage)) for row in page.rows],
+        "marks": oversees,
+        "rows": [(row, stages.get(row.stage, row.stage), row.pk in apart) for row in page.rows],
         "previous": _link(request, before=page.before),
         "following": _link(request, after=page.after),
         "filters": filters,

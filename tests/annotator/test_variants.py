@@ -126,6 +126,18 @@ def test_a_word_about_versions_that_have_moved_on_is_refused(team: Team, pair: P
         match_variants(actor=team.senior, dialogue=one, other=alone.public_id, seen=seen)
 
 
+def test_the_list_tells_overseers_which_are_not_in_step(team: Team, pair: Pair) -> None:
+    client, url = Client(), reverse("dialogue-list", args=[team.project.slug])
+    counts = []
+    for change in (None, other_message):
+        if change:
+            edit(team, pair[1], change)
+        for person in (team.administrator, team.senior, team.annotator):
+            client.force_login(person)
+            counts.append(client.get(url).content.decode().count("Variants not in step"))
+    assert counts == [0, 0, 0, 2, 2, 0]
+
+
 def test_the_page_says_what_has_changed_and_takes_the_word_of_a_senior_reviewer(team: Team, pair: Pair) -> None:
     edit(team, pair[0], other_argument)
     url = reverse("dialogue", args=[team.project.slug, pair[1].public_id])
