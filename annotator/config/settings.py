@@ -252,6 +252,9 @@ MOST_SENT = 10 * 10**6
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
+# Beside what is kept of them, so that /readyz looks at this disk, and what a killed web server leaves there is removed.
+FILE_UPLOAD_TEMP_DIR = DATA_DIR / "uploads"
+FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 FILE_UPLOAD_HANDLERS = [
     "annotator.views.uploads.DoorHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",

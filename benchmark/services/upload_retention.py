@@ -1,7 +1,9 @@
 """Uploaded files of imports that have ended long ago, and what killed uploads left behind. Reports stay."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 
+from django.conf import settings
 from django.utils import timezone
 
 from annotator.models.work import JOB_ENDED
@@ -31,4 +33,6 @@ def _orphans(now: datetime) -> int:
     files = {file: file.name.partition(".")[0] for file in (folder.glob("*") if folder.is_dir() else ())}
     known = set(ImportBatch.objects.filter(public_id__in=files.values()).values_list("public_id", flat=True))
     orphans = [file for file, name in files.items() if name not in known or file.suffix == ".part"]
+    # A web server that was killed has left what it had read.
+    orphans += Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*")
     return remove_files(orphans, min(now, timezone.now()) - _ORPHANED)

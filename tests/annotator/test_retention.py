@@ -81,7 +81,11 @@ def test_sessions_keys_and_links_that_open_nothing_go_and_the_others_stay(team):
     assert [one.note for one in Invitation.objects.filter(accepted_at=None)] == ["0"]
 
 
-def test_an_uploaded_file_goes_when_its_import_has_ended_long_ago_and_its_report_stays(team, client):
+def test_an_uploaded_file_goes_when_its_import_has_ended_long_ago_and_its_report_stays(
+    team, client, settings, tmp_path
+):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+
     def begin(name):
         return start_import(
             actor=team.administrator,
@@ -100,15 +104,19 @@ def test_an_uploaded_file_goes_when_its_import_has_ended_long_ago_and_its_report
     type(old.job).objects.filter(pk=waits.job_id).update(created_at=long_ago())
     files = [full_path(batch.file) for batch in (old, recent, waits)]
     orphan, begun = full_path("imports/nobodys.part"), full_path("imports/begun.part")
-    for file in (orphan, begun):
+    # What a web server had read when it was killed, and what one is reading now.
+    left, coming = tmp_path / "tmp1.upload.jsonl", tmp_path / "tmp2.upload.jsonl"
+    for file in (orphan, begun, left, coming):
         file.write_bytes(b"half")
-    os.utime(orphan, (long_ago(2).timestamp(),) * 2)
+    for file in (orphan, left):
+        os.utime(file, (long_ago(2).timestamp(),) * 2)
     for file in files:
         os.utime(file, (long_ago().timestamp(),) * 2)
 
     removed = retention.tidy_up()
-    assert (removed["uploaded files of imports"], removed["files of uploads that were cut off"]) == (1, 1)
+    assert (removed["uploaded files of imports"], removed["files of uploads that were cut off"]) == (1, 2)
     assert [file.exists() for file in (*files, orphan, begun)] == [False, True, True, False, True]
+    assert list(tmp_path.iterdir()) == [coming]
     assert [may_repeat(ImportBatch.objects.get(pk=batch.pk)) for batch in (old, recent)] == ["", "for_real"]
     client.force_login(team.administrator)
     page = client.get(f"/p/{team.project.slug}/imports/{old.public_id}/").content.decode()
