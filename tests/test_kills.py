@@ -1,7 +1,9 @@
 """What was acknowledged outlives kills of web processes, workers and PostgreSQL's backends, all in the middle of work.
 
-The clients keep their own count: what a server has answered 201 must be there afterwards, once, as it was sent. A few
-kills here; ``ASSAY_KILLS=100 pytest tests/test_kills.py`` makes it a hundred.
+The clients keep their own count: what a server has answered 201 must be there afterwards, once, as it was sent; and of
+the files that were imported the test knows every record. A worker is killed while it runs a job, which the database
+says, and one in nine while it takes an import back. A few kills here; ``ASSAY_KILLS=100 pytest tests/test_kills.py``
+makes it a hundred.
 """
 
 import http.client
@@ -9,6 +11,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -19,17 +22,19 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Job, User
 from annotator.services import jobs
 from annotator.services.tokens import create_token
 from benchmark.models import ImportBatch
+from benchmark.services.import_report import report_path
 from reviews.models import Review
 from scripts.demo import listening_socket, web_command
 from scripts.supervisor import Supervisor
-from tests.benchmark.conftest import as_lines, begin_import, candidates
+from tests.benchmark.conftest import as_lines, begin_import, candidates, fresh
 from tests.conftest import ROOT, not_tested
 from tests.consistency import assert_consistent, claimed_twice
 from tests.factories import Team, adopt_c3, begin, make_dialogues, make_team
@@ -44,8 +49,12 @@ pytestmark = [
 KILLS = int(os.environ.get("ASSAY_KILLS", "9"))
 #: Longer than anything here takes on a busy machine; only a hang runs into it.
 PATIENCE = 240
-#: Records of each import, of which a part is several chunks.
-RECORDS = 600
+#: One round of kills.
+ROUND = ("web", "backend", "taking back", "web", "backend", "worker", "web", "backend", "worker")
+#: Records of each import: six chunks, and two pieces when they are taken back.
+RECORDS = 1500
+#: One of the last of them, which is there before the file has been read to its end.
+HELD = 1200
 
 
 @dataclass
@@ -127,6 +136,83 @@ def until(ready: Callable[[], bool], what: str) -> None:
         time.sleep(0.02)
 
 
+class Workers:
+    """One Celery worker at a time, the files it imports, and how it is killed in the middle of them."""
+
+    def __init__(self, team: Team, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        self.team, self._start = team, start
+        self.imports: list[ImportBatch] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._born = timezone.now()
+        self._worker = self._start()
+
+    def new_import(self) -> ImportBatch:
+        """Ask for the import of records that nobody else has; the line after them is no record."""
+        records = candidates(RECORDS, start=RECORDS * len(self.imports))
+        batch = begin_import(self.team, as_lines([*records, "{"]))
+        self.imports.append(batch)
+        jobs.wake(batch.job)
+        return batch
+
+    def kill_at_work(self) -> None:
+        """Kill it while it runs a job: what it ended at this very moment does not count."""
+        while True:
+            until(self._is_at_work, "a job in the hands of the worker")
+            self.kill()
+            if Job.objects.filter(state="running").exists():
+                break
+            self.go_on()
+        self.go_on()
+
+    def _is_at_work(self) -> bool:
+        hand_over(Job.objects.exclude(error=""))
+        if all(fresh(batch).job.ended for batch in self.imports):
+            self.new_import()
+        return Job.objects.filter(state="running", heartbeat_at__gt=self._born, progress_done__gt=0).exists()
+
+    def kill_taking_back(self) -> None:
+        """Its report meets an obstacle, so it takes the import back; killed, the next one finds none."""
+        batch = self.new_import()
+        obstacle = report_path(batch)
+        obstacle.mkdir(parents=True)
+        with transaction.atomic():
+            # One of the last rows is held from the moment it is there: taking back comes to a halt in its middle.
+            rows = Dialogue.objects.filter(batch=batch.job_id)
+            one = rows.filter(external_id=f"c{RECORDS * (len(self.imports) - 1) + HELD:05}")
+
+            def is_there() -> bool:
+                hand_over(Job.objects.exclude(error=""))
+                return one.exists()
+
+            until(is_there, "the second thousand")
+            one.select_for_update().get()
+            until(lambda: rows.count() == RECORDS - 1000, "the first thousand taken back")
+            self.kill()
+        assert fresh(batch).job.checkpoint["taking_back"]
+        obstacle.rmdir()
+        self.go_on()
+
+    def kill(self) -> None:
+        os.killpg(self._worker.pid, signal.SIGKILL)
+        self._worker.wait()
+
+    def go_on(self) -> None:
+        """Another worker, to which what was running is handed, as time would do it."""
+        self._begin()
+        hand_over(Job.objects.all())
+
+
+def hand_over(waiting: QuerySet[Job]) -> None:
+    """As if the time had passed after which others take up what a worker has left, or was interrupted at."""
+    long_ago = timezone.now() - timedelta(minutes=5)
+    left = waiting.filter(state="running", heartbeat_at__gt=long_ago + timedelta(minutes=4))
+    for job in left:
+        left.filter(pk=job.pk, attempt=job.attempt).update(heartbeat_at=long_ago, error="")
+        jobs.wake(job)
+
+
 def test_every_acknowledged_write_outlives_kills_under_load(team, web, start_worker) -> None:
     port, master = web
     chance, stop = random.Random(45), threading.Event()
@@ -135,8 +221,7 @@ def test_every_acknowledged_write_outlives_kills_under_load(team, web, start_wor
         for one in team.annotators
     ]
     threads = [threading.Thread(target=one.work, args=(stop,), daemon=True) for one in colleagues]
-    worker = start_worker()
-    imports: list[ImportBatch] = []
+    workers = Workers(team, start_worker)
     killed: Counter[str] = Counter()
 
     def count() -> int:
@@ -146,28 +231,24 @@ def test_every_acknowledged_write_outlives_kills_under_load(team, web, start_wor
         thread.start()
     try:
         for number in range(KILLS):
-            if number % 6 == 0:
-                imports.append(begin_import(team, as_lines(candidates(RECORDS, start=RECORDS * len(imports)))))
-                jobs.wake(imports[-1].job)
             before = count()
             until(lambda before=before: count() >= before + 3, "work between two kills")
-            if number % 3 == 0:
+            what = ROUND[number % len(ROUND)]
+            if what == "web":
                 os.kill(chance.choice(children_of(master)), signal.SIGKILL)
-                killed["web"] += 1
-            elif number % 3 == 1:
-                killed["backend"] += end_a_backend(chance)
+            elif what == "backend":
+                until(lambda: end_a_backend(chance), "a connection that could be ended")
+            elif what == "worker":
+                workers.kill_at_work()
             else:
-                os.killpg(worker.pid, signal.SIGKILL)
-                worker.wait()
-                worker = start_worker()
-                killed["worker"] += 1
+                workers.kill_taking_back()
+            killed[what] += 1
     finally:
         stop.set()
         for thread in threads:
             thread.join(PATIENCE)
-    until(lambda: all_ended(imports), "the end of all jobs")
-    os.killpg(worker.pid, signal.SIGKILL)
-    worker.wait()
+    until(all_ended, "the end of all jobs")
+    workers.kill()
 
     assert killed.total() == KILLS
     assert [surprise for one in colleagues for surprise in one.surprises] == []
@@ -182,13 +263,15 @@ def test_every_acknowledged_write_outlives_kills_under_load(team, web, start_wor
         for public_id, (slot, verdict) in one.acknowledged.items():
             assert stored[public_id] == (one.person.pk, slot, verdict)
     assert len({slot for _, slot, _ in stored.values()}) == len(stored)
-    for batch in ImportBatch.objects.select_related("job"):
-        rows = Dialogue.objects.filter(batch=batch.job, published=True).count()
+    for number, batch in enumerate(map(fresh, workers.imports)):
+        sent = {record["id"] for record in candidates(RECORDS, start=RECORDS * number)}
+        there = list(Dialogue.objects.filter(batch=batch.job).values_list("external_id", "published"))
         # One that was killed too often says so, and nothing of it is there.
-        assert (batch.job.state, batch.created, rows) in (("done", RECORDS, RECORDS), ("failed", 0, 0))
-        assert not Dialogue.objects.filter(batch=batch.job, published=False).exists()
+        assert (batch.job.state, batch.created, len(there)) in (("done", RECORDS, RECORDS), ("failed", 0, 0))
+        assert set(there) in ({(name, True) for name in sent}, set())
     assert list(claimed_twice(team.project)) == []
     assert_consistent(team.project)
+    print(f"{dict(killed)}; {count()} acknowledged; imports {Counter(fresh(one).job.state for one in workers.imports)}")
 
 
 def children_of(pid: int) -> list[int]:
@@ -206,11 +289,13 @@ def end_a_backend(chance: random.Random) -> bool:
             "ORDER BY pid"
         )
         pids = [pid for (pid,) in cursor.fetchall()]
+        if not pids:
+            return False
         cursor.execute("SELECT pg_terminate_backend(%s)", [chance.choice(pids)])
         return bool(cursor.fetchone()[0])
 
 
-def all_ended(imports: list[ImportBatch]) -> bool:
+def all_ended() -> bool:
     """Whether every job has ended; those whose worker is gone are handed to the next, as time would."""
     running = Job.objects.filter(state="running")
     running.filter(heartbeat_at__lt=timezone.now() - timedelta(seconds=5)).update(
