@@ -192,7 +192,8 @@ def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
             assert not re.search(r"d-000[123457]|left_out|Left out", text.replace('"left_out_count":null', "")), path
         assert client.get(f"/api/projects/{slug}/releases/{release.public_id}/left-out/").status_code == 403
         for path in (f"/p/{slug}/releases/", f"/api/projects/{slug}/releases/"):
-            assert "2.0" not in client.get(path).content.decode()
+            # As a version: the seconds of a moment may well read 42.01.
+            assert not re.search(r"(?<!\d)2\.0(?!\d)", client.get(path).content.decode())
             assert client.get(f"{path}{failed.public_id}/").status_code == 404
     for person in (scene.team.senior, scene.team.administrator):
         client = Client()
