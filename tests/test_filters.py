@@ -68,6 +68,12 @@ def test_an_unknown_filter_is_refused_with_what_there_is(world: World, name: str
         assert f"“{known}”" in response.text_seen
 
 
+def test_the_api_speaks_json_alone_and_says_that_format_is_no_filter(world: World) -> None:
+    response = ask(world, "api-project-list", {"format": "xml"})
+    assert response.status_code == 400
+    assert "There is no filter “format” here" in response.text_seen
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(world: World, name: str) -> None:
     known = parameters(world, name)

@@ -351,6 +351,8 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "annotator.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "annotator.api.pagination.KeysetPagination",
     "PAGE_SIZE": 50,
+    # There is JSON alone: “format” is a parameter that no address has, and refused like any other.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay",

@@ -94,7 +94,8 @@ class ProjectForm(forms.Form):
         max_length=60,
         required=False,
         label="Address",
-        help_text="Letters, digits and hyphens; left empty, it is made from the name.",
+        help_text="Letters, digits, hyphens and underscores; left empty, it is made from the name.",
+        error_messages={"invalid": "Use the letters a to z, digits, hyphens and underscores alone."},
     )
     description = forms.CharField(
         max_length=2000, required=False, label="Description", widget=forms.Textarea(attrs={"rows": 3})

@@ -118,7 +118,7 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
     """Import the stored file again: for real after a dry run that ended well, else as before.
 
     ``reopen``: after a dry run, dialogues that it named as worked on are revised as well. Raises Conflict where there
-    is nothing to repeat.
+    is nothing to repeat, Invalid where the file has been removed meanwhile.
     """
     require_administrator(actor=actor, project=batch.project)
     repeat = may_repeat(batch)
@@ -126,16 +126,17 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
         raise Conflict(
             "There is nothing to repeat: it has not ended, its records are in the project, or all would stay out."
         )
-    return start_import(
-        actor=actor,
-        project=batch.project,
-        path=full_path(batch.file),
-        filename=batch.filename,
-        native_format=batch.native_format,
-        dry_run=batch.dry_run and repeat == "again",
-        revise=batch.revise,
-        reopen=reopen if repeat == "for_real" else batch.reopen,
-    )
+    with open_upload(batch) as file:
+        return start_import(
+            actor=actor,
+            project=batch.project,
+            upload=file,
+            filename=batch.filename,
+            native_format=batch.native_format,
+            dry_run=batch.dry_run and repeat == "again",
+            revise=batch.revise,
+            reopen=reopen if repeat == "for_real" else batch.reopen,
+        )
 
 
 def worked_on(batch: ImportBatch) -> QuerySet[ImportNote]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import ValidationError
+
 from reviews.protocols.protocol import (
     ANY,
     AuthorRule,
@@ -20,6 +22,7 @@ from reviews.protocols.protocol import (
     Stage,
     StageKind,
     Verdict,
+    fault_in_words,
 )
 from reviews.protocols.taxonomy import TAXONOMY
 
@@ -306,5 +309,10 @@ PRESETS: dict[str, Callable[..., Protocol]] = {"c3": c3, "wild": wild, "cctu": c
 
 
 def load_preset(name: str, **options: Any) -> Protocol:
-    """A preset by name. Raises KeyError for an unknown name, ValueError or TypeError for options it does not have."""
-    return PRESETS[name](**options)
+    """A preset by name. Raises KeyError for an unknown name, TypeError or ValueError for options that cannot be."""
+    try:
+        return PRESETS[name](**options)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        which = (f"“{one.replace('_', ' ')}” is {given}. " for one, given in options.items() if given is fault["input"])
+        raise ValueError(f"{next(which, '')}{fault_in_words(fault).rstrip('.')}") from None

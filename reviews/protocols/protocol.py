@@ -264,7 +264,7 @@ def read_protocol(data: Any) -> Protocol:
     except ValidationError as error:
         raise SchemaProblem(
             [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), _sentence(item))
+                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), fault_in_words(item))
                 for item in error.errors(include_url=False)
             ]
         ) from None
@@ -290,6 +290,7 @@ _SENTENCES = {
 }
 
 
-def _sentence(item: Any) -> str:
+def fault_in_words(item: Any) -> str:
+    """What people are told of one of the faults that a ValidationError lists."""
     words = _SENTENCES.get(item["type"])
     return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))

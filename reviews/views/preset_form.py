@@ -67,4 +67,5 @@ def _read_option(text: str, option: str, default: bool | int | float) -> bool | 
     try:
         return type(default)(text.replace(",", "."))
     except ValueError:
-        raise Invalid(f"“{text[:40]}” is no number for “{_option_label(option)}”.") from None
+        number = "whole number" if isinstance(default, int) else "number"
+        raise Invalid(f"“{text[:40]}” is no {number} for “{_option_label(option)}”.") from None

@@ -13,6 +13,7 @@ from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
 from annotator.services.access import require_administrator
 from annotator.services.notices import unread_notices
+from annotator.services.projects import may_create_projects
 from annotator.views.pages import PageRequest, project_page
 from annotator.wording import counted
 from reviews.models import Draw
@@ -43,7 +44,13 @@ def home(request: PageRequest) -> HttpResponse:
     waiting = unread_notices(actor=request.user, limit=_MOST_NOTICES)
     # What somebody holds comes before anything new.
     resume = next((claim for row in rows for claim in row.claims), None)
-    return render(request, "reviews/home.html", {"rows": rows, "notices": waiting, "resume": resume})
+    context = {
+        "rows": rows,
+        "notices": waiting,
+        "resume": resume,
+        "may_create": not rows and may_create_projects(request.user),
+    }
+    return render(request, "reviews/home.html", context)
 
 
 @project_page

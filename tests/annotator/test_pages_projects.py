@@ -67,12 +67,14 @@ def test_the_list_shows_ones_own_projects_and_roles(client, team):
 
 
 def test_an_empty_list_says_what_to_do(client, team):
-    client.force_login(team.outsider)
-    assert "Ask the administrator of a project for an invitation’s link." in words(client.get("/projects/"))
-    client.force_login(make_user("root", is_staff=True))
-    page = words(client.get("/projects/"))
-    assert "You are in no project yet" in page
-    assert 'href="/projects/new/"' in page
+    root = make_user("root", is_staff=True)
+    for url in ("/projects/", "/"):
+        client.force_login(team.outsider)
+        assert "Ask the administrator of a project for an invitation’s link." in words(client.get(url))
+        client.force_login(root)
+        page = words(client.get(url))
+        assert "You are in no project yet" in page
+        assert 'href="/projects/new/"' in page
 
 
 def test_the_list_costs_the_same_however_many_projects_there_are(client):
@@ -107,7 +109,7 @@ def test_who_may_not_make_one_does_not_see_the_form(member):
         ({"name": "   "}, "This field is required"),
         ({"name": "x" * 10_000}, "at most 120 characters"),
         ({"name": "天气对话"}, "letters a to z"),
-        ({"name": "Fine", "slug": "no spaces!"}, "valid “slug”"),
+        ({"name": "Fine", "slug": "no spaces!"}, "letters a to z, digits"),
         ({"name": "Fine", "description": "x" * 10_000}, "at most 2000 characters"),
     ],
     ids=str,

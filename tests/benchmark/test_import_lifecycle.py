@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.errors import Conflict, Denied
+from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, ToolsetRevision
 from annotator.services import jobs
 from annotator.services.jobs import run
@@ -21,6 +21,7 @@ from benchmark.services import import_discarding, import_runner
 from benchmark.services.import_report import report_path
 from benchmark.services.import_runner import ImportRun
 from benchmark.services.imports import cancel_import, may_repeat, repeat_import
+from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot, StageRun
 from reviews.services.counters import recount, stored_counters
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, fresh, report_of
@@ -332,7 +333,9 @@ def test_discarding_leaves_toolsets_that_others_use(
     assert ToolsetRevision.objects.count() == 1
 
 
-def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(team: Team, run_import: RunImport) -> None:
+def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(
+    team: Team, run_import: RunImport, client: Client
+) -> None:
     dry = run_import(candidates(2), dry_run=True)
     assert may_repeat(dry) == "for_real"
     # Whoever tries a file looks at its page: a notice would only have to be read away.
@@ -344,6 +347,10 @@ def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(team: Team, r
 
     failed = run_import(content=b"", filename="a.jsonl", dry_run=True)
     assert may_repeat(failed) == "again"
+    client.force_login(team.administrator)
+    page = client.get(f"/p/{team.project.slug}/imports/{failed.public_id}/").content.decode()
+    assert "The file is empty." in page
+    assert "Taking back" not in page  # It has: nothing goes on any more.
     assert repeat_import(actor=team.administrator, batch=failed).dry_run is True
 
     with pytest.raises(Conflict, match="nothing to repeat"):
@@ -352,6 +359,19 @@ def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(team: Team, r
         repeat_import(actor=team.annotator, batch=dry)
     with pytest.raises(Denied):
         cancel_import(actor=team.senior, batch=fresh(real))
+
+
+def test_a_file_that_is_removed_while_somebody_repeats_is_named_without_its_place(
+    team: Team, run_import: RunImport
+) -> None:
+    dry = run_import(candidates(1), dry_run=True)
+    stored = full_path(dry.file)
+    stored.unlink()
+    with pytest.raises(Invalid) as refused:
+        repeat_import(actor=team.administrator, batch=dry)
+    assert dry.filename in refused.value.sentence
+    assert "upload it again" in refused.value.sentence
+    assert str(stored.parent) not in refused.value.sentence
 
 
 def test_progress_is_told_in_records(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

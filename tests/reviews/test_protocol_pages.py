@@ -64,7 +64,15 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     refused = client.get(address(team) + "?preset=c3&cross_check_reviewers=7")
     assert refused.status_code == 422
     assert "one or two reviewers" in text(refused)
-    assert client.get(address(team) + "?preset=c3&audit_fraction=some").status_code == 422
+    for wrong, said in (
+        ("audit_fraction=some", "“some” is no number for “Audit fraction”."),
+        ("audit_fraction=-1", "like this: “audit fraction” is -1.0. Write 0.0 or more."),
+        ("audit_fraction=nan", "like this: “audit fraction” is nan. Write 1.0 or less."),
+        ("send_back_audited=1.5", "“1.5” is no whole number for “Send back audited”."),
+    ):
+        refused = client.get(address(team) + f"?preset=c3&{wrong}")
+        assert refused.status_code == 422
+        assert said in text(refused)
     assert client.get(address(team) + "?preset=c3&require_answers=perhaps").status_code == 422
 
 
