@@ -167,11 +167,12 @@ def prepare(supervisor: Supervisor, python: Path, variables: Mapping[str, str], 
 def web_command(python: Path, descriptor: int) -> list[str | Path]:
     """Return the command of the web server: gunicorn with threads, on the socket that is held already.
 
-    Many threads, because no proxy stands before it: each connection that dawdles takes one.
+    No proxy stands before it, so its workers take requests in themselves: nobody who dawdles takes a thread.
     """
     return [
         python, "-m", "gunicorn", "annotator.config.wsgi:application",
-        "--bind", f"fd://{descriptor}", "--worker-class", "gthread", "--workers", "2", "--threads", "16",
+        "--bind", f"fd://{descriptor}", "--workers", "2", "--threads", "8",
+        "--worker-class", "annotator.config.patient_worker.PatientWorker",
         "--preload", "--graceful-timeout", "5", "--access-logfile", "-", "--no-control-socket",
     ]  # fmt: skip
 

@@ -1,0 +1,147 @@
+"""A web server's worker that needs no proxy before it: whoever sends slowly takes no thread.
+
+To gunicorn's threaded worker a connection that has begun to send is a thread. Here the loop that waits for connections
+takes the request in, and hands it to a thread when it has come: of a large one the beginning. (Behind a proxy that
+does the same, ``gthread`` is enough.) It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
+"""
+
+import contextlib
+import re
+import selectors
+import socket
+import struct
+import time
+from functools import partial
+from typing import Any
+
+from gunicorn.http import get_parser
+from gunicorn.workers.gthread import ThreadWorker
+
+#: Seconds until the head of a request has to be there, and the rest of it.
+HEAD_SECONDS, BODY_SECONDS = 10.0, 600.0
+#: Bytes of a head, and of what is taken in of a body before a thread goes on.
+MOST_HEAD, MOST_BODY = 2**16, 10 * 10**6
+#: Connections that may be sending at a time, and bytes of theirs: then the one that has sent longest is closed.
+MOST_SENDING, MOST_HELD = 500, 100 * 10**6
+#: Seconds that a thread waits for somebody to take more of an answer, or to send more of a large body.
+STALLED_SECONDS = 20
+
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
+_EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue", re.IGNORECASE)
+
+
+class _Coming:
+    """A request as far as it has come."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.until = time.monotonic() + HEAD_SECONDS
+        #: Where the body begins; 0 as long as the head has no end.
+        self.body = 0
+        self.wanted = 0
+        self.chunked = False
+
+    def take(self, data: bytes) -> bool:
+        """Add what has come; whether the head has ended with it."""
+        seen = max(0, len(self.data) - 3)
+        self.data += data
+        if self.body:
+            return False
+        end = self.data.find(b"\r\n\r\n", seen)
+        if end < 0:
+            return False
+        self.body = end + 4
+        head = bytes(self.data[: self.body])
+        length = _LENGTH.search(head)
+        self.wanted = min(int(length[1]), MOST_BODY) if length else 0
+        self.chunked = _CHUNKED.search(head) is not None
+        self.until = time.monotonic() + BODY_SECONDS
+        return True
+
+    @property
+    def complete(self) -> bool:
+        """Whether a thread can go on with it."""
+        if not self.body:
+            return len(self.data) > MOST_HEAD
+        there = len(self.data) - self.body
+        if self.chunked:
+            return there >= MOST_BODY or self.data.endswith(b"0\r\n\r\n")
+        return there >= self.wanted
+
+
+class PatientWorker(ThreadWorker):
+    """gunicorn's threaded worker, with requests taken in before a thread is."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._coming: dict[Any, _Coming] = {}
+        self._held = 0
+
+    def enqueue_req(self, conn: Any) -> None:
+        """Wait for the request of a connection that is new, or was kept; in the main thread alone."""
+        self._coming[conn] = coming = _Coming()
+        conn.sock.setblocking(False)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._receive, conn))
+        # A thread may have read on into the next request.
+        begun = conn.parser.unreader.take_buffered() if conn.parser is not None else b""
+        if begun:
+            self._take(conn, coming, begun)
+        while len(self._coming) > MOST_SENDING or self._held > MOST_HELD:
+            self._drop(next(iter(self._coming)))
+
+    def _receive(self, conn: Any, _socket: Any) -> None:
+        coming = self._coming.get(conn)
+        if coming is None:
+            # Closed by another one's turn, in this round of the loop.
+            return
+        try:
+            data = conn.sock.recv(2**18)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._take(conn, coming, data)
+        else:
+            self._drop(conn)
+        while self._held > MOST_HELD:
+            self._drop(next(iter(self._coming)))
+
+    def _take(self, conn: Any, coming: _Coming, data: bytes) -> None:
+        self._held += len(data)
+        ended = coming.take(data)
+        if coming.complete:
+            self._hand_on(conn)
+        elif ended and _EXPECT.search(bytes(coming.data[: coming.body])):
+            # Whoever asks first sends nothing of the body before.
+            with contextlib.suppress(OSError):
+                conn.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _hand_on(self, conn: Any) -> None:
+        data = bytes(self._forget(conn).data)
+        for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            conn.sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALLED_SECONDS, 0))
+        if conn.parser is None:
+            conn.parser = get_parser(conn.cfg, conn.sock, conn.client)
+        conn.parser.unreader.unread(data)
+        conn.data_ready = True
+        super().enqueue_req(conn)
+
+    def murder_pending(self) -> None:
+        """Close connections whose request has not come in time; all of them where the worker stops."""
+        super().murder_pending()
+        now = time.monotonic()
+        for conn in [conn for conn, coming in self._coming.items() if coming.until < now or not self.alive]:
+            self._drop(conn)
+
+    def _drop(self, conn: Any) -> None:
+        self._forget(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def _forget(self, conn: Any) -> _Coming:
+        self.poller.unregister(conn.sock)
+        coming = self._coming.pop(conn)
+        self._held -= len(coming.data)
+        return coming

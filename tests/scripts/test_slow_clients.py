@@ -1,0 +1,99 @@
+"""Without a proxy: whoever sends slowly takes no thread of the web server, and what comes in pieces is read whole."""
+
+import contextlib
+import http.client
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from annotator.config.patient_worker import MOST_BODY, MOST_HEAD, _Coming
+from scripts.demo import listening_socket
+from scripts.supervisor import Supervisor
+
+ROOT = Path(__file__).resolve().parents[2]
+SIGN_IN = "/accounts/login/"
+FORM = "Content-Type: application/x-www-form-urlencoded"
+
+
+def taken(*pieces):
+    """Whether a thread goes on with a request, after each piece of it."""
+    coming = _Coming()
+    out = []
+    for piece in pieces:
+        coming.take(piece)
+        out.append(coming.complete)
+    return out
+
+
+def test_a_request_is_handed_on_when_it_has_come():
+    assert taken(b"GET / HTTP/1.1\r\nHost: a\r\n\r", b"\n") == [False, True]
+    head = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n"
+    assert taken(head, b"ab", b"c") == [False, False, True]
+    assert taken(*(head[n : n + 1] for n in range(len(head))), b"abc")[-2:] == [False, True]
+    assert taken(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n", b"0\r\n\r\n") == [
+        False, False, True,
+    ]  # fmt: skip
+    large = b"POST / HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n"
+    assert taken(large, b"a" * (MOST_BODY - 1), b"a") == [False, False, True]
+    # A head without an end: gunicorn says what is wrong with it.
+    assert taken(b"a" * MOST_HEAD, b"a") == [False, True]
+
+
+@pytest.fixture
+def site(process_environment, tmp_path):
+    """The port of a web server with two threads."""
+    with Supervisor() as programs, listening_socket("0") as listener:
+        port = listener.getsockname()[1]
+        programs.start(
+            "web server",
+            [
+                sys.executable, "-m", "gunicorn", "annotator.config.wsgi:application", "--no-control-socket",
+                "--bind", f"fd://{listener.fileno()}", "--threads", "2",
+                "--worker-class", "annotator.config.patient_worker.PatientWorker",
+            ],
+            env=process_environment,
+            cwd=ROOT,
+            log=tmp_path / "web.log",
+            pass_fds=[listener.fileno()],
+        )  # fmt: skip
+        assert programs.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=90)
+        yield port
+
+
+def begin(port, *lines, body=b""):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=120)
+    connection.sendall("\r\n".join((*lines, "Host: 127.0.0.1", "")).encode() + body)
+    return connection
+
+
+@pytest.mark.servers
+@pytest.mark.any_database
+def test_requests_that_dawdle_take_no_thread(site):
+    with contextlib.ExitStack() as stack:
+        for _ in range(12):
+            form = (f"POST {SIGN_IN} HTTP/1.1", FORM, "Content-Length: 1000")
+            slow = stack.enter_context(begin(site, *form, body=b"\r\nlogin=a"))
+            stack.enter_context(begin(site, f"GET {SIGN_IN} HTTP/1.1"))
+            stack.enter_context(begin(site, form[0], "Transfer-Encoding: chunked", body=b"\r\n1\r\na\r\n"))
+            stack.enter_context(socket.create_connection(("127.0.0.1", site)))
+        client = http.client.HTTPConnection("127.0.0.1", site, timeout=120)
+        stack.callback(client.close)
+        # One connection for all of these, as a browser keeps it.
+        for method, body, status in (("GET", None, 200), ("POST", b"a" * 900, 403), ("GET", None, 200)):
+            client.request(method, SIGN_IN, body=body)
+            answer = client.getresponse()
+            answer.read()
+            assert answer.status == status
+        large = begin(
+            site, f"POST {SIGN_IN} HTTP/1.1", FORM, "Content-Length: 9000000", body=b"\r\n" + b"a" * 9_000_000
+        )
+        assert b" 403 " in stack.enter_context(large).recv(64)
+        # Who has dawdled is served when the rest comes; whoever asks first whether to send, is told to.
+        slow.sendall(b"a" * 993)
+        assert b" 403 " in slow.recv(64)
+        asking = stack.enter_context(
+            begin(site, f"POST {SIGN_IN} HTTP/1.1", FORM, "Content-Length: 1", "Expect: 100-continue", body=b"\r\n")
+        )
+        assert b" 100 " in asking.recv(64)
