@@ -109,10 +109,18 @@ def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply
         raise Denied("You review this dialogue independently; remark on it in the workspace, where it stays your own.")
     if dialogue.head is None:
         raise Invalid("There is nothing to remark on yet.")
-    return _add(
-        actor=actor, dialogue=dialogue, revision=dialogue.head, anchor=anchor, text=text, run=None, sealed=False,
-        reply_to=reply_to,
-    )  # fmt: skip
+    with transaction.atomic():
+        # A double click says it once: the second waits here until the first has said it.
+        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=dialogue.pk)
+        last = Comment.objects.filter(author=actor, dialogue=dialogue).select_related("parent").order_by("-pk").first()
+        if last is not None and last.stage_run_id is None and last.text == text.strip():
+            said_of = last.parent.public_id if last.parent is not None else ""
+            if said_of == reply_to and (reply_to or last.anchor == anchor[:600]):
+                return last
+        return _add(
+            actor=actor, dialogue=dialogue, revision=dialogue.head, anchor=anchor, text=text, run=None, sealed=False,
+            reply_to=reply_to,
+        )  # fmt: skip
 
 
 def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:

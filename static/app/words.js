@@ -6,6 +6,8 @@
 //   <form data-autosave="sent">   a comment, a reason: kept from the first key until the server has it
 //   <form data-autosave>          kept where what is typed is not JSON yet, which is never sent, or was refused
 //   <form data-keep="URL">        the form of a review: kept until the server has it
+//   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same as stored
+//   <form data-words="sent">      one whose words the page shows nowhere: kept until they are sent
 //   data-not-kept                 on a field that the page chooses anew each time
 //   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON, or an edit
 //                                 that was refused: where that is
@@ -18,7 +20,8 @@ const PREFIX = "assay.words.";
 const DAYS = 30;
 /** Hidden fields that do not say which form it is. */
 const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was"]);
-const KEPT = 'form[data-autosave="sent"], form[data-keep]';
+const KEPT = 'form[data-autosave="sent"], form[data-keep], form[data-words]';
+const PASSES = '[data-autosave="sent"], [data-words="sent"]';
 
 const root = () => document.querySelector("[data-draft], [data-words-of]");
 const owner = () => `${PREFIX}${root()?.dataset.draft ?? root()?.dataset.wordsOf}.`;
@@ -90,23 +93,40 @@ function keep(form, why) {
   const fields = controls(form).filter((field) => !("notKept" in field.dataset));
   const texts = fields.filter((field) => field.matches("textarea, input:not([type=radio], [type=checkbox])"));
   if (!texts.length) return;
-  if (form.matches('[data-autosave="sent"]') && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
+  if (form.matches(PASSES) && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
+  write(keyOf(form), {body: bodyOf(fields), why, at: document.getElementById("inspector")?.dataset.at});
+}
+
+/** What stands in the fields; or, of `shown`, what the server has put there. */
+function bodyOf(fields, shown = false) {
   const body = new URLSearchParams();
   for (const field of fields) {
-    if (!["radio", "checkbox"].includes(field.type) || field.checked) body.append(field.name, field.value);
+    const ticks = ["radio", "checkbox"].includes(field.type);
+    const chosen = field.localName === "select" ? [...field.options].find((one) => one.defaultSelected) ?? field.options[0] : null;
+    if (ticks && !(shown ? field.defaultChecked : field.checked)) continue;
+    body.append(field.name, !shown || ticks ? field.value : chosen ? chosen.value : field.defaultValue);
   }
-  write(keyOf(form), {body: body.toString(), why, at: document.getElementById("inspector")?.dataset.at});
+  return body.toString();
+}
+
+/** Forget what the page shows as stored. A refusal shows what was typed, too: that is not stored. */
+function forgetStored() {
+  if (!root() || document.querySelector(".error-summary")) return;
+  for (const form of document.querySelectorAll('form[data-words="stored"]')) {
+    const text = raw(keyOf(form));
+    if (text !== null && JSON.parse(text).body === bodyOf(controls(form), true)) remove(keyOf(form));
+  }
 }
 
 /** Put the words that were kept back into the forms of the page. */
 function restore() {
   if (!root()) return;
-  for (const form of document.querySelectorAll("form[data-autosave], form[data-keep]")) {
+  for (const form of document.querySelectorAll("form[data-autosave], form[data-keep], form[data-words]")) {
     const text = raw(keyOf(form));
     if (text === null) continue;
     const {body, why} = JSON.parse(text);
     fill(form, new URLSearchParams(body));
-    if (why) say(form, why);
+    if (why || form.dataset.words === "stored") say(form, why || "words");
     for (let at = form.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
   }
 }
@@ -148,6 +168,10 @@ function unsay(form) {
 document.addEventListener("input", ({target}) => {
   const form = target.name && target.closest?.(`${KEPT}, form[data-unsent]`);
   if (form) keep(form, form.dataset.unsent ?? "");
+});
+
+document.addEventListener("submit", ({target}) => {
+  if (target.dataset.words === "sent" && !target.hasAttribute("hx-post")) remove(keyOf(target));
 });
 
 document.addEventListener("click", ({target}) => {
@@ -215,17 +239,18 @@ document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
   }
 });
 
-// --- the form of a review ------------------------------------------------------------------------------------------------------
+// --- the form of a review, and others whose answer says that the server has the words -----------------------------------
 
+const ANSWERED = 'form[data-keep], form[data-words="sent"]';
 const sent = new WeakMap(); // a request -> the words it took along
 
 document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
-  const form = ctx.sourceElement?.closest?.("form[data-keep]");
+  const form = ctx.sourceElement?.closest?.(ANSWERED);
   if (form) sent.set(ctx, raw(keyOf(form)));
 });
 
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
-  const form = ctx.sourceElement?.closest?.("form[data-keep]");
+  const form = ctx.sourceElement?.closest?.(ANSWERED);
   if (!form || ctx.response.status >= 300 || ctx.response.raw.redirected) return;
   if (raw(keyOf(form)) === sent.get(ctx)) remove(keyOf(form));
 });
@@ -243,5 +268,6 @@ document.addEventListener("htmx:after:swap", restore);
 for (const key of keys(PREFIX)) {
   if (JSON.parse(raw(key)).time < Date.now() - DAYS * 86_400_000) remove(key);
 }
+forgetStored();
 mark();
 restore();

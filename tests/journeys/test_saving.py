@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from annotator.models import Dialogue
 from annotator.services.revisions import lock_dialogue, revise
-from reviews.models import Claim, ReviewDraft
+from reviews.models import Claim, Comment, ReviewDraft
 from reviews.services.claims import claim_next
 from tests.factories import WEATHER_TOOLS, begin, current, make_dialogue, make_document, make_toolset
 from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
@@ -318,3 +318,32 @@ def test_a_newer_version_is_brought_together_with_the_draft(desk_of, team, page_
     assert merged["env_info"] == "2025-06-01"
     assert merged["tasks"][0]["user_message"] == "The new version’s question?"
     assert merged["tasks"][0]["steps"][1]["text"] == "The draft’s answer."
+
+
+def test_a_comment_begun_on_the_page_of_a_dialogue_outlives_what_else_one_does_there(desk_of, team):
+    item = make_dialogue(team.project, external_id="one")
+    page = desk_of(team.senior).page
+    page.goto(f"/p/{team.project.slug}/dialogues/{item.public_id}/")
+    box, threads = page.locator("#comment-text"), page.locator(".comment-thread")
+    box.fill("Is this so?")
+    page.get_by_role("button", name="Add the comment").dblclick()
+    expect(threads).to_have_count(1)
+    expect(box).to_have_value("")
+    box.fill("Half a thought")
+    threads.locator("summary").click()
+    threads.get_by_label("Your reply").fill("It is.")
+    page.get_by_role("button", name="Mark as dealt with").click()
+    expect(threads).to_contain_text("dealt with")
+    expect(box).to_have_value("Half a thought")
+    page.reload()
+    expect(box).to_have_value("Half a thought")
+    expect(threads.get_by_label("Your reply")).to_have_value("It is.")
+    threads.get_by_role("button", name="Reply").click()
+    expect(threads.locator(".comment-replies")).to_contain_text("It is.")
+    expect(box).to_have_value("Half a thought")
+    page.get_by_role("button", name="Add the comment").click()
+    expect(threads).to_have_count(2)
+    expect(box).to_have_value("")
+    page.reload()
+    expect(box).to_have_value("")
+    assert [comment.text for comment in Comment.objects.order_by("pk")] == ["Is this so?", "It is.", "Half a thought"]

@@ -308,6 +308,21 @@ def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team:
     assert not is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.", reply_to=first.public_id)
 
 
+def test_what_a_double_click_says_twice_on_the_page_of_a_dialogue_is_one_remark(team: Team) -> None:
+    item = make_item(team, "self_check_multi")
+
+    def say(text: str, anchor: str = "", reply_to: str = "") -> Comment:
+        return comment_on(actor=team.senior, dialogue=item, anchor=anchor, text=text, reply_to=reply_to)
+
+    first = say("Why?")
+    assert say(" Why? ").pk == first.pk
+    assert say("Why?", "/tasks/t1").pk != first.pk
+    answer = say("So.", reply_to=first.public_id)
+    assert say("So.", reply_to=first.public_id).pk == answer.pk
+    assert say("Why?").pk != first.pk
+    assert len(told(team.annotator)) == 4
+
+
 def test_both_pages_say_that_there_is_no_such_place(team: Team, client: Client) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
