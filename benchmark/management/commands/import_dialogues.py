@@ -137,7 +137,7 @@ class Command(PipelineCommand):
             )
             if unfinished is not None:
                 read = counted(unfinished.read, "record")
-                self.say(f"An import of this file was cut short after {read}; going on with it.")
+                self.say(f"An import of this file has begun and not ended ({read} so far); going on with it.")
                 return unfinished
         return start_import(
             actor=None,
