@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Draft, User
+from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation import DialogueView, present
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.drafts import open_draft
@@ -70,8 +70,15 @@ class Workbench:
 
     @property
     def stale(self) -> bool:
-        """Whether the branch has a newer version than the one the draft was begun from."""
-        return not self.work.blind and self.dialogue.head_id != self.draft.base_id
+        """Whether the draft was begun from another version than the one it has to be handed in on."""
+        return self.draft.base_id != (self.work.slot.revision_id if self.work.blind else self.dialogue.head_id)
+
+    @property
+    def onto(self) -> Revision:
+        """What such a draft is merged with: the newest version; in a blind stage that under review."""
+        head = self.work.slot.revision if self.work.blind else self.dialogue.head
+        assert head is not None  # noqa: S101 - a dialogue under review has a head
+        return head
 
     @property
     def blocking(self) -> list[Any]:

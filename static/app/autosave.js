@@ -393,7 +393,7 @@ function allSaved() {
 function words() {
   const count = queue.length;
   const changes = count === 1 ? "1 change" : `${count} changes`;
-  const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit"});
+  const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   return {
     saved: `Saved ${clock.format(new Date())}`,
     saving: "Saving…",

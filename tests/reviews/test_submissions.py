@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden, Invalid
@@ -16,6 +18,7 @@ from reviews.protocols import load_preset
 from reviews.services.claims import claim_slot, expire_overdue, heartbeat, load_work, release
 from reviews.services.submissions import offered_verdicts, submit_review
 from reviews.services.waivers import waive, waive_all
+from reviews.services.workbench import open_workbench
 from tests.factories import (
     Team,
     adopt_c3,
@@ -178,6 +181,31 @@ def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Di
     item = make_again(team, item)
     with pytest.raises(Conflict, match="begun from another version"):
         submit(team, held(team, item), "fix", draft=draft)
+
+
+def test_in_a_blind_stage_too_the_page_that_merges_is_open_to_whoever_is_sent_there(team: Team, client: Client) -> None:
+    item = make_item(team, "self_check_single")
+    hand_in(team.annotator, item, "fix", document=changed(current(item)))
+    hand_in(team.annotator, item, "approve")
+    item.refresh_from_db()
+    person = team.annotators[1]
+    claim = claim_slot(actor=person, slot=open_slot(item))
+    slot = claim.slot.public_id
+    bench = open_workbench(actor=person, slot_id=slot)
+    assert bench.work.blind
+    replace_draft(actor=person, draft=bench.draft, document=current(item) | {"env_info": "2026"}, operation="test")
+    head = item.head
+    assert head is not None
+    Draft.objects.filter(pk=bench.draft.pk).update(base=head.parent_id)
+    client.force_login(person)
+    submit_page, merge_page = (reverse(f"workspace-{page}", args=[slot]) for page in ("submit", "merge"))
+    refused = client.post(submit_page, {"verdict": "fix", "seen": 1})
+    assert "merge them first" in refused.content.decode()
+    assert "Bring both together" in client.get(f"/work/{slot}/").content.decode()
+    assert client.get(merge_page).status_code == 200
+    assert client.post(merge_page).status_code == 302
+    assert client.post(submit_page, {"verdict": "fix", "seen": 2}).status_code == 302
+    assert Review.objects.get(slot=claim.slot).verdict == "fix"
 
 
 def make_again(team: Team, item: Dialogue) -> Dialogue:
