@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 
 from annotator.errors import DomainError
+from annotator.services.outages import full_disk
 
 DONE, REFUSED, NOTHING_DONE = 0, 1, 2
 
@@ -54,6 +55,11 @@ class SentenceCommand(BaseCommand):
         except BrokenPipeError:
             # Whoever read our output has left; Python would complain once more at its own end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(NOTHING_DONE)
+        except OSError as error:
+            if not full_disk(error):
+                raise
+            self.say(f"{full_disk(error)}. Make room, then start this again.")
             sys.exit(NOTHING_DONE)
         finally:
             connections.close_all()

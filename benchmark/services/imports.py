@@ -95,10 +95,11 @@ def _store(upload: Readable | None, path: Path | None, name: str) -> StoredFile:
     if path is None:
         raise ValueError("an import needs a file")
     try:
-        with path.open("rb") as file:
-            return store(file, name)
+        file = path.open("rb")
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror or error}.") from None
+    with file:
+        return store(file, name)
 
 
 def may_repeat(batch: ImportBatch) -> str:

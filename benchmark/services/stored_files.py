@@ -12,6 +12,7 @@ from typing import BinaryIO, Protocol
 from django.conf import settings
 
 from annotator.errors import Invalid
+from annotator.services.outages import full_disk
 
 _PIECE = 1 << 20
 
@@ -37,7 +38,10 @@ def full_path(name: str) -> Path:
 
 
 def store(source: Readable, name: str) -> StoredFile:
-    """Copy ``source`` to ``name``, hashing it on the way. Raises Invalid when the disk has no room for it."""
+    """Copy ``source`` to ``name``, hashing it on the way. Raises Invalid where it cannot be stored.
+
+    A full disk is an outage, which passes, and nothing that is wrong with the file: then OSError.
+    """
     digest, size = hashlib.sha256(), 0
     try:
         with written_whole(full_path(name)) as out:
@@ -46,6 +50,8 @@ def store(source: Readable, name: str) -> StoredFile:
                 size += len(piece)
                 out.write(piece)
     except OSError as error:
+        if full_disk(error):
+            raise
         raise Invalid(f"The file could not be stored on the server: {error.strerror or error}.") from None
     return StoredFile(name, size, digest.hexdigest())
 

@@ -1,5 +1,6 @@
 """The commands for pipelines, as a shell runs them; what they refuse, in this process."""
 
+import errno
 import json
 import os
 import signal
@@ -194,6 +195,17 @@ class TestImport:
         assert_refused(manage_here("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()
+
+    def test_a_full_disk(
+        self, manage_here: Manage, candidate_file: Write, team: Team, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(handle: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        file = candidate_file(candidates(1))
+        done = manage_here("import_dialogues", file, "--project", team.project.slug, "--format", "neutral")
+        assert_refused(done, "The server’s disk is full. Make room")
 
     def test_a_database_that_cannot_be_used(
         self, manage: Manage, process_environment: dict[str, str], tmp_path: Path

@@ -1,12 +1,16 @@
 """Files that cannot be imported, or not as they are: a clear sentence, and nothing half done."""
 
+import errno
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Callable
 
 import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
 
 from annotator.errors import Denied, Invalid
 from annotator.models import Dialogue, Event, Revision, Toolset, ToolsetRevision
@@ -155,6 +159,25 @@ def test_what_is_refused_before_it_is_stored(team: Team, filename: str, native_f
     with pytest.raises(Invalid):
         begin_import(team, b"{}", filename, native_format=native_format)
     assert not full_path("imports").exists()
+    assert not ImportBatch.objects.exists()
+
+
+def test_a_full_disk_is_an_outage_and_no_fault_of_the_file(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    client = Client(raise_request_exception=False)
+    client.force_login(team.administrator)
+    for path, chosen in (
+        (f"/p/{team.project.slug}/imports/", "native_format"),
+        (f"/api/projects/{team.project.slug}/imports/", "format"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            answer = client.post(path, {"file": ContentFile(b"{}", "a.jsonl"), chosen: "neutral"})
+        assert (answer.status_code, answer["Retry-After"]) == (503, "10")
+        assert "disk is full" in answer.content.decode()
+    assert list(full_path("imports").iterdir()) == []
     assert not ImportBatch.objects.exists()
 
 
