@@ -1,5 +1,6 @@
 """Accounts: who may sign up, and the demo's sign-in without a password."""
 
+import logging
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -16,6 +17,8 @@ from annotator.services.addresses import absolute_url
 from annotator.services.attempts import client_address, count_attempt, forget_attempts
 from annotator.services.projects import accept_invitation, find_invitation
 from annotator.services.sign_in import is_known_device, remember_device
+
+_LOG = logging.getLogger(__name__)
 
 #: Where the session keeps the secret of an invitation between opening its link and having an account.
 SESSION_KEY = "invitation"
@@ -74,11 +77,18 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return f"[{urlsplit(settings.SITE_URL).netloc}] {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """allauth's, which would call the site what the request's Host header says."""
+        """allauth's, which would call the site what the request's Host header says.
+
+        A mail server that does not answer is the operator's to read of, in the log. The page says what it says to
+        whoever has no account here: an error would tell the two apart.
+        """
         name = urlsplit(settings.SITE_URL).netloc
-        super().send_mail(
-            template_prefix, email, context | {"current_site": {"name": name, "domain": settings.SITE_URL}}
-        )
+        try:
+            super().send_mail(
+                template_prefix, email, context | {"current_site": {"name": name, "domain": settings.SITE_URL}}
+            )
+        except OSError:
+            _LOG.exception("A mail about a password could not be sent.")
 
 
 def _login_of(credentials: dict[str, Any]) -> str:

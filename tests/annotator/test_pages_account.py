@@ -197,6 +197,17 @@ def test_old_passwords_and_forgotten_ones_are_limited_as_well(client, person, cl
     assert client.post("/accounts/password/reset/", {"email": "oskar@example.org"}).status_code == 302
 
 
+def test_a_mail_server_that_is_away_tells_nobody_who_has_an_account(client, person, settings, caplog):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    for email in ("nadia@example.org", "nobody@example.org"):
+        answer = client.post("/accounts/password/reset/", {"email": email})
+        assert (answer.status_code, answer["Location"]) == (302, "/accounts/password/reset/done/")
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
+        "A mail about a password could not be sent."
+    ]
+
+
 def test_signing_in_and_a_forgotten_password_need_the_database_alone(client, person, settings):
     dead = "redis://127.0.0.1:1/0"
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": dead}}
