@@ -198,6 +198,7 @@ def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     return Dialogue.objects.create(
         project=source.project,
         external_id=source.external_id,
+        variant_group=source.variant_group,
         kind=source.kind,
         native_format=source.native_format,
         owner_id=source.owner_id,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from annotator.models import Dialogue, Revision, Role, User
+from annotator.models.content import SetApart
 from annotator.services.statements import Value, locked, rows, write
 from reviews.gold import draw_number, is_due
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
@@ -16,7 +17,7 @@ OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 _BEHIND = (
     "(SELECT g.source_id UNION ALL SELECT a.id FROM annotator_dialogue b JOIN annotator_dialogue a "
     "ON a.project_id = b.project_id AND a.variant_group = b.variant_group AND a.variant_group <> '' "
-    "WHERE b.id = g.source_id)"
+    "AND a.set_apart <> 'gold' WHERE b.id = g.source_id)"
 )
 # Who has had the item, or had a hand in a dialogue behind it, is no test of anything. Takes the person four times.
 _FIT = (
@@ -79,7 +80,7 @@ def behind(source: Dialogue) -> list[int]:
     if not source.variant_group:
         return [source.pk]
     akin = Dialogue.objects.filter(project_id=source.project_id, variant_group=source.variant_group)
-    return list(akin.order_by("pk").values_list("pk", flat=True))
+    return list(akin.exclude(set_apart=SetApart.GOLD).order_by("pk").values_list("pk", flat=True))
 
 
 def involved(source: Dialogue, dialogue_id: int | None = None) -> set[int]:

@@ -1,6 +1,7 @@
 """A variant of the known answer in another language is the answer too: nobody who is tested sees it or works on it."""
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict
@@ -50,6 +51,20 @@ def test_variants_are_hidden_while_the_item_is_in_use(team: Team) -> None:
     assert stored_counters(team.project).get("gold:status:verified", 0) == 0
 
 
+def test_an_item_says_of_its_group_what_its_dialogue_said(team: Team, client: Client) -> None:
+    """Where everything has variants, whatever had none would be a gold item."""
+    english, _ = pair(team)
+    address = f"/api/projects/{team.project.slug}/dialogues/"
+    client.force_login(team.annotators[5])
+
+    def groups() -> dict[str, str]:
+        return {row["external_id"]: row["variant_group"] for row in client.get(address).json()["results"]}
+
+    before = groups()
+    make_gold(team, english)
+    assert groups()[english.external_id] == before[english.external_id] == "talk-1"
+
+
 def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     english, _ = pair(team)
     found = preview(project=team.project, source=english, stage=STAGE)
@@ -82,7 +97,9 @@ def test_an_item_is_retired_when_a_variant_is_worked_on_again(team: Team) -> Non
     make_gold(team, english)
     supersede_cycle(actor=team.administrator, dialogue=chinese, reason="An erratum.")
     assert GoldItem.objects.get().retired_at is not None
-    assert set(Dialogue.objects.filter(variant_group="talk-1").values_list("set_apart", flat=True)) == {""}
+    assert set(
+        Dialogue.objects.filter(variant_group="talk-1", archived_at=None).values_list("set_apart", flat=True)
+    ) == {""}
 
 
 def test_an_item_is_retired_when_another_variant_comes_in(team: Team) -> None:
