@@ -18,7 +18,7 @@ FORMAT_TITLES = {
 class ImportForm(forms.Form):
     file = forms.FileField(
         label="File of candidates",
-        help_text="JSON lines, plain (.jsonl) or packed (.jsonl.gz, .zip). It stays on the server.",
+        help_text="JSON lines (.jsonl), packed too (.jsonl.gz, .zip), or a JSON list (.json). It stays on the server.",
         allow_empty_file=True,
     )
     native_format = forms.ChoiceField(
