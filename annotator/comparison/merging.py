@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.comparison.anchors import Document, covers, lookup
+from annotator.comparison.anchors import Document, lineage, lookup, owner
 from annotator.comparison.case_merging import case_clashes
 from annotator.comparison.changes import (
     Change,
@@ -116,10 +116,11 @@ class _Merge:
 
     def _tools(self) -> Iterator[str]:
         """Calls that one side gave another tool while the other side worked on their arguments or observation."""
+        calls = {id(side): _calls(side) for side in (self.ours, self.others)}
         for one, two in ((self.ours, self.others), (self.others, self.ours)):
             for anchor, change in one.items():
                 if anchor.endswith("/name") and anchor == f"{change.group}/name":
-                    ours, others = (_calls(side, change.group) for side in (one, two))
+                    ours, others = (calls[id(side)].get(change.group, {}) for side in (one, two))
                     if others and not same_value(ours, others):
                         yield change.group
 
@@ -153,7 +154,7 @@ class _Merge:
 
     def _drop_inner(self) -> None:
         """What lies within a clash is part of it."""
-        for anchor in [a for a in self.clashes if any(a != other and covers(other, a) for other in self.clashes)]:
+        for anchor in [a for a in self.clashes if any(b in self.clashes for b in lineage(a) if b != a)]:
             del self.clashes[anchor]
 
     def _orders(self) -> list[str]:
@@ -248,10 +249,14 @@ def _by_anchor(changes: list[Change]) -> dict[str, Change]:
     return {change.anchor: change for change in changes}
 
 
-def _calls(changes: Mapping[str, Change], step: str) -> dict[str, Any]:
-    """What one side did to a call itself, as anchor → new value; the edges to other steps are another matter."""
-    parts = tuple(f"{step}/{field}" for field in ("name", "arguments", "observation", "inferable"))
-    return {a: [c.kind, c.after] for a, c in changes.items() if any(covers(part, a) for part in parts)}
+def _calls(changes: Mapping[str, Change]) -> dict[str, dict[str, Any]]:
+    """What one side did to each call itself, as its anchor → {anchor: new value}; its edges are another matter."""
+    out: dict[str, dict[str, Any]] = {}
+    for anchor, change in changes.items():
+        step = owner(anchor)
+        if anchor[len(step) + 1 :].partition("/")[0] in ("name", "arguments", "observation", "inferable"):
+            out.setdefault(step, {})[anchor] = [change.kind, change.after]
+    return out
 
 
 def _task_count_fits(count: int) -> bool:

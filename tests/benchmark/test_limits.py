@@ -17,13 +17,16 @@ import annotator
 import benchmark
 import reviews
 from annotator.checks.wording import closest
+from annotator.comparison import merge
 from annotator.constraints import claims
 from annotator.constraints.anchoring import MAX_PROMPT, nearest, sentences
 from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
+from annotator.graph.reading import MAX_STEPS
 from annotator.markdown import render_markdown
 from annotator.schema.constrained import MAX_CONSTRAINTS
 from annotator.services.projects import MAX_GUIDELINE
 from benchmark.formats.files import RawLine
+from benchmark.formats.task_lists import MAX_TASKS
 from benchmark.preparing import Preparer, Setup
 from benchmark.preparing.patience import TookTooLong, patience
 from tests.factories import make_document
@@ -206,6 +209,20 @@ def test_a_guideline_of_equal_headings_gives_each_an_id_without_counting_from_th
     with patience(PATIENCE):
         html = render_markdown("# a\n" * (MAX_GUIDELINE // 4), anchors=True)
     assert f'id="s-a-{MAX_GUIDELINE // 4}"' in html
+
+
+def test_versions_that_differ_everywhere_are_merged() -> None:
+    def version(side: str) -> dict[str, Any]:
+        document = make_document()
+        task = document["tasks"][0]
+        step = task["steps"][0]
+        steps = [step | {"id": f"s{n}", "name": f"{side}{n}", "arguments": {"city": side}} for n in range(MAX_STEPS)]
+        document["tasks"] = [task | {"id": f"t{n}", "steps": steps} for n in range(MAX_TASKS)]
+        return document
+
+    with patience(PATIENCE):
+        result = merge(version("a"), version("b"), version("c"))
+    assert len(result.conflicts) == MAX_TASKS * MAX_STEPS
 
 
 # --- every pattern ----------------------------------------------------------------------------------------------------
