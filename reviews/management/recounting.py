@@ -5,12 +5,13 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from annotator.management.base import SentenceCommand, Stop
 from annotator.models import Project
 
 
-class RecountCommand(BaseCommand):
+class RecountCommand(SentenceCommand):
     """Compares project by project. Exit code 1 where counts differ and are not repaired, 2 for an unknown project.
 
     Last line: a JSON summary. ``differences`` says what differs, a sentence each.
@@ -25,12 +26,12 @@ class RecountCommand(BaseCommand):
         if options["project"] is not None:
             projects = projects.filter(slug=options["project"])
             if not projects.exists():
-                raise CommandError(f"There is no project {options['project']}.", returncode=2)
+                raise Stop(f"There is no project {options['project']}.")
         different = 0
         for project in projects:
             for sentence in self.differences(project, repair=options["repair"]):
                 different += 1
-                self.stderr.write(f"{project.slug}: {sentence}")
+                self.say(f"{project.slug}: {sentence}")
         repaired = different if options["repair"] else 0
         self.stdout.write(json.dumps({"ok": different == repaired, "different": different, "repaired": repaired}))
         if different != repaired:
