@@ -1,5 +1,6 @@
 """Handing in: which verdict fits which content, what stands in the way, and what comes too late."""
 
+from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Draft, Role
+from annotator.models import Dialogue, Draft, Revision, Role
+from annotator.schema import canonical, content_hash
 from annotator.services.drafts import open_draft, replace_draft
 from annotator.services.events import broken_links
 from annotator.services.projects import end_role
@@ -22,10 +24,12 @@ from reviews.services.workbench import open_workbench
 from tests.factories import (
     Team,
     adopt_c3,
+    begin,
     broken,
     changed,
     current,
     hand_in,
+    make_dialogue,
     make_document,
     make_item,
     make_team,
@@ -454,3 +458,32 @@ def test_a_refused_submission_changes_nothing(team: Team, item: Dialogue) -> Non
     assert Slot.objects.get(pk=claim.slot_id).state == SlotState.CLAIMED
     assert item.events.count() == before
     assert item.revisions.count() == 1
+
+
+def test_the_merge_page_shows_the_first_of_very_many_changes(client: Client, team: Team) -> None:
+    """All that both changed is there to be chosen from; the lists beside it are for looking up."""
+    document = make_document("x")
+    item = make_dialogue(team.project, document)
+    begin(team.project, [item])
+    slot = claim_slot(actor=team.annotator, slot=open_slot(item)).slot
+    head = Dialogue.objects.get(pk=item.pk).head
+    assert head is not None
+    branch = load_work(actor=team.annotator, public_id=slot.public_id).branch
+    draft = open_draft(actor=team.annotator, dialogue=item, base=head, branch=branch)
+
+    def written(value: int) -> str:
+        copy = deepcopy(document)
+        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": value for n in range(205)}
+        return canonical(copy)
+
+    Draft.objects.filter(pk=draft.pk).update(content=written(1))
+    newer = Revision.objects.create(
+        dialogue=item, parent=head, number=2, branch="main", toolset_revision=head.toolset_revision,
+        content=written(2), content_hash=content_hash(written(2)),
+    )  # fmt: skip
+    Dialogue.objects.filter(pk=item.pk).update(head=newer)
+    Slot.objects.filter(pk=slot.pk).update(revision=newer)
+    client.force_login(team.annotator)
+    page = client.get(f"/work/{slot.public_id}/merge/").content.decode()
+    assert page.count("Take yours</label>") == 205
+    assert page.count("The first 200 of 205") == 2
