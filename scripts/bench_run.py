@@ -54,7 +54,7 @@ def measure(database: str, size: int, records: Path, data: Path, url: str, amoun
         say("  one person …")
         load.one_person(measured)
         say("  lists, searches, pages …")
-        measured.times |= load.gets("session", page_urls(load, size))
+        measured.times |= load.gets("session", page_urls(load, size, site.ask("middle")["cursors"]))
         measured.times |= load.gets("token", api_urls())
         say(f"  {PEOPLE} people …")
         held = load.everybody(measured)
@@ -263,8 +263,8 @@ def rate(answers: Sequence[Mapping[str, Any]]) -> float:
     return sum(len(answer["seen"]["held"]) for answer in answers) / longest
 
 
-def page_urls(load: Load, size: int) -> dict[str, list[str]]:
-    """The pages that are read: lists, searches, dashboards."""
+def page_urls(load: Load, size: int, cursors: Sequence[str]) -> dict[str, list[str]]:
+    """The pages that are read: lists, searches, dashboards; ``cursors``: of places deep in the list."""
     base = f"/p/{SLUG}/dialogues/"
     english, chinese = make_record(size // 6 * 3), make_record(size // 6 * 3 + 2)
 
@@ -273,11 +273,11 @@ def page_urls(load: Load, size: int) -> dict[str, list[str]]:
 
     return {
         "list": [base],
-        "list_deep": listing(*({"after": size // 2 + shift} for shift in range(5))),
+        "list_deep": listing(*({"after": cursor} for cursor in cursors)),
         "list_status": listing({"status": "in_review"}, {"stage": "self_check_multi"}),
         "list_policy": listing({"policy": "chat", "topology": "parallel"}),
         "list_none": listing({"status": "rejected", "language": "zh"}, {"topology": "mixed", "status": "verified"}),
-        "list_owner": listing({"owner": "222222222222"}),
+        "list_owner": listing({"owner": load.people[0]["id"]}),
         "list_findings": listing({"problems": "errors"}, {"problems": "clean"}),
         "search_common": listing({"q": "people"}, {"q": "reservation"}),
         "search_rare": listing({"q": rare_word(english)}),

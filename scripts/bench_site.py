@@ -38,7 +38,7 @@ def prepare() -> dict[str, Any]:
         [session[BACKEND_SESSION_KEY]] = settings.AUTHENTICATION_BACKENDS
         session[HASH_SESSION_KEY] = user.get_session_auth_hash()
         session.create()
-        people.append({"name": name, "token": secret, "session": session.session_key})
+        people.append({"name": name, "id": user.public_id, "token": secret, "session": session.session_key})
     return {"people": people}
 
 
@@ -49,6 +49,16 @@ def analyze() -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return {"database": connection.vendor, "version": _database_version()}
+
+
+def middle() -> dict[str, Any]:
+    """Cursors of five dialogues in the middle of the list."""
+    from annotator.models import Dialogue
+    from annotator.services.keyset import BY_TIME, cursor_of
+
+    rows = Dialogue.objects.filter(project__slug=SLUG).order_by(*BY_TIME)
+    begin = rows.count() // 2
+    return {"cursors": [cursor_of(row) for row in rows.only(*BY_TIME)[begin : begin + 5]]}
 
 
 def _database_version() -> str:
@@ -116,6 +126,7 @@ def verify_all() -> dict[str, Any]:
 ACTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "prepare": prepare,
     "analyze": analyze,
+    "middle": middle,
     "jobs": jobs,
     "look-for-doubles": look_for_doubles,
     "verify-all": verify_all,

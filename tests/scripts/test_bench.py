@@ -1,0 +1,29 @@
+"""What ``make bench`` reads is there: what answers with a refusal is not measured."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotator.models import Project, User
+from annotator.services.keyset import is_cursor
+from scripts.bench_run import api_urls, page_urls
+from scripts.bench_site import SLUG, middle, prepare
+from tests.factories import make_dialogue
+
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+
+
+def test_every_page_that_is_measured_opens(client: Client) -> None:
+    load: Any = SimpleNamespace(people=prepare()["people"])
+    project = Project.objects.get(slug=SLUG)
+    for number in range(3):
+        make_dialogue(project, external_id=f"one-{number}")
+    cursors = middle()["cursors"]
+    assert cursors
+    assert all(map(is_cursor, cursors))
+    client.force_login(User.objects.get(username="administrator"))
+    for name, urls in (page_urls(load, 6, cursors) | api_urls()).items():
+        for url in urls:
+            assert client.get(url).status_code == 200, (name, url)
