@@ -217,10 +217,10 @@ _NOT_CONFIRMED = (
 )
 
 
-#: A gold item's slot that the person has given back, while the item is in use. Takes the person.
+#: A gold item's slot that the person has given back, while the item is in use; counted as above. Takes the person.
 _GIVEN_BACK = (
-    "s.position < 0 AND EXISTS (SELECT 1 FROM reviews_claim c WHERE c.slot_id = s.id AND c.person_id = %s) "
-    "AND EXISTS (SELECT 1 FROM reviews_golditem g WHERE g.stage_run_id = s.stage_run_id AND g.retired_at IS NULL)"
+    "s.position < 0 AND (SELECT count(*) FROM reviews_claim c WHERE c.slot_id = s.id AND c.person_id = %s) > 0 AND "
+    "(SELECT count(*) FROM reviews_golditem g WHERE g.stage_run_id = s.stage_run_id AND g.retired_at IS NULL) > 0"
 )
 
 

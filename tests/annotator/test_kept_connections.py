@@ -154,3 +154,9 @@ def test_a_table_that_somebody_holds_does_not_silence_the_site(kept, client) -> 
     assert "The database was busy: what this had to wait for took too long." in held.content.decode()
     assert client.get("/projects/").status_code == 200
     connection.close()
+
+
+def test_what_is_planned_once_is_not_compiled_for_what_it_seems_to_cost(kept: BaseDatabaseWrapper) -> None:
+    with kept.cursor() as cursor:
+        cursor.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')")
+        assert cursor.fetchone() == ("force_generic_plan", "off")
