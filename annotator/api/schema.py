@@ -9,7 +9,7 @@ from annotator.api.inputs import BoundedDictField, Input
 
 #: A text that holds something to read, and no NUL.
 _WORDS = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-#: What any address may answer besides what it says itself; some of it only with a body.
+#: Answers that every address may give; some of them only to requests with a body.
 _ANYWHERE = {
     "400": "The request cannot be read, or names a parameter or field that does not exist; the sentence says which.",
     "401": "Nobody is signed in: send a token.",

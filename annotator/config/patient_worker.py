@@ -114,7 +114,7 @@ class PatientWorker(ThreadWorker):
         if coming.complete:
             self._hand_on(conn)
         elif ended and _EXPECT.search(bytes(coming.data[: coming.body])):
-            # Whoever asks first sends nothing of the body before.
+            # A client that expects “100 Continue” sends no body until it gets that.
             with contextlib.suppress(OSError):
                 conn.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
