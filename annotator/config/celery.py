@@ -16,7 +16,7 @@ app.autodiscover_tasks()
 
 
 @worker_init.connect
-def limit_silence(**_: Any) -> None:
+def limit_jobs(**_: Any) -> None:
     """Before the first connection is opened, and before the worker forks."""
     if settings.DATABASES["default"]["ENGINE"] == "annotator.config.postgresql":
-        import_module("annotator.config.postgresql.limits").limit_silence(settings.DATABASES["default"])
+        import_module("annotator.config.postgresql.limits").limit_jobs(settings.DATABASES["default"])

@@ -156,17 +156,20 @@ else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Statements that ask for it are prepared, and planned once (annotator.services.statements); the ORM's never are.
     # Such a plan is made without knowing how few rows it reads, and PostgreSQL compiles what looks dear: that took 0.1 s of
-    # each claim of 1 ms. A server that is frozen, or that the network has lost, is given up instead of waited for.
+    # each claim of 1 ms. A server that takes nobody in, or that the network has lost, is given up instead of waited for. Not
+    # one that is frozen, whose kernel acknowledges what is sent to it: see annotator.config.postgresql.limits.
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         prepare_threshold=5,
         options="-c plan_cache_mode=force_generic_plan -c jit=off",
         connect_timeout=5,
         tcp_user_timeout=30_000,
     )
-# Seconds that a request waits for a lock, and that one statement of a request takes, before it is answered 503. Only the
-# web server sets them (annotator.config.wsgi): jobs and migrations may wait. 0: no limit.
+# Seconds that a request waits for a lock, and that one statement of a request takes, before it is answered 503, and that
+# one of a job takes, before the job is taken up again. Only the web server (annotator.config.wsgi) and the workers
+# (annotator.config.celery) set them: commands and migrations may wait. 0: no limit.
 REQUEST_LOCK_SECONDS = _whole("REQUEST_LOCK_SECONDS", default=10)
 REQUEST_STATEMENT_SECONDS = _whole("REQUEST_STATEMENT_SECONDS", default=30)
+JOB_STATEMENT_SECONDS = _whole("JOB_STATEMENT_SECONDS", default=900)
 # Seconds after which PostgreSQL ends the connection of a web server or worker that is in a transaction and says nothing:
 # it is frozen, or gone, and others wait for what it has locked. Far longer than any step computes. 0: no limit.
 SILENT_TRANSACTION_SECONDS = _whole("SILENT_TRANSACTION_SECONDS", default=300)

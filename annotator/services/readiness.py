@@ -50,6 +50,7 @@ def _new_connection() -> BaseDatabaseWrapper:
     if database.vendor == "postgresql":
         options["connect_timeout"] = PATIENCE
         options["options"] = f"-c statement_timeout={PATIENCE}s"
+        options["answer_seconds"] = PATIENCE + 1
     else:
         options["timeout"] = PATIENCE
     database.settings_dict = {**database.settings_dict, "OPTIONS": options}

@@ -1,15 +1,19 @@
 """Connections to PostgreSQL that are kept between requests: one whose server went away is replaced in time."""
 
 import contextlib
+import os
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from annotator.config.postgresql.limits import limit_requests, limit_silence
+from annotator.config.postgresql.limits import limit_jobs, limit_requests
 from annotator.config.settings import BASE_DIR
 from annotator.services import statements
+from annotator.services.outages import outage
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -111,8 +115,11 @@ def test_the_web_server_limits_what_a_request_waits_for_and_nothing_else_does(im
             return [*cursor.fetchone()]
 
     assert shown(impatient) == ["1s", "30s"]
-    # Jobs, commands and migrations have this one.
+    # A server that is frozen says nothing: what says it then is the other end, a little later.
+    assert impatient.connection.answer_seconds == 35
+    # Commands and migrations have this one.
     assert shown(connection) == ["0", "0"]
+    assert connection.connection.answer_seconds is None
     wsgi = (BASE_DIR / "annotator" / "config" / "wsgi.py").read_text()
     assert wsgi.index("limit_requests(") < wsgi.index("annotator.config.urls")
 
@@ -122,7 +129,7 @@ def test_a_program_that_goes_silent_in_a_transaction_holds_its_rows_for_a_while_
     settings.SILENT_TRANSACTION_SECONDS = 1
     frozen = connections.create_connection("default")
     frozen.settings_dict = {**frozen.settings_dict, "OPTIONS": dict(frozen.settings_dict["OPTIONS"])}
-    limit_silence(frozen.settings_dict)
+    limit_jobs(frozen.settings_dict)
     person = make_team().administrator
     lock = "SELECT 1 FROM annotator_user WHERE id = %s FOR UPDATE"
     with contextlib.closing(frozen), frozen.cursor() as silent, connection.cursor() as cursor:
@@ -160,3 +167,47 @@ def test_what_is_planned_once_is_not_compiled_for_what_it_seems_to_cost(kept: Ba
     with kept.cursor() as cursor:
         cursor.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')")
         assert cursor.fetchone() == ("force_generic_plan", "off")
+
+
+@contextlib.contextmanager
+def stopped(backend: int) -> Iterator[None]:
+    """A server that is frozen: nothing comes back, and its kernel acknowledges whatever is sent."""
+    name = Path(f"/proc/{backend}/comm")
+    if not name.exists() or name.read_text() != "postgres\n":
+        pytest.skip("PostgreSQL runs on another machine, where no process can be stopped from here.")
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(backend, signal.SIGCONT)
+
+
+def test_a_frozen_server_is_given_up_and_the_next_request_finds_a_connection(client) -> None:
+    client.force_login(make_team().annotator)
+    client.raise_request_exception = False
+    assert client.get("/projects/").status_code == 200
+    # As short as a test can wait; the web server's is that of a statement, and somewhat more.
+    connection.connection.answer_seconds = 0.5
+    with stopped(connection.connection.info.backend_pid):
+        frozen = client.get("/projects/")
+        # What the end of a request does.
+        connection.close_if_unusable_or_obsolete()
+    assert (frozen.status_code, frozen["Retry-After"]) == (503, "10")
+    assert "The database does not answer" in frozen.content.decode()
+    assert client.get("/projects/").status_code == 200
+
+
+def test_a_worker_gives_a_frozen_server_up_too_and_opens_another_connection(settings) -> None:
+    settings.JOB_STATEMENT_SECONDS = 900
+    own = connections.create_connection("default")
+    own.settings_dict = {**own.settings_dict, "OPTIONS": dict(own.settings_dict["OPTIONS"])}
+    limit_jobs(own.settings_dict)
+    with contextlib.closing(own):
+        backend = answer(own)
+        assert own.connection.answer_seconds == 905
+        own.connection.answer_seconds = 0.5
+        with stopped(backend), pytest.raises(OperationalError) as raised:
+            answer(own)
+        own.close_if_unusable_or_obsolete()
+        assert outage(raised.value) == "The database does not answer, or the connection to it was lost"
+        assert answer(own) != backend

@@ -1,11 +1,14 @@
-"""How long a request waits for PostgreSQL, and how long PostgreSQL waits for a program that is in a transaction.
+"""How long a program waits for PostgreSQL, and how long PostgreSQL waits for a program that is in a transaction.
 
-Jobs, commands and migrations wait for PostgreSQL as long as it takes.
+Commands and migrations wait for PostgreSQL as long as it takes.
 """
 
 from typing import Any
 
 from django.conf import settings
+
+#: Seconds beyond a statement's limit that its answer is waited for: the server, unless it is frozen, says so itself.
+GRACE = 5
 
 
 def limit_requests(database: dict[str, Any]) -> None:
@@ -13,16 +16,23 @@ def limit_requests(database: dict[str, Any]) -> None:
 
     ``database`` is the entry of ``settings.DATABASES``.
     """
-    _set(database, lock_timeout=settings.REQUEST_LOCK_SECONDS, statement_timeout=settings.REQUEST_STATEMENT_SECONDS)
-    limit_silence(database)
+    _set(database, lock_timeout=settings.REQUEST_LOCK_SECONDS)
+    _limit(database, settings.REQUEST_STATEMENT_SECONDS)
 
 
-def limit_silence(database: dict[str, Any]) -> None:
-    """Have PostgreSQL end every connection opened from here on whose program goes silent in a transaction.
+def limit_jobs(database: dict[str, Any]) -> None:
+    """The same for a worker, whose statements may take far longer; for locks it waits as long."""
+    _limit(database, settings.JOB_STATEMENT_SECONDS)
+
+
+def _limit(database: dict[str, Any], seconds: int) -> None:
+    """And have PostgreSQL end every such connection whose program goes silent in a transaction.
 
     A process that is frozen, or whose machine is gone, would keep the rows it has locked from everybody else.
     """
-    _set(database, idle_in_transaction_session_timeout=settings.SILENT_TRANSACTION_SECONDS)
+    silence = settings.SILENT_TRANSACTION_SECONDS
+    _set(database, statement_timeout=seconds, idle_in_transaction_session_timeout=silence)
+    database["OPTIONS"]["answer_seconds"] = seconds + GRACE if seconds else None
 
 
 def _set(database: dict[str, Any], **limits: int) -> None:
