@@ -1,6 +1,7 @@
-"""Rules that every template keeps, because the content security policy would break what does not.
+"""Rules that every template keeps, because the content security policy or the browser would break what does not.
 
-No inline script or style, no event attribute, no file of another server, no htmx attribute that needs eval.
+No inline script or style, no event attribute, no file of another server, no htmx attribute that needs eval. The text of
+a field begins on a line of its own, since a browser drops the first line end there.
 """
 
 import re
@@ -17,6 +18,10 @@ RULES = (
     (re.compile(r"<[^>]*\son[a-z]+\s*=", re.I), "an event attribute: add the listener in a script file"),
     (re.compile(r"<[^>]*\shx-on\b", re.I), "an hx-on attribute, which needs eval: add the listener in a script file"),
     (re.compile(r"\b(?:href|src|action)\s*=\s*[\"']\s*javascript:", re.I), "a javascript: address"),
+    (
+        re.compile(r"<textarea\b[^>]*>(?!\n|</textarea>)", re.I),
+        "a text field whose text stands beside its tag: begin a new line, for a browser drops the text's own first one",
+    ),
     (
         re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)\s*=\s*[\"'](?:https?:)?//", re.I),
         "a file of another server",

@@ -5,7 +5,7 @@ from typing import Any
 from annotator.comparison.anchors import join, lookup, position
 from annotator.comparison.placing import ABSENT
 from annotator.editing.json_text import JsonProblem, read_json
-from annotator.editing.scope import Edit
+from annotator.editing.scope import Edit, line_ends
 from annotator.schema.canonical import escape
 
 MAX_REASON = 500
@@ -130,7 +130,7 @@ def observed(edit: Edit, before: Any, anchor: str) -> Any:
         edit.refuse("“as” must be json or text.", anchor)
     if kind == "text":
         # A browser posts other line ends than it was given, and an empty field where nothing stands: that is no edit.
-        same = before is None if not text else isinstance(before, str) and before.replace("\r\n", "\n") == text
+        same = before is None if not text else isinstance(before, str) and line_ends(before) == text
         return before if same else text
     if not text.strip():
         return None

@@ -6,7 +6,7 @@ from annotator.comparison.anchors import join
 from annotator.constraints.taxonomy import find_category
 from annotator.editing.arguments import observed
 from annotator.editing.json_text import JsonProblem, read_json
-from annotator.editing.scope import Edit
+from annotator.editing.scope import Edit, line_ends
 from annotator.schema.constrained import MAX_CODE
 
 #: Texts and labels, by where they stand; blank ones become null, where null means “not annotated”.
@@ -34,7 +34,7 @@ def set_value(edit: Edit) -> str:
     if value is not None:
         value = edit.as_text(value)
         before = edit.at(edit.anchor)
-        if isinstance(before, str) and before.replace("\r\n", "\n") == value:
+        if isinstance(before, str) and line_ends(before) == value:
             # A browser posts other line ends than it was given: that is no edit.
             return edit.anchor
         if field == "name":

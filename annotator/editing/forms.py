@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from annotator.comparison.anchors import AnchorMissing, below, split
 from annotator.comparison.placing import ABSENT, copied
-from annotator.editing.scope import MAX_TEXT
+from annotator.editing.scope import MAX_TEXT, line_ends
 from annotator.editing.shapes import ANY, TEXT, Kind, Shape, shape_of
 from annotator.editing.typed import FieldProblem, choice_texts, fault, fits, read_typed, shown, shown_json
 
@@ -72,7 +72,7 @@ class Field:
     @property
     def multiline(self) -> bool:
         """Whether a text wants more than one line."""
-        return self.kind is Kind.TEXT and ("\n" in self.value or len(self.value) > 80)
+        return self.kind is Kind.TEXT and (len(self.value) > 80 or "\n" in line_ends(self.value))
 
 
 def fields(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Field]:
@@ -190,7 +190,7 @@ def _option_text(shape: Shape, value: Any) -> str:
 def _read(field: Field, key: str, posted: Mapping[str, str], before: Any) -> tuple[Any, str]:
     """The value that was posted, and what is wrong with it."""
     text = posted[key].replace("\r\n", "\n")
-    untouched = field.present and text == field.value.replace("\r\n", "\n")
+    untouched = field.present and text == line_ends(field.value)
     if len(text) > MAX_TEXT:
         return before, f"The text has {len(text):,} characters; {MAX_TEXT:,} are the most that is accepted."
     as_json = key.startswith(AS_JSON) or field.shape.kind is Kind.JSON

@@ -8,6 +8,7 @@ from annotator.constraints.taxonomy import Category
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.parameter_specs import INF, MAX_ROWS, Kind, Spec, fitting, specs, text_of
 from annotator.editing.parameters import PREFIX
+from annotator.editing.scope import line_ends
 from annotator.editing.shapes import Kind as ShapeKind
 from annotator.editing.typed import FieldProblem, read_typed
 
@@ -53,7 +54,7 @@ def _read(spec: Spec, before: Any, posted: Mapping[str, str], key: str) -> Any:
     if key not in posted:
         return before
     text = posted[key].replace("\r\n", "\n")
-    if text == text_of(spec, before).replace("\r\n", "\n"):
+    if text == line_ends(text_of(spec, before)):
         return before
     if spec.kind is Kind.JSON:
         if not text.strip():

@@ -13,6 +13,11 @@ from annotator.editing.problems import EditProblem
 MAX_TEXT = MAX_JSON
 
 
+def line_ends(text: str) -> str:
+    """A text as a browser gives it back: every line end, CR LF and a lone CR too, is one LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class Tools(Protocol):
     """What an editor needs to know of a toolset."""
 

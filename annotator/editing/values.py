@@ -4,7 +4,7 @@ from typing import Any
 
 from annotator.comparison.anchors import lookup, position
 from annotator.editing.arguments import set_argument, set_arguments
-from annotator.editing.scope import Edit
+from annotator.editing.scope import Edit, line_ends
 from annotator.editing.steps import set_dependencies
 
 #: What may be set, by where it stands.
@@ -38,7 +38,7 @@ def set_value(edit: Edit) -> str:
     if value is not None or field in _REQUIRED:
         value = edit.as_text(value)
     before = edit.at(edit.anchor)
-    if isinstance(before, str) and before.replace("\r\n", "\n") == value:
+    if isinstance(before, str) and line_ends(before) == value:
         # A browser posts other line ends than it was given: that is no edit.
         return edit.anchor
     if field not in _REQUIRED and value is not None and not value.strip():

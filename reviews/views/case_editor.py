@@ -13,6 +13,7 @@ from annotator.editing.forms import fields
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.parameter_reading import read_parameter_form, read_tool_row
 from annotator.editing.parameters import parameter_fields, tool_row
+from annotator.editing.scope import line_ends
 from annotator.editing.typed import shown
 from annotator.errors import Invalid
 from annotator.schema.toolsets import CompiledToolset
@@ -116,7 +117,7 @@ def expected_operation(
             value += held[n : n + 1]
             continue
         text = text.replace("\r\n", "\n")
-        if n < len(held) and text == shown(held[n]).replace("\r\n", "\n"):
+        if n < len(held) and text == line_ends(shown(held[n])):
             value.append(held[n])
         elif text.strip():
             value.append(_expected(text, held[n] if n < len(held) else "", anchor))

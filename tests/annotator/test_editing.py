@@ -92,6 +92,8 @@ def test_line_ends_of_a_browser_are_no_edit():
     data = document(task("t1", user_message="a\r\nb\nc"))
     assert do("set", "/tasks/t1/user_message", data=data, value="a\r\nb\r\nc")[0] == data
     assert do("set", "/tasks/t1/user_message", data=data, value="x\r\ny")[0]["tasks"][0]["user_message"] == "x\ny"
+    data = document(task("t1", user_message="a\rb"))
+    assert do("set", "/tasks/t1/user_message", data=data, value="a\nb")[0] == data
 
 
 @pytest.mark.parametrize(

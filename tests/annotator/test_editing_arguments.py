@@ -170,6 +170,7 @@ def test_reasons_follow_their_arguments():
         ({"a": 1}, "", "text", ""),
         ("a\r\nb", "a\r\nb", None, "a\r\nb"),
         ("a\r\nb", "a\r\nc", None, "a\nc"),
+        ("a\rb", "a\nb", None, "a\rb"),
     ],
 )
 def test_an_observation_is_read_as_what_stood_there(before, text, kind, after):

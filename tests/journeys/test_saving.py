@@ -142,6 +142,32 @@ def test_numbers_are_as_they_were_when_another_place_is_edited(desk_of, team):
     assert repr(stored["steps"][0]["observation"]["at"]) == repr(dict(sorted(numbers.items())))
 
 
+def test_line_ends_are_as_they_were_when_another_place_is_edited(desk_of, team):
+    """A browser drops the first line end of a text field, and a field of one line shows no lone CR."""
+    document = make_document()
+    call = document["tasks"][0]["steps"][0]
+    call["arguments"]["city"] = "\nGhent\n\nBelgium\n"
+    call["arguments"]["date"] = "2026\r05"
+    document["tasks"][0]["user_message"] = "\nIs it sunny?"
+    document["context"] = [{"role": "user", "content": "\nHello"}]
+    tool = deepcopy(WEATHER_TOOLS[0])
+    tool["function"]["parameters"]["properties"]["days"] = {"type": "integer"}
+    toolset = make_toolset(team.project, [tool])
+    begin(team.project, [make_dialogue(team.project, document, external_id="one", toolset=toolset)])
+    desk = at_work(desk_of, team)
+    desk.open_place(CALL)
+    with desk.saving():
+        desk.page.get_by_label("days", exact=False).first.fill("2")
+    assert steps_of(team)[0]["arguments"] == call["arguments"] | {"days": 2}
+    for place, field in (("/tasks/t1", "#user-message"), ("/", "#context-0")):
+        desk.page.goto(f"{desk.page.url.partition('?')[0]}?at={place}")
+        desk.page.locator(field).press("Control+End")
+        with desk.saving():
+            desk.page.keyboard.type(" Yes")
+    assert draft_of(team)["tasks"][0]["user_message"] == "\nIs it sunny? Yes"
+    assert draft_of(team)["context"][0]["content"] == "\nHello Yes"
+
+
 def test_words_that_were_not_sent_survive_selections_panels_and_reloads(desk_of, team):
     document = make_document()
     document["tasks"][0]["steps"].insert(1, deepcopy(document["tasks"][0]["steps"][0]) | {"id": "s2"})

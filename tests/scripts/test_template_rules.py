@@ -13,6 +13,7 @@ from scripts.template_rules import problems_below, template_problems
         ('<button\n  onclick="go()">', "an event attribute"),
         ('<a href="javascript:go()">', "a javascript: address"),
         ('<div hx-on:click="go()">', "an hx-on attribute"),
+        ('<textarea name="a" rows="2">{{ text }}</textarea>', "begin a new line"),
         ('<script src="https://cdn.example/a.js"></script>', "a file of another server"),
     ],
 )
@@ -25,6 +26,7 @@ def test_what_the_policy_would_break_is_found(text, words):
     [
         '<script src="{% static "app.js" %}" defer></script>',
         '<a href="https://example.org/">elsewhere</a>',
+        '<textarea name="a">\n{{ text }}</textarea><textarea></textarea>',
         "{# <p style='x'> #}<!-- <script>old</script> -->",
         '<p class="style">a = "b" on time = 3</p>',
         '<button hx-post="/x" data-once="1">',
