@@ -15,7 +15,9 @@ from annotator.schema.canonical import escape
 from annotator.schema.exact_json import dumps, loads, same
 from benchmark.formats.cctu import plain_fields as cctu_plain
 from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
-from benchmark.formats.openai import plain_fields as openai_plain
+from benchmark.formats.openai_beside import carry_over
+from benchmark.formats.openai_writing import plain_fields as openai_plain
+from benchmark.formats.openai_writing import write_messages
 from benchmark.formats.residue import NATIVE, laid_out, native
 from benchmark.formats.task_lists import TaskListFormat
 
@@ -30,6 +32,7 @@ _NODE = {
 }
 #: Shorter texts stand in many a place by chance.
 _LEAST = 3
+_STEPS = 100_000_000
 
 
 @dataclass
@@ -66,6 +69,8 @@ def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[s
         if isinstance(beside, dict) and beside == native(before).get("envelope"):
             native(result)["envelope"] = {k: value for k, value in beside.items() if not gone & set(_leaves(value))}
     if not same(_own(result), _own(before)):
+        if native(result).get("format") == "openai":
+            _carry_messages(result, before)
         _forget_originals(result)
     return result
 
@@ -136,6 +141,38 @@ def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
 
 def _means(word: str | None, information: str | None) -> bool:
     return word is not None and information in (WILD_INFORMATION.get(word), C3_INFORMATION.get(word.lower()))
+
+
+def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """What stands beside the messages of a trace goes only with those that say something else now."""
+    kept = native(document).get("kept")
+    entry = kept.get("messages") if isinstance(kept, dict) else None
+    if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
+        return
+    old, new = list(write_messages(before)), list(write_messages(document))
+    if old != new:
+        gone = set(_leaves([one.message for one in old])) - set(_leaves([one.message for one in new]))
+        carried = carry_over(entry, old, new, _Speaking(gone))
+        if carried is not None:
+            kept["messages"] = carried
+
+
+class _Speaking:
+    """Whether a value says one of some texts, be it in the middle of a sentence.
+
+    Looking for many texts in many is superlinear: past ``_STEPS`` signs compared, everything counts as saying one.
+    """
+
+    def __init__(self, texts: set[str]) -> None:
+        self.texts = {text for text in texts if len(text) >= _LEAST}
+        self.left = _STEPS
+
+    def __call__(self, value: Any) -> bool:
+        for leaf in _leaves(value):
+            self.left -= len(leaf) * len(self.texts)
+            if self.left < 0 or any(text in leaf for text in self.texts):
+                return True
+        return False
 
 
 def _forget_originals(document: dict[str, Any]) -> None:

@@ -136,7 +136,7 @@ def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
     for messages in ("x", [1], [{"role": "user", "content": {}, "tool_calls": "abc"}]):
         odd.document["extra"]["@native"]["kept"]["messages"][0] = messages
         assert [one["role"] for one in WRITERS["openai"].write([odd], full=True)["messages"]][:2] == ["system", "user"]
-    # An edit gives it up: whether it still belongs to what is said nobody knows.
+    # All of it is given up where nobody can tell what was edited.
     dialogue.document["tasks"][0]["steps"][-1]["text"] = "Sun."
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert written[-1] == assistant("Sun.")

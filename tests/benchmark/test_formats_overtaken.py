@@ -83,6 +83,118 @@ def test_a_corrected_value_is_written_nowhere(name: str, record: Callable[[], Do
         assert "bank desk" in text
 
 
+def spoken_beside() -> tuple[Document, list[Document]]:
+    """A trace with something beside every message, and its messages."""
+
+    def call(name: str, **arguments: Any) -> Document:
+        function = {"name": name, "arguments": json.dumps(arguments), "strict": True}
+        return {"id": f"id-{name}", "type": "function", "function": function, "index": 0}
+
+    def result(name: str, text: str) -> Document:
+        return {"role": "tool", "tool_call_id": f"id-{name}", "content": text, "name": name}
+
+    messages: list[Document] = [
+        {"role": "developer", "content": "Today is Monday.", "name": "desk"},
+        {"role": "user", "content": [{"type": "text", "text": "Pay and "}, {"type": "text", "text": "tell."}]},
+        {"role": "assistant", "content": None, "tool_calls": [call("look"), call("ask")], "reasoning": "Both at once."},
+        result("ask", "yes"),
+        result("look", "clear"),
+        {"role": "system", "content": "Be polite."},
+        {"role": "assistant", "content": "Now the amount."},
+        {"role": "assistant", "content": None, "tool_calls": [call("pay", cents=WRONG)], "reasoning": "Twenty."},
+        result("pay", "failed"),
+        {"role": "assistant", "content": "Hm, done."},
+        {"role": "assistant", "content": "Paid.", "reasoning": f"I paid {WRONG.upper()}.", "annotations": []},
+        {"role": "user", "content": "Thanks!", "name": "anna"},
+        {"role": "assistant", "content": "Not at all.", "reasoning": "A chat."},
+    ]
+    return {"id": "trace-2", "messages": messages, "tools": []}, messages
+
+
+def said_after(edit: Callable[[Document], None], start: Document | None = None) -> tuple[Document, list[Document]]:
+    """The document that an edit makes of the trace, and the messages of its record."""
+    [dialogue] = READERS["openai"].read(spoken_beside()[0])
+    before = start or dialogue.document
+    document = copy.deepcopy(before)
+    edit(document)
+    document = forget_overtaken(read_document(document), before)
+    return document, WRITERS["openai"].write([ReadDialogue("trace-2", "en", "", document, [], [])])["messages"]
+
+
+class TestWhatStandsBesideMessages:
+    def test_an_edit_gives_up_what_stands_beside_the_message_it_changes(self) -> None:
+        _, messages = spoken_beside()
+
+        def answer(document: Document) -> None:
+            document["tasks"][1]["steps"][0]["text"] = "You are welcome."
+
+        document, said = said_after(answer)
+        assert said == [*messages[:-1], {"role": "assistant", "content": "You are welcome."}]
+        # The next edit finds the rest of it there.
+        again, said = said_after(lambda document: document["tasks"][1].update(user_message="Thank you!"), document)
+        assert said[:-2] == messages[:-2]
+        assert said[-2] == {"role": "user", "content": "Thank you!"}
+        # Labels are no message.
+        assert said_after(lambda document: document["tasks"][0].update(policy="chat"), again)[1] == said
+        # The role is that of the instructions, not of what they say.
+        _, said = said_after(lambda document: document.update(env_info="Today is Friday."))
+        assert said == [{"role": "developer", "content": "Today is Friday."}, *messages[1:]]
+
+    def test_a_corrected_call_takes_its_result_its_neighbours_and_the_talk_of_its_value_along(self) -> None:
+        _, messages = spoken_beside()
+
+        def correct(document: Document) -> None:
+            document["tasks"][0]["steps"][2]["arguments"] = {"cents": 2000}
+
+        _, said = said_after(correct)
+        assert said[:6] == messages[:6]
+        assert [sorted(message) for message in said[6:8]] == [
+            ["content", "role", "tool_calls"],
+            ["content", "role", "tool_call_id"],
+        ]
+        assert said[6]["tool_calls"][0].keys() == {"id", "type", "function"}
+        assert said[8:] == [{"role": "assistant", "content": "Paid.", "annotations": []}, *messages[11:]]
+        assert WRONG not in json.dumps(said).casefold()
+
+    def test_steps_may_come_and_go(self) -> None:
+        _, messages = spoken_beside()
+
+        def remove(document: Document) -> None:
+            del document["tasks"][0]["steps"][2]
+
+        _, said = said_after(remove)
+        assert said == [*messages[:6], {"role": "assistant", "content": "Paid.", "annotations": []}, *messages[11:]]
+
+        def add(document: Document) -> None:
+            task = copy.deepcopy(document["tasks"][0]) | {"id": "t9", "user_message": "Once more.", "extra": {}}
+            document["tasks"].append(task)
+
+        _, said = said_after(add)
+        assert said[: len(messages)] == messages
+        assert said[len(messages)] == {"role": "user", "content": "Once more."}
+
+    def test_a_remainder_of_another_dialogue_is_given_up(self) -> None:
+        [dialogue] = READERS["openai"].read(spoken_beside()[0])
+        odd = copy.deepcopy(dialogue.document)
+        kept = odd["extra"]["@native"]["kept"]["messages"]
+        for entry in ([kept[0][:3], kept[1]], [["x"], kept[1]], [kept[0], "0"], "x"):
+            odd["extra"]["@native"]["kept"]["messages"] = entry
+            _, said = said_after(lambda document: document["tasks"][1].update(user_message="Thank you!"), odd)
+            assert {"role": "user", "content": "Thank you!"} in said
+            assert all("reasoning" not in message for message in said)
+
+    def test_looking_for_what_was_corrected_has_a_bound(self) -> None:
+        record, messages = spoken_beside()
+        messages[8]["content"] = json.dumps([f"row {n}" for n in range(20_000)])
+        messages[12]["reasoning"] = "The rows say all. " * 5_000
+        [dialogue] = READERS["openai"].read(record)
+        document = copy.deepcopy(dialogue.document)
+        document["tasks"][0]["steps"][2]["observation"] = []
+        after = forget_overtaken(document, dialogue.document)
+        messages = WRITERS["openai"].write([ReadDialogue("trace-2", "en", "", after, [], [])])["messages"]
+        assert "reasoning" not in messages[-1]
+
+
 @pytest.mark.parametrize("record", [openai_record, lambda: wild_like(wild_record())])
 def test_what_speaks_of_another_place_stays(record: Callable[[], Document]) -> None:
     raw = record()

@@ -1,0 +1,174 @@
+"""What the messages of an OpenAI trace hold beside what a document says.
+
+Names, reasoning, a text between the steps, a later system message, the order of results: the native remainder keeps the
+messages as they came in, and a fingerprint of what the document then said (``residue``). Writing puts the two together
+again. An edit gives up what stands beside the messages that it changed, and nothing else: the remainder is carried
+over, with those messages as the document now says them.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from annotator.schema import value_hash
+from annotator.schema.exact_json import same
+from benchmark.formats.openai_reading import ROLES, SYSTEM, is_text_part
+from benchmark.formats.openai_writing import Written
+from benchmark.formats.residue import restore
+
+Message = dict[str, Any]
+#: Whether a value says what was corrected.
+Speaks = Callable[[Any], bool]
+
+
+def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]:
+    """The messages in the order of the record, with whatever else it says in and between them, as long as what they say
+    themselves is unchanged. All that the API reads is as in ``plain``.
+    """
+    record: dict[str, Any] = {"messages": plain}
+    restore(record, {"kept": residue.get("kept")})
+    messages = record["messages"]
+    places = _align(messages, plain)
+    if places is None:
+        return plain
+    return [raw if at is None else _joined(raw, plain[at]) for raw, at in zip(messages, places, strict=True)]
+
+
+def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks: Speaks) -> list[Any] | None:
+    """The remainder ``[messages, fingerprint]`` of a document that said ``old``, for the one that says ``new``.
+
+    A message that says something else now is as ``new`` has it. A result goes with its call, a text between two
+    messages with either; and whatever ``speaks`` of what was corrected goes wherever it stands. None where nothing is
+    left, or where it cannot be told what the messages belong to.
+    """
+    if value_hash([one.message for one in old]) != entry[1]:
+        return None
+    places = _align(entry[0], [one.message for one in old])
+    if places is None:
+        return None
+    plain = [one.message for one in new]
+    carried = _carried(entry[0], [None if at is None else old[at].key for at in places], old, new, speaks)
+    return None if same(carried, plain) else [carried, value_hash(plain)]
+
+
+def _carried(
+    raws: list[Message], keys: list[tuple[str, ...] | None], old: list[Written], new: list[Written], speaks: Speaks
+) -> list[Message]:
+    was, position, behind = {one.key: one for one in old}, {}, defaultdict(list)
+    says_the_same = {one.key for one in new if one.key in was and same(one[1:], was[one.key][1:])}
+    last: tuple[str, ...] | None = None
+    following = _next_keys(keys)
+    for n, (raw, key) in enumerate(zip(raws, keys, strict=True)):
+        if key is not None:
+            position[key], last = n, key
+        elif not speaks(raw) and (raw["role"] in SYSTEM or {last, following[n]} - {None} <= says_the_same):
+            behind[last].append(raw)
+    out = behind.pop(None, [])
+    for one in _in_order(new, position):
+        raw = raws[position[one.key]] if one.key in position else one.message
+        if one.key in says_the_same:
+            out.append(_without(raw, one.message, speaks))
+        else:
+            out.append(one.message | ({"role": raw["role"]} if one.message["role"] == "system" else {}))
+        out += behind.pop(one.key, [])
+    # What stood behind a message that is gone.
+    return out + [raw for texts in behind.values() for raw in texts]
+
+
+def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:
+    """For each message the one of the document that stands next behind it."""
+    out: list[tuple[str, ...] | None] = []
+    coming = None
+    for key in reversed(keys):
+        out.append(coming)
+        coming = key or coming
+    return out[::-1]
+
+
+def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> Iterator[Written]:
+    """The messages of a document, the results of each round in the order in which the record had them."""
+    results: list[Written] = []
+    for one in new:
+        if one.call is not None:
+            results.append(one)
+            continue
+        yield from sorted(results, key=lambda result: position.get(result.key, len(position)))
+        results = []
+        yield one
+    yield from sorted(results, key=lambda result: position.get(result.key, len(position)))
+
+
+def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
+    """What a record has where ``written`` is written, without what speaks of something else."""
+    if same(raw, written):
+        return raw
+    if type(raw) is dict and type(written) is dict:
+        return {
+            key: _without(value, written[key], speaks) if key in written else value
+            for key, value in raw.items()
+            if key in written or not speaks(value)
+        }
+    if type(raw) is list and type(written) is list and len(raw) == len(written):
+        return [_without(one, other, speaks) for one, other in zip(raw, written, strict=True)]
+    if type(raw) is list:
+        # The parts of a text, of which the words are the document's own.
+        beside = [{key: one for key, one in part.items() if key != part["type"]} for part in raw if is_text_part(part)]
+        return written if speaks(beside) else raw
+    return written if speaks(raw) else raw
+
+
+def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
+    """For each message of a record which of ``plain`` it is; None for a text between the steps, or a system message
+    after the first request. None altogether where they are not of one dialogue: notes may come from anywhere.
+    """
+    if type(raws) is not list or not all(_is_message(raw) for raw in raws):
+        return None
+    # Results may come in any order, all else comes in its own.
+    waiting = deque(n for n, one in enumerate(plain) if one["role"] != "tool")
+    results = deque(n for n, one in enumerate(plain) if one["role"] == "tool")
+    by_call: dict[str, deque[int]] = defaultdict(deque)
+    for n in results:
+        by_call[plain[n]["tool_call_id"]].append(n)
+    places: list[int | None] = []
+    found: set[int] = set()
+    for raw in raws:
+        at = None
+        if raw.get("role") == "tool":
+            call_id = raw.get("tool_call_id")
+            queue = results if call_id is None else by_call.get(call_id, deque()) if type(call_id) is str else deque()
+            while queue and at is None:
+                at = queue.popleft()
+                at = None if at in found else at
+        elif waiting and _says(raw, plain[waiting[0]]):
+            at = waiting.popleft()
+        if at is not None:
+            found.add(at)
+        places.append(at)
+    return places if len(found) == len(plain) else None
+
+
+def _joined(raw: Message, written: Message) -> Message:
+    calls = zip(raw.get("tool_calls") or (), written.get("tool_calls", ()), strict=False)
+    both = [{**before, **call} for before, call in calls]
+    return {**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})}
+
+
+def _is_message(raw: Any) -> bool:
+    if type(raw) is not dict or raw.get("role") not in ROLES:
+        return False
+    calls = raw.get("tool_calls")
+    return calls is None or (type(calls) is list and all(type(call) is dict for call in calls))
+
+
+def _says(raw: Message, written: Message) -> bool:
+    """Whether a message of a record, which is no result, is the one that is written so."""
+    role = "system" if raw.get("role") in SYSTEM else raw.get("role")
+    calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
+    return role == written["role"] and calls and _words(raw) == _words(written)
+
+
+def _words(message: Message) -> str:
+    content = message.get("content") or ""
+    if type(content) is list:
+        content = "".join(part[part["type"]] for part in content if is_text_part(part))
+    return f"{content}{message.get('refusal') or ''}"
