@@ -14,7 +14,8 @@ import orjson
 
 from annotator.schema.exact_json import dumps, same
 
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANKS = " \t\r\n"
+_BLANK = re.compile(f"[{_BLANKS}]*")
 # From the first of several blanks alone: from each of them, a row of them is quadratic.
 _BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|(?<![ \t])[ \t]*+[\r\n]\s*')
 _DECODER = json.JSONDecoder()
@@ -28,7 +29,8 @@ def lay_out(value: Any, original: str) -> str:
     """
     at = _skip(original, 0)
     layout = _Layout(original)
-    return original[:at] + layout.write(value, at) + original[layout.end(at) :]
+    whole = layout.read(at)
+    return original[:at] + layout.write(value, whole) + original[whole.end :]
 
 
 def on_one_line(text: str) -> str:
@@ -36,13 +38,14 @@ def on_one_line(text: str) -> str:
     return _BREAK.sub(lambda found: found[1] or "", text) if "\n" in text else text
 
 
-class _Member(NamedTuple):
-    """A member of an object, or an item of a list: where it begins (its key, if it has one), its value, and its end."""
+class _Part(NamedTuple):
+    """A value of the text, and where it begins and ends; a member of an object begins with its key, at ``start``."""
 
-    start: int
-    key: str
+    value: Any
     at: int
     end: int
+    start: int
+    key: str = ""
 
 
 class _Layout:
@@ -53,61 +56,67 @@ class _Layout:
         self.comma, self.colon = (", ", ": ") if spaced else (",", ":")
         self.ascii = text.isascii() and "\\u" in text
 
-    def end(self, at: int) -> int:
-        return _DECODER.raw_decode(self.text, at)[1]
+    def read(self, at: int) -> _Part:
+        value, end = _DECODER.raw_decode(self.text, at)
+        return _Part(value, at, end, at)
 
-    def write(self, value: Any, at: int) -> str:
-        """The value, where the one that begins at ``at`` stands."""
-        old, end = _DECODER.raw_decode(self.text, at)
-        if same(value, old):
-            return self.text[at:end]
-        if isinstance(value, dict) and isinstance(old, dict) and old:
-            return self._object(value, at)
-        if isinstance(value, list) and isinstance(old, list) and old:
-            return self._list(value, at, old)
+    def write(self, value: Any, old: _Part) -> str:
+        """The value, written where the old one stands."""
+        if same(value, old.value):
+            return self.text[old.at : old.end]
+        if isinstance(value, dict) and isinstance(old.value, dict) and old.value:
+            return self._object(value, old)
+        if isinstance(value, list) and isinstance(old.value, list) and old.value:
+            return self._list(value, old)
         return self._new(value)
 
-    def _object(self, value: dict[str, Any], at: int) -> str:
-        members = list(self._members(at))
-        known = {member.key for member in members}
-        pieces = [(member, self.write(value[member.key], member.at)) for member in members if member.key in value]
-        out = [self.text[at : members[0].start]]
-        for n, (member, written) in enumerate(pieces):
-            if n:
-                out.append(self._between(members, member))
-            out += [self.text[member.start : member.at], written]
-        for n, key in enumerate(key for key in value if key not in known):
-            if n or pieces:
+    def _object(self, value: dict[str, Any], old: _Part) -> str:
+        if same({key: value[key] for key in old.value if key in value}, old.value):
+            # Only something added: its parts need not be looked for.
+            out = [self.text[old.at : old.end - 1].rstrip(_BLANKS)]
+            rest = self.text[old.at + len(out[0]) : old.end]
+            any_kept = True
+        else:
+            members = list(self._members(old.at))
+            kept = [n for n, member in enumerate(members) if member.key in value]
+            out = [self.text[old.at : members[0].start]]
+            for n in kept:
+                member = members[n]
+                if n != kept[0]:
+                    out.append(self._between(members, n))
+                out += [self.text[member.start : member.at], self.write(value[member.key], member)]
+            rest = self.text[members[-1].end : old.end]
+            any_kept = bool(kept)
+        for n, key in enumerate(key for key in value if key not in old.value):
+            if n or any_kept:
                 out.append(self.comma)
             out += [self._new(key), self.colon, self._new(value[key])]
-        out.append(self.text[members[-1].end : self.end(at)])
-        return "".join(out)
+        return "".join([*out, rest])
 
-    def _list(self, value: list[Any], at: int, old: list[Any]) -> str:
-        members = list(self._members(at))
+    def _list(self, value: list[Any], old: _Part) -> str:
+        members = list(self._members(old.at))
         # An item that has moved is written as it was.
-        places = {dumps(item, option=orjson.OPT_SORT_KEYS): n for n, item in reversed(list(enumerate(old)))}
-        out = [self.text[at : members[0].start]]
+        places = {dumps(part.value, option=orjson.OPT_SORT_KEYS): n for n, part in reversed(list(enumerate(members)))}
+        out = [self.text[old.at : members[0].start]]
         for n, item in enumerate(value):
             if n:
-                out.append(self._between(members, members[n]) if n < len(members) else self.comma)
-            if n < len(old) and same(item, old[n]):
+                out.append(self._between(members, n) if n < len(members) else self.comma)
+            if n < len(members) and same(item, members[n].value):
                 found = n
             else:
                 found = places.get(dumps(item, option=orjson.OPT_SORT_KEYS), n)
-            out.append(self.write(item, members[found].at) if found < len(members) else self._new(item))
-        out.append(self.text[members[-1].end : self.end(at)])
+            out.append(self.write(item, members[found]) if found < len(members) else self._new(item))
+        out.append(self.text[members[-1].end : old.end])
         return "".join(out)
 
-    def _between(self, members: list[_Member], member: _Member) -> str:
-        """What stands before a member that is not the first; the style's comma before one that was."""
-        n = members.index(member)
-        return self.text[members[n - 1].end : member.start] if n else self.comma
+    def _between(self, members: list[_Part], n: int) -> str:
+        """What stands before member ``n``; the style's comma before one that was the first."""
+        return self.text[members[n - 1].end : members[n].start] if n else self.comma
 
     def _new(self, value: Any) -> str:
         return json.dumps(value, ensure_ascii=self.ascii, separators=(self.comma, self.colon))
 
-    def _members(self, at: int) -> Iterator[_Member]:
+    def _members(self, at: int) -> Iterator[_Part]:
         text, is_object = self.text, self.text[at] == "{"
         at = _skip(text, at + 1)
         while text[at] not in "]}":
@@ -115,9 +124,9 @@ class _Layout:
             if is_object:
                 key, at = _DECODER.raw_decode(text, at)
                 at = _skip(text, _skip(text, at) + 1)
-            end = self.end(at)
-            yield _Member(start, key, at, end)
-            at = _skip(text, end)
+            part = self.read(at)._replace(start=start, key=key)
+            yield part
+            at = _skip(text, part.end)
             if text[at] == ",":
                 at = _skip(text, at + 1)
 
