@@ -1,8 +1,8 @@
 """How a JSON text is laid out: its order of keys, spelling of numbers and of signs, and white space.
 
-None of it is part of a value, so canonical text has none of it; but whoever hands in ``{"b": 1.50, "a": 1E2}`` gets it
-back so. A value is written by the text it came from: what is unchanged is copied from it sign for sign, and only what
-is not in it is written anew, in its style. An old text can do no harm: what it says is never taken over, only how.
+None of it is part of a value, so canonical text has none of it; but if you hand in ``{"b": 1.50, "a": 1E2}``, you get
+the same text back. A value is written by the text it came from: unchanged parts are copied character by character, and
+only new parts are written anew, in the same style. Only the layout of an old text is used, never what it says.
 """
 
 import json
