@@ -42,9 +42,9 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
 
 
 def _without_words(value: Any) -> Any:
-    """A value in which every text is the same text."""
+    """A value in which every text is the same text; 40.0 is not 40, nor true 1."""
     if isinstance(value, str):
         return ""
     if isinstance(value, dict):
         return {key: _without_words(one) for key, one in value.items()}
-    return [_without_words(one) for one in value] if isinstance(value, list) else value
+    return [_without_words(one) for one in value] if isinstance(value, list) else repr(value)

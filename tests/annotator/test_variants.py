@@ -181,3 +181,12 @@ def test_ids_of_steps_are_each_variants_own() -> None:
         for need in step["depends_on"] or ():
             need["id"] = names[need["id"]]
     assert shared_difference(one, other) == ""
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [(40, 40.0), (1, True), (0.0, -0.0), ([0], [False])])
+def test_values_of_another_kind_are_not_shared(mine: Any, theirs: Any) -> None:
+    one, other = make_document("Ghent"), make_document("根特") | {"language": "zh"}
+    call(one)["arguments"]["count"], call(other)["arguments"]["count"] = mine, theirs
+    assert shared_difference(one, other) == "the arguments of step 1 of task 1"
+    call(other)["arguments"]["count"] = mine
+    assert shared_difference(one, other) == ""
