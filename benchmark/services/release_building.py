@@ -110,13 +110,10 @@ class _Building:
 
     def _order(self) -> list[tuple[str, int]]:
         rows = ReleaseItem.objects.filter(release=self.release).values_list(
-            "pk", "dialogue__external_id", "dialogue__variant_group", "dialogue__language"
+            "pk", "dialogue__external_id", "dialogue__variant_group"
         )
-        keyed = sorted(
-            (group or external_id, _LANGUAGES.get(language, "2" + language), external_id, pk)
-            for pk, external_id, group, language in rows.iterator()
-        )
-        return [(group, pk) for group, _, _, pk in keyed]
+        keyed = sorted((group or external_id, external_id, pk) for pk, external_id, group in rows.iterator())
+        return [(group, pk) for group, _, pk in keyed]
 
     def _native(self, variants: Sequence[Item]) -> bytes:
         """The native records of one dialogue, as lines."""
@@ -165,7 +162,7 @@ class _Building:
     def _variants(self) -> Iterator[list[tuple[Item, bytes]]]:
         """Each dialogue in all its languages, every one with its line of ``items.jsonl``."""
         for _, group in groupby(self._rows(), key=itemgetter(0)):
-            variants = [(item, line) for _, item, line in group]
+            variants = sorted(((item, line) for _, item, line in group), key=lambda variant: _place(variant[0]))
             yield variants
             self.done += len(variants)
             self.progress(self.done)
@@ -178,22 +175,22 @@ class _Building:
             part = self.order[start : start + _SLICE]
             rows = {row[0]: row[1:] for row in items.filter(pk__in=[pk for _, pk in part])}
             # Many items share a toolset: each is read once a slice.
-            toolsets = _toolsets({row[4] for row in rows.values()}, toolsets)
-            origins = _origins([row[9] for row in rows.values() if OVERTAKEN in row[3]])
+            toolsets = _toolsets({row[3] for row in rows.values()}, toolsets)
+            origins = _origins([row[8] for row in rows.values() if OVERTAKEN in row[2]])
             for group, pk in part:
                 (
-                    external_id, variant_group, language, trail, toolset, toolset_hash, content_hash, content, laid,
-                    revision,
+                    external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid, revision,
                 ) = rows[pk]  # fmt: skip
                 if checksum(content) != content_hash:
                     raise Invalid(
                         f"What is stored of dialogue {external_id} is not what its checksum says: the database is "
                         "damaged. Restore a backup."
                     )
+                item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
                 line = _line(
                     {
                         "id": external_id,
-                        "language": language,
+                        "language": item.language,
                         "variant_group": variant_group,
                         "revision_sha256": content_hash,
                         "toolset_sha256": toolset_hash,
@@ -201,7 +198,6 @@ class _Building:
                         CANARY: self.release.canary,
                     }
                 )
-                item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
                 if revision in origins:
                     item, overtaken = item.without_overtaken(origins[revision])
                     if overtaken != {key: trail[key] for key in (OVERTAKEN, "document_sha256")}:
@@ -265,10 +261,16 @@ class _Building:
 
 
 _COLUMNS = (
-    "pk", "dialogue__external_id", "dialogue__variant_group", "dialogue__language", "trail",
+    "pk", "dialogue__external_id", "dialogue__variant_group", "trail",
     "revision__toolset_revision_id", "revision__toolset_revision__content_hash", "revision__content_hash",
     "revision__content", "line", "revision_id",
 )  # fmt: skip
+
+
+def _place(item: Item) -> tuple[str, str]:
+    """Where it stands among its variants: by the language of the version in the release, English first."""
+    # The dialogue's own may be another by now, and what is built again has to be the same.
+    return _LANGUAGES.get(item.language, "2" + item.language), item.external_id
 
 
 def _origins(revisions: list[int]) -> dict[int, Revision]:

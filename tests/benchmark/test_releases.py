@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -18,7 +19,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Job, Revision
 from annotator.models.content import DialogueStatus
 from annotator.services import jobs
-from annotator.services.revisions import check_document
+from annotator.services.revisions import check_document, revise
 from annotator.services.variants import match_variants
 from benchmark.formats import READERS, WRITERS
 from benchmark.formats.verifying import verify_archive
@@ -540,6 +541,28 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
     hand_out(release, tmp_path / "other.zip")
     assert sha256_of(tmp_path / "other.zip") == release.sha256
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.zip", "sub"]
+
+
+def test_a_release_is_built_again_the_same_after_a_dialogue_was_given_another_language(
+    team: Team, tmp_path: Path
+) -> None:
+    variants = [
+        make_verified(team, name, document, variant_group="v")
+        for name, document in (("b", make_document("Ghent")), ("a", make_document("根特") | {"language": "zh"}))
+    ]
+    release = run_release(team)
+    assert [(line["id"], line["language"]) for line in lines(members(release)["items.jsonl"])] == [
+        ("b", "en"),
+        ("a", "zh"),
+    ]
+    for dialogue in variants:
+        with transaction.atomic():
+            head = dialogue.head
+            assert head is not None
+            document = head.document() | {"language": None}
+            revise(actor=team.annotator, dialogue=dialogue, seen=head, document=document, message="Whose language?")
+    archive_path(release).unlink()
+    hand_out(release, tmp_path / "again.zip")
 
 
 @pytest.mark.parametrize("version", ["", " ", "1 0", "../1", "-1", "x" * 41, "1.0\n"])
