@@ -44,9 +44,10 @@ class Scene:
     """Seven dialogues that came in one after the other and were checked by their author; the rest is told by fields."""
 
     team: Team
-    #: d-0001 to d-0007 as they came in; of d-0004 a gold item is made.
+    #: d-0001 to d-0007 as they came in, each pair of variants one after the other; of d-0003 and d-0004 gold items are
+    #: made.
     dialogues: list[Dialogue]
-    gold: GoldItem
+    gold: list[Dialogue]
     release: Release
     #: An annotator who may be tested, and one who made the answer.
     readers: list[User]
@@ -54,7 +55,7 @@ class Scene:
     @property
     def waiting(self) -> list[str]:
         """What waits in the cross-check, as an annotator has to see it: public ids."""
-        rows = [*self.dialogues[:3], self.gold.dialogue, *self.dialogues[4:5]]
+        rows = [*self.dialogues[:2], *self.gold, self.dialogues[4]]
         return [row.public_id for row in rows]
 
 
@@ -74,19 +75,24 @@ def scene(made: Scene, db: None) -> Scene:
 
 
 def make_scene() -> Scene:
-    """d-0004 and d-0006 were verified; d-0006 is in a release, d-0004 is the answer of a gold item; d-0007 failed."""
+    """d-0003, d-0004 and d-0006 were verified; d-0006 is in a release, the others are answers; d-0007 failed."""
     team = gold_team()
     dialogues = [make_item(team, STAGE, external_id=f"d-000{n}") for n in range(1, 8)]
+    for n, dialogue in enumerate(dialogues[:6]):
+        dialogue.variant_group = f"pair-{n // 2}"
+        dialogue.save(update_fields=["variant_group"])
     for person in team.annotators[1:3]:
         hand_in(person, dialogues[5], "approve")
         hand_in(person, dialogues[6], "reject")
     release = run_release(team)
     assert (release.state, release.item_count) == ("frozen", 1)
     for person in team.annotators[1:3]:
+        hand_in(person, dialogues[2], "approve")
         hand_in(person, dialogues[3], "fix", document=changed(current(dialogues[3]), ANSWER))
     dialogues[3].refresh_from_db()
-    gold = make_gold(team, dialogues[3])
-    # One that fails must not tell what it would have held: d-0004 as well.
+    make_gold(team, dialogues[3])
+    gold = [item.dialogue for item in GoldItem.objects.order_by("source_id")]
+    # One that fails must not tell what it would have held: the answers as well.
     assert run_release(team, "2.0", require_all=True).state == "failed"
     return Scene(team, dialogues, gold, release, [team.annotators[3], team.annotators[1]])
 
@@ -117,9 +123,9 @@ def read(scene: Scene, person: User, name: str, query: str = "") -> list[str]:
 @pytest.mark.parametrize("name", LISTS)
 def test_no_list_tells_a_gold_item_from_an_ordinary_one(scene: Scene, name: str) -> None:
     """One test for each: what is there in order, what is missing, and what its cursors say."""
-    answer = scene.dialogues[3]
-    keys = {str(row.pk): row for row in [*scene.dialogues, scene.gold.dialogue]}
-    ids = {row.public_id: row for row in [*scene.dialogues, scene.gold.dialogue]}
+    answers = scene.dialogues[2:4]
+    keys = {str(row.pk): row for row in [*scene.dialogues, *scene.gold]}
+    ids = {row.public_id: row for row in [*scene.dialogues, *scene.gold]}
     for person in scene.readers:
         whole = read(scene, person, name)
         assert bool(whole) == (EXPECTED[name, "GET"]["annotator"] == "200"), person
@@ -128,7 +134,7 @@ def test_no_list_tells_a_gold_item_from_an_ordinary_one(scene: Scene, name: str)
         for pages in (whole, read(scene, person, name, "?size=2")) if paged else (whole,):
             assert bool(pages) == bool(whole), person
             text = "\n".join(pages)
-            assert answer.public_id not in text
+            assert not [one for one in answers if one.public_id in text]
             assert ANSWER not in text
             assert not [word for word in TELLING if word in text]
             found = list(dict.fromkeys(re.findall("|".join(ids), text)))
@@ -163,11 +169,12 @@ def test_what_is_counted_is_what_is_listed(scene: Scene) -> None:
 
 
 def test_ids_and_times_have_no_gap_and_no_cluster(scene: Scene) -> None:
-    """The gold item stands where the dialogue stood that it is made of: same id and moment."""
+    """A gold item stands where the dialogue stood that it is made of: same id, group and moment."""
     (page,) = read(scene, scene.readers[0], "api-dialogue-list")
     rows = json.loads(page)["results"]
     assert [row["external_id"] for row in rows] == [f"d-000{n}" for n in range(1, 8)]
     assert [row["created_at"] for row in rows] == sorted({row["created_at"] for row in rows})
+    assert [row["variant_group"] for row in rows] == [f"pair-{n // 2}" if n < 6 else "" for n in range(7)]
     waiting = [row["owner"] for row in rows if row["status"] == "in_review"]
     assert all(re.fullmatch(r"colleague-[0-9a-f]{4}", one) for one in waiting)
     assert len({frozenset(row) for row in rows}) == 1

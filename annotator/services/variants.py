@@ -16,7 +16,7 @@ from django.db.models import Q
 from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, Revision, Role, User, VariantMatch
-from annotator.models.content import DialogueStatus
+from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.access import require_role
 from annotator.services.events import append_event
 from annotator.services.revisions import lock_dialogue
@@ -39,15 +39,17 @@ class Variant:
 def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[Variant]]:
     """Key of each published dialogue of these groups → its other variants. A rejected one has come to its end: nobody
     could bring it together with another any more, so it is in step with all.
+
+    Gold items are variants of one another, as the dialogues are that they stand for.
     """
     wanted = {group for group in groups if group}
     if not wanted:
         return {}
-    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None, set_apart="")
+    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None)
     rows = rows.filter(variant_group__in=wanted).exclude(head=None)
-    members: dict[str, list[Dialogue]] = defaultdict(list)
+    members: dict[tuple[str, bool], list[Dialogue]] = defaultdict(list)
     for dialogue in rows.select_related("head").defer("search_text").order_by("pk"):
-        members[dialogue.variant_group].append(dialogue)
+        members[dialogue.variant_group, dialogue.set_apart == SetApart.GOLD].append(dialogue)
     members = {group: found for group, found in members.items() if len(found) > 1}
     everybody = [dialogue for found in members.values() for dialogue in found]
     firsts = dict(Revision.objects.filter(dialogue__in=everybody, number=1).values_list("dialogue_id", "content_hash"))

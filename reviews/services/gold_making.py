@@ -4,17 +4,19 @@ What is shown is what once came into the stage, or the verified version with a f
 
 What people see is a dialogue of its own, with the history that the verified one had when it came into the stage: in
 every list, search and page it looks like an ordinary item that waits there. The verified one is seen by nobody who may
-be tested until the item is retired.
+be tested until the item is retired. Variants in other languages have the same answer: each gets an item of its own, so
+that a group looks like any other, and they are retired together.
 """
 
 from collections import Counter as Tally
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
+from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Membership, Project, Revision, User
 from annotator.models.content import DialogueStatus, SetApart
@@ -26,22 +28,37 @@ from reviews.gold import faults_of, why_not
 from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
-from reviews.services.gold_past import copy_past
+from reviews.services.gold_past import copy_matches, copy_past
 from reviews.services.gold_turns import OVERSEERS, behind, involved
 from reviews.services.protocols import parse, require_version
 
-#: A dialogue with one of these is given to people.
-_UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
 #: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
 PUBLIC_IN: list[Callable[[Dialogue], str]] = []
 
 
+@dataclass(frozen=True)
+class Way:
+    """A verified dialogue, how it was verified, and its first look in the stage."""
+
+    source: Dialogue
+    cycle: Cycle
+    run: StageRun
+    answer: Revision
+
+
 def make_gold_item(
-    *, actor: User, project: Project, source: Dialogue, stage: str, document: dict[str, Any] | None = None
+    *,
+    actor: User,
+    project: Project,
+    source: Dialogue,
+    stage: str,
+    document: dict[str, Any] | None = None,
+    variants: Mapping[str, dict[str, Any]] | None = None,
 ) -> GoldItem:
-    """Make a gold item for a stage from a verified dialogue.
+    """Make a gold item for a stage from a verified dialogue, and one from each of its variants in other languages.
 
     ``document``: the verified version with the planted fault; without it, the item is shown as it came into the stage.
+    ``variants``: with a planted fault, by public id what is shown of the others; else of each its verified version.
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
@@ -49,60 +66,66 @@ def make_gold_item(
     wanted = gold_stage(project, stage)
     with transaction.atomic():
         # All in one order, so that two who make items of two variants at once do not wait for each other for ever.
-        variants = list(Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=behind(source)).order_by("pk"))
-        source = lock_dialogue(source.pk)
-        cycle, run = _way_of(source, wanted)
-        answer = cycle.exit_revision
-        assert answer is not None  # noqa: S101 - a verified cycle has one
-        text = run.entry_revision.content if document is None else _planted(document, answer)
-        dialogue = _like(source, run, text)
-        gold_run = copy_past(dialogue=dialogue, cycle=cycle, run=run, version=version, text=text)
-        _describe(dialogue, gold_run.entry_revision)
-        item = GoldItem.objects.create(
-            project=project,
-            stage=stage,
-            dialogue=dialogue,
-            source=source,
-            answer=answer,
-            stage_run=gold_run,
-            planted=document is not None,
-            faults=len(faults_of(gold_run.entry_revision.document(), answer.document())),
-            pool=0,
-            created_by=actor,
-        )
-        item.pool = len(people_for(project=project, stage=wanted, source=source))
-        item.save(update_fields=["pool"])
-        hidden = Dialogue.objects.filter(pk__in=[one.pk for one in variants], set_apart="", archived_at=None)
-        write_deltas(project_id=project.pk, deltas=shown_as(hidden, 1) | {f"gold:left:{stage}": item.pool})
-        hidden.update(set_apart=SetApart.ANSWER)
-        append_event(
-            actor=actor,
-            project=project,
-            kind="gold.made",
-            after={"item": item.public_id, "stage": stage, "planted": item.planted, "faults": item.faults},
-            sealed=True,
-        )
+        known = {key: lock_dialogue(key) for key in behind(source)}
+        ways = sorted(_ways_of(known[source.pk], wanted), key=lambda way: way.source.pk)
+        texts: dict[int, str] = {}
+        if document is not None:
+            texts = _planted(ways, source, {**(variants or {}), source.public_id: document})
+        copies: dict[int, Revision] = {}
+        items = {}
+        for way in ways:
+            text = texts.get(way.source.pk, way.run.entry_revision.content)
+            dialogue = _like(way.source, way.run, text)
+            gold_run, versions = copy_past(dialogue=dialogue, cycle=way.cycle, run=way.run, version=version, text=text)
+            copies |= versions
+            _describe(dialogue, gold_run.entry_revision)
+            items[way.source.pk] = _item(actor, way, wanted, gold_run, planted=document is not None)
+        copy_matches(copies, until=min(way.run.opened_at for way in ways))
+    return items[source.pk]
+
+
+def _item(actor: User, way: Way, stage: Stage, run: StageRun, *, planted: bool) -> GoldItem:
+    """Put an item into use: from now on its answer is hidden."""
+    item = GoldItem.objects.create(
+        project=way.source.project,
+        stage=stage.key,
+        dialogue=run.cycle.dialogue,
+        source=way.source,
+        answer=way.answer,
+        stage_run=run,
+        planted=planted,
+        faults=len(faults_of(run.entry_revision.document(), way.answer.document())),
+        pool=len(people_for(project=way.source.project, stage=stage, source=way.source)),
+        created_by=actor,
+    )
+    hidden = Dialogue.objects.filter(pk=way.source.pk)
+    write_deltas(project_id=item.project_id, deltas=shown_as(hidden, 1) | {f"gold:left:{stage.key}": item.pool})
+    hidden.update(set_apart=SetApart.ANSWER)
+    append_event(
+        actor=actor,
+        project=item.project,
+        kind="gold.made",
+        after={"item": item.public_id, "stage": stage.key, "planted": planted, "faults": item.faults},
+        sealed=True,
+    )
     return item
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What an item made of a dialogue would be."""
+    """What the items made of a dialogue would be."""
 
-    #: What came into the stage, and what was verified.
-    shown: Revision
-    answer: Revision
+    #: What came into the stage, and what was verified: of the dialogue itself, then of its variants.
+    ways: list[Way]
     #: Who may be tested on it.
     people: list[User]
 
 
 def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
-    """What an item made of a dialogue would be; raises what ``make_gold_item`` would."""
+    """What the items made of a dialogue would be; raises what ``make_gold_item`` would."""
     wanted = gold_stage(project, stage)
-    cycle, run = _way_of(source, wanted)
-    assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
-    people = people_for(project=project, stage=wanted, source=source)
-    return Preview(shown=run.entry_revision, answer=cycle.exit_revision, people=people)
+    ways = _ways_of(source, wanted)
+    return Preview(ways=ways, people=people_for(project=project, stage=wanted, source=source))
 
 
 def gold_stage(project: Project, key: str) -> Stage:
@@ -133,42 +156,42 @@ def people_for(*, project: Project, stage: Stage, source: Dialogue, dialogue: Di
 
 
 def shown_as(hidden: QuerySet[Dialogue], sign: int) -> dict[str, int]:
-    """Changes of the figures annotators see, as an item comes (1) or goes (-1).
-
-    ``hidden``: the dialogues that are hidden with it: the answer and its variants.
-    """
+    """Changes of the figures annotators see, as an item comes (1) or goes (-1), and its answer is hidden or shown."""
     deltas = Tally({f"gold:status:{DialogueStatus.IN_REVIEW}": sign})
     for status in hidden.values_list("status", flat=True):
         deltas[f"gold:status:{status}"] -= sign
     return dict(deltas)
 
 
-def _way_of(source: Dialogue, stage: Stage) -> tuple[Cycle, StageRun]:
-    """The cycle in which the dialogue was verified, and its first look in the stage."""
-    if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
-        raise Conflict(f"{source.external_id} is not verified, so its answer is not known; choose one that is.")
+def _ways_of(source: Dialogue, stage: Stage) -> list[Way]:
+    """The way of the dialogue itself, then that of each variant.
+
+    Variants have one answer, so all of them are hidden; and where any was missing, or stood there alone, it would be
+    known which group is the gold item's. So each has to be able to become one.
+    """
     for ask in PUBLIC_IN:
         if public := ask(source):
             raise Conflict(f"{public} Choose another dialogue.")
-    if source.set_apart:
-        raise Conflict(f"{source.external_id} is part of a gold item already; retire that one first.")
     akin = behind(source)
     if Example.objects.filter(dialogue__in=akin, withdrawn_at=None).exists():
         raise Conflict(f"{source.external_id} is shown as an example beside people's work; withdraw the example first.")
-    for variant in Dialogue.objects.filter(pk__in=akin, published=True, archived_at=None).exclude(pk=source.pk):
-        if variant.set_apart:
-            raise Conflict(
-                f"{variant.external_id}, its variant in another language, is part of a gold item already; retire that "
-                "one first."
-            )
-        if variant.status in _UNDER_WAY:
-            raise Conflict(
-                f"{variant.external_id}, its variant in another language, is still being worked on, so people see what "
-                "the answer is like; wait until it has come to its end, or choose another dialogue."
-            )
+    others = Dialogue.objects.filter(pk__in=akin, published=True, archived_at=None).exclude(pk=source.pk)
+    variants = others.select_related("project").order_by("pk")
+    return [
+        _way_of(source, stage, source.external_id),
+        *(_way_of(one, stage, f"{one.external_id}, its variant in another language,") for one in variants),
+    ]
+
+
+def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
+    """How the dialogue was verified, and its first look in the stage. ``name``: what sentences call it."""
+    if source.set_apart:
+        raise Conflict(f"{name} is part of a gold item already; retire that one first.")
+    if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
+        raise Conflict(f"{name} is not verified, so its answer is not known; choose one that is, in every language.")
     cycle = Cycle.objects.filter(dialogue=source).select_related("exit_revision").order_by("-number").first()
     if cycle is None or cycle.state != CycleState.VERIFIED:
-        raise Conflict(f"The last cycle of {source.external_id} did not end in verification; choose another dialogue.")
+        raise Conflict(f"The last cycle of {name} did not end in verification; choose another dialogue.")
     run = (
         StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.SETTLED)
         .select_related("entry_revision")
@@ -176,21 +199,34 @@ def _way_of(source: Dialogue, stage: Stage) -> tuple[Cycle, StageRun]:
         .first()
     )
     if run is None:
-        raise Conflict(f"{source.external_id} was never reviewed in “{stage.title}”; choose another dialogue.")
-    return cycle, run
+        raise Conflict(f"{name} was never reviewed in “{stage.title}”; choose another dialogue.")
+    assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
+    return Way(source, cycle, run, cycle.exit_revision)
 
 
-def _planted(document: dict[str, Any], answer: Revision) -> str:
-    try:
-        read = read_document(document)
-    except SchemaProblem as problem:
-        raise Invalid(f"The version with the fault cannot be stored: {problem}", field="document") from None
-    if not faults_of(read, answer.document()):
-        raise Invalid(
-            "Nothing has been planted: what you sent says the same as the verified version. Change something in it.",
-            field="document",
-        )
-    return canonical(read)
+def _planted(ways: Sequence[Way], source: Dialogue, given: Mapping[str, dict[str, Any]]) -> dict[int, str]:
+    """What is shown of each dialogue, as canonical text: what was given by its public id, else what was verified."""
+    shown = {}
+    for way in ways:
+        answer = way.answer.document()
+        try:
+            shown[way.source.pk] = read_document(given.get(way.source.public_id, answer))
+        except SchemaProblem as problem:
+            words = f"The version of {way.source.external_id} with the fault cannot be stored: {problem}"
+            raise Invalid(words, field="document") from None
+        if way.source.pk == source.pk and not faults_of(shown[source.pk], answer):
+            raise Invalid(
+                "Nothing has been planted: what you sent says the same as the verified version. Change something.",
+                field="document",
+            )
+    for way in ways:
+        if difference := shared_difference(shown[source.pk], shown[way.source.pk]):
+            raise Invalid(
+                f"What would be shown of {source.external_id} and of {way.source.external_id} differs in what variants "
+                f"share: {difference}. Their pages would point at the fault; plant it in every language.",
+                field="document",
+            )
+    return {key: canonical(document) for key, document in shown.items()}
 
 
 def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:

@@ -3,9 +3,11 @@
 Versions, reviews and events get keys and hashes of their own; people, words and times stay.
 """
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from annotator.models import Dialogue, Event, Revision
+from annotator.models import Dialogue, Event, Revision, VariantMatch
 from annotator.models.keys import new_public_id
 from annotator.schema import content_hash
 from annotator.services.events import event_digest
@@ -19,9 +21,12 @@ from reviews.models import (
 )
 
 
-def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, version: ProtocolVersion, text: str) -> StageRun:
-    """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened; returns its own open run of that stage.
+def copy_past(
+    *, dialogue: Dialogue, cycle: Cycle, run: StageRun, version: ProtocolVersion, text: str
+) -> tuple[StageRun, dict[int, Revision]]:
+    """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened.
 
+    Returns its own open run of that stage, and of each version that was copied: key of the original → its copy.
     ``text``: canonical content of the version that is shown, in place of the one that came into the run.
     """
     versions = _copy_versions(dialogue, run, text)
@@ -36,7 +41,18 @@ def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, version: Proto
     runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
     hashes = {revision.content_hash: versions[pk].content_hash for pk, revision in _chain(run)}
     _copy_events(dialogue, cycle, run, version.number, reviews, hashes)
-    return runs[run.pk]
+    return runs[run.pk], versions
+
+
+def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
+    """Let the copies of what was found to say the same, by then, say the same as well.
+
+    ``versions``: key of the original → its copy, of all variants.
+    """
+    known = VariantMatch.objects.filter(first__in=versions, second__in=versions, created_at__lte=until)
+    VariantMatch.objects.bulk_create(
+        _again(match, first=versions[match.first_id], second=versions[match.second_id]) for match in known
+    )
 
 
 def _chain(run: StageRun) -> list[tuple[int, Revision]]:

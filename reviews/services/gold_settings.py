@@ -52,14 +52,14 @@ def set_gold_rate(*, actor: User, project: Project, stage: str, rate: float, rev
 def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: str = "") -> GoldItem:
     """Give an item to nobody any more; who is at work on it goes on, and is scored. Its answer is open again.
 
-    Raises Denied, Hidden, or Conflict for one that is retired.
+    Items of its variants are retired with it. Raises Denied, Hidden, or Conflict for one that is retired.
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         item = GoldItem.objects.select_related("source").filter(project=project, public_id=public_id).first()
         if item is None:
             raise Hidden("There is no such gold item.")
-        if not _retire(actor=actor, item=item, reason=reason):
+        if not item.live or not retire_with(actor=actor, dialogue_ids=[item.source_id], reason=reason):
             raise Conflict("This gold item is retired already.")
     return GoldItem.objects.get(pk=item.pk)
 
@@ -103,6 +103,7 @@ def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     GoldItem.objects.filter(pk=item.pk).update(pool=pool)
     Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)
     hidden = Dialogue.objects.filter(pk__in=behind(item.source), set_apart=SetApart.ANSWER)
+    hidden = hidden.exclude(pk__in=GoldItem.objects.filter(project=item.project_id, retired_at=None).values("source"))
     deltas = shown_as(hidden, -1) | {f"gold:left:{item.stage}": pool - before}
     hidden.update(set_apart="")
     write_deltas(project_id=item.project_id, deltas=deltas)

@@ -1,5 +1,6 @@
 """Gold items: how often they come, which there are, how people did. For who oversees a project, and a person's own."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotator.comparison import describe, describe_changes
 from annotator.errors import DomainError, Invalid
-from annotator.models import Role
+from annotator.models import Dialogue, Role
 from annotator.presentation import pretty
 from annotator.schema import load_text
 from annotator.services.access import require_administrator
@@ -104,19 +105,31 @@ def gold_new(request: PageRequest) -> HttpResponse:
     if name:
         try:
             source = gold_reading.find_source(actor=request.user, project=project, name=name)
-            way = gold_making.preview(project=project, source=source, stage=stage)
+            found = gold_making.preview(project=project, source=source, stage=stage)
             preview = {
                 "source": source,
-                "faults": describe_changes(way.shown.document(), way.answer.document()),
-                "document": given.get("document") or pretty(way.answer.document()),
-                "people": way.people,
+                "ways": [_way_row(way, _field(way, source), given) for way in found.ways],
+                "people": found.people,
             }
             if request.method == "POST":
-                document = _document(request) if given.get("show") == "planted" else None
+                sent = {way.source.public_id: _field(way, source) for way in found.ways}
+                documents = {}
+                if given.get("show") == "planted":
+                    documents = {
+                        key: _document(request, name)
+                        for key, name in sent.items()
+                        if name in given or name == "document"
+                    }
                 item = gold_making.make_gold_item(
-                    actor=request.user, project=project, source=source, stage=stage, document=document
+                    actor=request.user,
+                    project=project,
+                    source=source,
+                    stage=stage,
+                    document=documents.pop(source.public_id, None),
+                    variants=documents,
                 )
-                messages.success(request, "The gold item is in use.")
+                words = "The gold item is in use." if len(sent) == 1 else "The gold items, one a language, are in use."
+                messages.success(request, words)
                 return redirect("gold-item", slug=project.slug, public_id=item.public_id)
         except DomainError as error:
             refused = error
@@ -175,8 +188,23 @@ def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
     return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
 
 
-def _document(request: PageRequest) -> dict[str, Any]:
-    text = request.POST.get("document", "")
+def _field(way: gold_making.Way, source: Dialogue) -> str:
+    """The name of the field in which the version with the fault stands."""
+    return "document" if way.source.pk == source.pk else f"document-{way.source.public_id}"
+
+
+def _way_row(way: gold_making.Way, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    answer = way.answer.document()
+    return {
+        "source": way.source,
+        "name": name,
+        "faults": describe_changes(way.run.entry_revision.document(), answer),
+        "document": given.get(name) or pretty(answer),
+    }
+
+
+def _document(request: PageRequest, name: str) -> dict[str, Any]:
+    text = request.POST.get(name, "")
     if len(text) > _MAX_DOCUMENT:
         raise Invalid("The version with the fault is longer than 2 MB.")
     try:

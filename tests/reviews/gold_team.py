@@ -18,6 +18,7 @@ from tests.factories import (
     changed,
     current,
     hand_in,
+    make_document,
     make_item,
     make_team,
 )
@@ -40,10 +41,14 @@ def gold_team(*, annotators: int = 6) -> Team:
     return team
 
 
-def verified(team: Team, *, fix: str = "It is sunny, 18 degrees.", external_id: str = "") -> Dialogue:
-    """A verified dialogue whose cross-checkers made the same fix; with a blank ``fix`` they approved it as it was."""
+def verified(team: Team, *, fix: str = "It is sunny, 18 degrees.", external_id: str = "", tag: str = "") -> Dialogue:
+    """A verified dialogue whose cross-checkers made the same fix; with a blank ``fix`` they approved it as it was.
+
+    ``tag``: of its texts, as the factory's; else they hold its id.
+    """
     # Gold items are named after it: so no later dialogue of a test gets the same name.
-    item = make_item(team, STAGE, external_id=external_id or f"source-{next(_numbers)}-0000001")
+    document = make_document(tag) if tag else None
+    item = make_item(team, STAGE, document, external_id=external_id or f"source-{next(_numbers)}-0000001")
     for person in team.annotators[1:3]:
         if fix:
             hand_in(person, item, "fix", document=changed(current(item), fix))

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db.models import Q
 from django.test import Client
 
 from annotator.models import Dialogue, Draft, Revision, User
@@ -23,6 +24,10 @@ def team() -> Team:
     return gold_team()
 
 
+#: Of what people read in either dialogue.
+TAG = "of late"
+
+
 def signed_in(person: User) -> Client:
     client = Client()
     client.force_login(person)
@@ -30,15 +35,26 @@ def signed_in(person: User) -> Client:
 
 
 class Pair:
-    """A gold item and an ordinary one that came the same way, both held by one annotator."""
+    """A gold item and an ordinary one that came the same way, both held by one annotator.
+
+    Each has a variant; whichever of the gold ones comes first is held.
+    """
 
     def __init__(self, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
         self.team, self.person = team, team.annotators[3]
-        self.item = make_gold(team, verified(team, external_id="pair-1-0000001"))
-        self.ordinary = make_item(team, STAGE, make_document("pair-1-0000001"), external_id="pair-1-0000002")
+        answers = [verified(team, external_id=f"pair-1-000000{n}", tag=TAG) for n in (1, 2)]
+        ordinary = [make_item(team, STAGE, make_document(TAG), external_id=f"pair-1-000000{n}") for n in (3, 4)]
+        for group, rows in (("talk-1", answers), ("talk-2", ordinary)):
+            Dialogue.objects.filter(pk__in=[row.pk for row in rows]).update(variant_group=group)
+        self.ordinary, other = ordinary
+        answers[0].refresh_from_db()
+        make_gold(team, answers[0])
         self.client = signed_in(self.person)
         certain(monkeypatch, team)
         self.claims = {"gold": self.claim()}
+        claimed = Q(stage_run__slots__public_id=self.claims["gold"]["slot"])
+        self.item, twin = GoldItem.objects.get(claimed), GoldItem.objects.get(~claimed)
+        self.siblings = {"gold": twin.dialogue, "ordinary": other}
         monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
         # Both are held at once, as by somebody whose first lease was still running when they gave it back.
         self.claims["ordinary"] = self.second()
@@ -64,7 +80,9 @@ class Pair:
         """What an answer says, without the names, keys and times that no two items share."""
         dialogue = self.dialogue(which)
         dialogue.refresh_from_db()
-        names = {dialogue.external_id: "NAME", dialogue.public_id: "DIALOGUE", "pair-1-0000001": "NAME"}
+        names = {dialogue.external_id: "NAME", dialogue.public_id: "DIALOGUE", dialogue.variant_group: "GROUP"}
+        sibling = self.siblings[which]
+        names |= {sibling.external_id: "SIBLING", sibling.public_id: "OTHER"}
         for model, word in (
             (Revision, "REVISION"),
             (Slot, "SLOT"),

@@ -1,19 +1,23 @@
 """A variant of the known answer in another language is the answer too: nobody who is tested sees it or works on it."""
 
+import json
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotator.errors import Conflict
-from annotator.models import Dialogue, Job
-from reviews.models import GoldItem
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Job, VariantMatch
+from annotator.services.variants import out_of_step, variants_of
+from reviews.models import GoldItem, StageRun
 from reviews.services.claims import claim_next, release
-from reviews.services.counters import stored_counters
+from reviews.services.counters import recount_counters, stored_counters
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.gold_making import make_gold_item, preview
 from reviews.services.gold_settings import retire_gold_item
-from tests.factories import Team, hand_in, make_dialogue, make_item
-from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, verified
+from tests.factories import Team, changed, current, hand_in, make_dialogue, make_document, make_item
+from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, planted, verified
 
 pytestmark = pytest.mark.django_db
 
@@ -23,10 +27,18 @@ def team() -> Team:
     return gold_team()
 
 
+def in_chinese() -> dict[str, Any]:
+    """What the factory's document says, but for the words."""
+    document = changed(make_document(), "根特天气晴朗，气温18度。") | {"language": "zh"}
+    document["tasks"][0]["user_message"] = "根特的天气怎么样？"
+    document["tasks"][0]["steps"][0]["arguments"] = {"city": "根特"}
+    return document
+
+
 def pair(team: Team) -> tuple[Dialogue, Dialogue]:
-    """Two verified variants; the fifth annotator had a hand in the second alone."""
+    """Two verified variants, the first with a fix; the fifth annotator had a hand in the second alone."""
     english = verified(team)
-    chinese = make_item(team, STAGE)
+    chinese = make_item(team, STAGE, in_chinese())
     for person in team.annotators[3:5]:
         hand_in(person, chinese, "approve")
     Dialogue.objects.filter(pk__in=[english.pk, chinese.pk]).update(variant_group="talk-1")
@@ -36,33 +48,110 @@ def pair(team: Team) -> tuple[Dialogue, Dialogue]:
     return english, chinese
 
 
-def test_variants_are_hidden_while_the_item_is_in_use(team: Team) -> None:
+def test_variants_are_hidden_while_the_item_is_in_use_and_each_has_its_own(team: Team) -> None:
     english, chinese = pair(team)
     stranger = make_dialogue(team.project)
     before = stored_counters(team.project)
     item = make_gold(team, english)
-    assert set(Dialogue.objects.shown_to(team.annotators[5])) == {stranger, item.dialogue}
+    assert (item.source, item.faults) == (english, 1)
+    twin = GoldItem.objects.get(source=chinese)
+    assert (twin.faults, twin.pool, twin.stage_run.stage) == (0, item.pool, STAGE)
+    assert set(Dialogue.objects.shown_to(team.annotators[5])) == {stranger, item.dialogue, twin.dialogue}
     assert chinese in Dialogue.objects.shown_to(team.senior)
     after = stored_counters(team.project)
     moved = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
-    assert moved == {"gold:status:in_review": 1, "gold:status:verified": -2, f"gold:left:{STAGE}": item.pool}
-    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    assert moved == {"gold:status:in_review": 2, "gold:status:verified": -2, f"gold:left:{STAGE}": 2 * item.pool}
+    # The factory's dialogue stands in no counter; gold items do.
+    assert not [row for row in recount_counters(team.project) if row[0].startswith("gold:")]
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=twin.public_id)
+    assert not GoldItem.objects.filter(retired_at=None)
     assert {english, chinese, stranger} <= set(Dialogue.objects.shown_to(team.annotators[5]))
     assert stored_counters(team.project).get("gold:status:verified", 0) == 0
 
 
-def test_an_item_says_of_its_group_what_its_dialogue_said(team: Team, client: Client) -> None:
-    """Where everything has variants, whatever had none would be a gold item."""
+def test_an_item_alone_for_its_group_opens_every_variant_when_it_is_retired(team: Team) -> None:
+    """As items were made once: the other variants were hidden, and had none of their own."""
+    english, chinese = pair(team)
+    item = make_gold(team, english)
+    twin = GoldItem.objects.get(source=chinese)
+    GoldItem.objects.filter(pk=twin.pk).update(retired_at=timezone.now())
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    assert {english, chinese} <= set(Dialogue.objects.shown_to(team.annotators[5]))
+
+
+def test_a_group_of_gold_items_looks_like_any_other(team: Team, client: Client) -> None:
+    """Every list has as many of it, in the same state, and each page leads to the others."""
     english, _ = pair(team)
-    address = f"/api/projects/{team.project.slug}/dialogues/"
-    client.force_login(team.annotators[5])
-
-    def groups() -> dict[str, str]:
-        return {row["external_id"]: row["variant_group"] for row in client.get(address).json()["results"]}
-
-    before = groups()
+    waiting = [make_item(team, STAGE, document) for document in (make_document(), in_chinese())]
+    Dialogue.objects.filter(pk__in=[one.pk for one in waiting]).update(variant_group="talk-2")
     make_gold(team, english)
-    assert groups()[english.external_id] == before[english.external_id] == "talk-1"
+    slug = team.project.slug
+    # Who may be tested, who made the answer, who owns all of it.
+    for person in (team.annotators[5], team.annotators[1], team.annotator):
+        client.force_login(person)
+        listed = client.get(f"/api/projects/{slug}/dialogues/").json()["results"]
+        groups = {
+            group: sorted(
+                (row["language"], row["status"], row["stage"]) for row in listed if row["variant_group"] == group
+            )
+            for group in ("talk-1", "talk-2")
+        }
+        assert groups["talk-1"] == groups["talk-2"] == [("en", "in_review", STAGE), ("zh", "in_review", STAGE)]
+        shown = client.get(f"/p/{slug}/dialogues/").content.decode()
+        for row in listed:
+            assert row["public_id"] in shown
+            page = client.get(f"/p/{slug}/dialogues/{row['public_id']}/").content.decode()
+            facts = page.partition("<dt>Variants</dt>")[2].partition("</dd>")[0]
+            siblings = {one["public_id"] for one in listed if one["variant_group"] == row["variant_group"]}
+            named = {
+                public_id for public_id in Dialogue.objects.values_list("public_id", flat=True) if public_id in facts
+            }
+            assert named == siblings - {row["public_id"]}
+
+
+def test_what_was_found_to_say_the_same_is_so_of_the_items_too(team: Team) -> None:
+    """Else every group of gold items would say that one has changed since."""
+    english, chinese = pair(team)
+    heads = [StageRun.objects.get(cycle__dialogue=one, stage=STAGE).entry_revision for one in (english, chinese)]
+    VariantMatch.objects.create(first=heads[0], second=heads[1], author=team.senior, created_at="2020-01-01T00:00:00Z")
+    item = make_gold(team, english)
+    twin = GoldItem.objects.get(source=chinese)
+    match = VariantMatch.objects.latest("pk")
+    assert {match.first_id, match.second_id} == {item.dialogue.head_id, twin.dialogue.head_id}
+
+
+def test_a_fault_is_planted_in_every_language(team: Team, client: Client) -> None:
+    english, chinese = pair(team)
+    slug = team.project.slug
+    client.force_login(team.administrator)
+    english_fault, chinese_fault = planted(current(english)), planted(current(chinese))
+    with pytest.raises(Invalid, match="the policy of task 1"):
+        make_gold(team, english, document=english_fault)
+    assert not GoldItem.objects.exists()
+    page = client.get(f"/p/{slug}/gold/new/?dialogue={english.external_id}").content.decode()
+    assert f'name="document-{chinese.public_id}"' in page
+    assert "The same fault" not in page.partition('name="document"')[0]
+    sent = {
+        "dialogue": english.external_id,
+        "stage": STAGE,
+        "show": "planted",
+        "document": json.dumps(english_fault),
+        f"document-{chinese.public_id}": json.dumps(chinese_fault),
+    }
+    assert client.post(f"/p/{slug}/gold/new/", sent | {f"document-{chinese.public_id}": "{"}).status_code == 422
+    assert client.post(f"/p/{slug}/gold/new/", sent).status_code == 302
+    assert list(GoldItem.objects.values_list("planted", "faults")) == [(True, 1), (True, 1)]
+    for one in GoldItem.objects.all():
+        assert [
+            other.why for other in variants_of(actor=team.annotators[5], dialogue=one.dialogue) if other.shared
+        ] == []
+
+
+def test_a_fault_of_words_stands_in_one_language_alone(team: Team) -> None:
+    english, chinese = pair(team)
+    make_gold(team, english, document=changed(current(english), "It snows."))
+    twin = GoldItem.objects.get(source=chinese)
+    assert (twin.planted, twin.faults) == (True, 0)
 
 
 def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +165,7 @@ def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pyte
     for person, gold in ((team.annotators[4], False), (team.annotators[5], True)):
         claim = claim_next(actor=person, project=team.project, stage=STAGE)
         assert claim is not None
-        assert (claim.slot.dialogue_id == item.dialogue_id) is gold
+        assert GoldItem.objects.filter(dialogue=claim.slot.dialogue_id).exists() is gold
         release(actor=person, token=claim.token)
 
 
@@ -84,7 +173,7 @@ def test_a_variant_under_way_or_in_use_bars_the_other(team: Team) -> None:
     english, chinese = pair(team)
     under_way = make_item(team, STAGE)
     Dialogue.objects.filter(pk=under_way.pk).update(variant_group="talk-1")
-    with pytest.raises(Conflict, match="still being worked on"):
+    with pytest.raises(Conflict, match="variant in another language, is not verified"):
         make_gold(team, english)
     Dialogue.objects.filter(pk=under_way.pk).update(variant_group="")
     make_gold(team, english)
@@ -96,7 +185,7 @@ def test_an_item_is_retired_when_a_variant_is_worked_on_again(team: Team) -> Non
     english, chinese = pair(team)
     make_gold(team, english)
     supersede_cycle(actor=team.administrator, dialogue=chinese, reason="An erratum.")
-    assert GoldItem.objects.get().retired_at is not None
+    assert not GoldItem.objects.filter(retired_at=None)
     assert set(
         Dialogue.objects.filter(variant_group="talk-1", archived_at=None).values_list("set_apart", flat=True)
     ) == {""}
@@ -111,7 +200,14 @@ def test_an_item_is_retired_when_another_variant_comes_in(team: Team) -> None:
     )  # fmt: skip
     make_dialogue(team.project, batch=job, published=False, variant_group="talk-2")
     publish_batch(job=job)
-    assert GoldItem.objects.get().retired_at is None
+    assert GoldItem.objects.filter(retired_at=None).count() == 2
     make_dialogue(team.project, batch=job, published=False, variant_group="talk-1")
     publish_batch(job=job)
-    assert "variant" in GoldItem.objects.get().retired_why
+    assert all("variant" in item.retired_why for item in GoldItem.objects.all())
+
+
+def test_answers_out_of_step_are_released_no_more_than_others(team: Team) -> None:
+    english, chinese = pair(team)
+    before = out_of_step(project=team.project, dialogues=[english, chinese])
+    make_gold(team, english)
+    assert out_of_step(project=team.project, dialogues=[english, chinese]) == before == {english.pk, chinese.pk}
