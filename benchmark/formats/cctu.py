@@ -364,7 +364,8 @@ _ASKED_FOR = {"codes": "{}", "unsolved_set": "{}", "data_source": "", "answer": 
 def plain_fields(item: DialogueLike) -> dict[str, Any]:
     """The record as it is written where nothing is known of an original, flat: see ``_ENTRY`` and ``_FILE``."""
     document = item.document
-    orders = native(document).get("orders", {})
+    orders = native(document).get("orders")
+    orders = orders if type(orders) is dict else {}
     messages = [("system", document["system_prompt"]), ("user", document["user_query"])]
     flat: dict[str, Any] = {
         "id": item.external_id,
@@ -403,7 +404,7 @@ def _record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, A
 
 
 def _text_of(value: dict[str, Any], order: Any) -> str:
-    order = [key for key in order if key in value] if type(order) is list else []
+    order = [key for key in order if type(key) is str and key in value] if type(order) is list else []
     return json.dumps({key: value[key] for key in (*order, *sorted(value.keys() - set(order)))})
 
 

@@ -166,7 +166,7 @@ def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Ite
 def _together(steps: Sequence[Any]) -> bool:
     """Whether several calls came in one message."""
     rounds = [native(one).get("round") for one in steps if one["type"] == "call"]
-    return len(set(rounds)) < len(rounds) and None not in rounds
+    return all(type(one) is int for one in rounds) and len(set(rounds)) < len(rounds)
 
 
 def _words(change: Change, document: dict[str, Any], target: str) -> str:
@@ -202,7 +202,8 @@ def _spelled(document: dict[str, Any]) -> Iterator[str]:
     """The fields that the record wrote in a way of its own."""
     for anchor, part in _parts(document):
         notes = native(part)
-        for kept in (notes.get("kept"), (notes.get("node") or {}).get("kept")):
+        for holder in (notes, notes.get("node")):
+            kept = holder.get("kept") if isinstance(holder, dict) else None
             if isinstance(kept, dict):
                 yield from (f"{anchor}/{key}" for key in kept)
 

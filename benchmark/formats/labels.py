@@ -74,4 +74,4 @@ def wild_policy_word(task: dict[str, Any], label: Any) -> str | None:
     topology = derive_topology(task["steps"])
     if topology in WILD_TOPOLOGIES:
         return WILD_TOPOLOGIES[topology]
-    return label if WILD_POLICIES.get(label) == "multi_tool" else WILD_WORDS[policy]
+    return label if type(label) is str and WILD_POLICIES.get(label) == "multi_tool" else WILD_WORDS[policy]

@@ -208,7 +208,8 @@ def _plain(document: dict[str, Any]) -> dict[str, Any]:
     item = _Item(document)
     if document["kind"] == "constrained":
         return cctu_plain(item)
-    written = WRITERS.get(native(document).get("format", ""))
+    name = native(document).get("format")
+    written = WRITERS.get(name) if type(name) is str else None
     if isinstance(written, TaskListFormat):
         return written.plain({document["language"] or "en": item})
     return openai_plain(item)

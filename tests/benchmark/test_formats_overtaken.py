@@ -3,7 +3,7 @@
 import copy
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -11,8 +11,11 @@ import pytest
 from annotator.models import Dialogue, Revision
 from annotator.schema import canonical, content_hash, read_document
 from benchmark.formats import READERS, WRITERS, ReadDialogue
+from benchmark.formats.converting import Converter
+from benchmark.formats.files import RawLine
 from benchmark.formats.labels import WILD_INFORMATION
 from benchmark.formats.overtaken import forget_overtaken
+from benchmark.formats.residue import NATIVE
 from benchmark.formats.verifying import verify_archive
 from benchmark.services.releases import archive_path
 from tests.benchmark.cctu_records import record as cctu_record
@@ -233,6 +236,43 @@ def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
         text = json.dumps(WRITERS[writer].write([item]))
         assert "174052" not in text
         assert "harbour desk" in text
+
+
+def notes_of(value: Any, within: bool = False) -> Iterator[tuple[Any, Any]]:
+    """Every place in the notes that Assay keeps in a document: what holds it, and its key there."""
+    keys: Iterable[Any] = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        if within:
+            yield value, key
+        yield from notes_of(value[key], within or key == NATIVE)
+
+
+@pytest.mark.parametrize(
+    ("name", "record"),
+    [
+        ("openai", openai_record()),
+        ("wild", wild_like(wild_record())),
+        ("cctu", cctu_record(codes='{"b": "def b(): pass", "a": "def a(): pass"}')),
+    ],
+)
+def test_notes_of_another_shape_stop_neither_an_edit_nor_a_release(name: str, record: Document) -> None:
+    document = READERS[name].read(record)[0].document
+    places = list(notes_of(document))
+    assert places
+    for holder, key in places:
+        as_it_was = holder[key]
+        for strange in (None, True, 7, "x", [[]], {}, {"a": {}}):
+            holder[key] = strange
+            edited = copy.deepcopy(document)
+            if name == "cctu":
+                edited["answer"] = "At 17:40."
+            else:
+                edited["tasks"][0]["user_message"] = "Something else."
+            forget_overtaken(edited, document)
+            line = json.dumps({"id": "x", "document": document, "tools": []}).encode()
+            for target in WRITERS:
+                Converter("neutral", target).convert(RawLine(1, "", line, len(line), True))
+        holder[key] = as_it_was
 
 
 def test_a_variant_keeps_nothing_of_the_other_language() -> None:
