@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection
 
-from annotator.models import Dialogue, Event
+from annotator.models import Cancellation, Dialogue, Event, Job
 from annotator.services.events import append_event
 from annotator.services.revisions import ensure_toolset_revision
 from tests.annotator.case_documents import TOOLS, case
@@ -27,6 +27,8 @@ def test_back_and_forth():
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     make_dialogue(team.project, case(), toolset=toolset, external_id="constrained")
     append_event(actor=None, project=team.project, dialogue=plain, kind="test.happened")
+    Cancellation.objects.create(job=Job.objects.create(project=team.project, kind="replay"))
+    Job.objects.create(project=team.project, kind="history_check")
     kinds = {"plain": "multi_turn", "constrained": "constrained"}
     assert dict(Dialogue.objects.values_list("external_id", "kind")) == kinds
     before = triggers()
@@ -42,6 +44,7 @@ def test_back_and_forth():
     with pytest.raises(IntegrityError):
         Event.objects.update(kind="test.changed-again")
     assert Dialogue.objects.matching("weather").get() == plain
+    assert [job.kind for job in Job.objects.all() if job.cancel_requested] == ["replay"]
     # The kind is that of the content.
     assert dict(Dialogue.objects.values_list("external_id", "kind")) == kinds
 

@@ -18,12 +18,13 @@ from annotator.models.replays import Replay
 from annotator.models.stale import GuidelineMark, StaleWork
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
-from annotator.models.work import Event, Job, JobState, Routine
+from annotator.models.work import Cancellation, Event, Job, JobState, Routine
 
 __all__ = [
     "MAILED_BY_DEFAULT",
     "ApiToken",
     "Attempts",
+    "Cancellation",
     "Dialogue",
     "Digest",
     "Draft",

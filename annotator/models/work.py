@@ -41,7 +41,6 @@ class Job(models.Model):
     #: Raised each time a worker takes the job up; every commit of a chunk is fenced by it.
     attempt = models.PositiveIntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True)
-    cancel_requested = models.BooleanField(default=False)
     #: Where the next attempt goes on: whatever the kind needs to find its place again.
     checkpoint = models.JSONField(default=dict)
     progress_done = models.BigIntegerField(default=0)
@@ -69,6 +68,20 @@ class Job(models.Model):
     @property
     def ended(self) -> bool:
         return self.state in JOB_ENDED
+
+    @property
+    def cancel_requested(self) -> bool:
+        return hasattr(self, "cancellation")
+
+
+class Cancellation(models.Model):
+    """Somebody wants a job to stop. Not in the job's row: a worker holds that through each chunk, frozen or not."""
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="cancellation")
+    asked_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"cancellation of job {self.job_id}"
 
 
 class Routine(models.Model):

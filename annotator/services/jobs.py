@@ -29,7 +29,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, DomainError, Hidden
-from annotator.models import Job, JobState, NoticeKind, Project, User
+from annotator.models import Cancellation, Job, JobState, NoticeKind, Project, User
 from annotator.services.events import append_event
 from annotator.services.notices import notify
 from annotator.services.outages import DATABASE, full_disk, outage
@@ -137,15 +137,12 @@ class Running:
         chunk = Chunk()
         with transaction.atomic():
             # The row is locked first: a rival attempt waits here, then finds a higher number and stops.
-            held = (
-                Job.objects.select_for_update(no_key=True)
-                .filter(pk=self.job.pk, attempt=self.attempt, state=JobState.RUNNING)
-                .only("cancel_requested")
-                .first()
+            held = Job.objects.select_for_update(no_key=True).filter(
+                pk=self.job.pk, attempt=self.attempt, state=JobState.RUNNING
             )
-            if held is None:
+            if held.only("pk").first() is None:
                 raise Lost
-            if held.cancel_requested and not even_if_cancelled:
+            if not even_if_cancelled and Cancellation.objects.filter(job=self.job.pk).exists():
                 raise Cancelled
             yield chunk
             changes: dict[str, Any] = {"heartbeat_at": Now()}
@@ -330,15 +327,14 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
     """
     if actor is not None and not Job.objects.visible_to(actor).filter(pk=job.pk).exists():
         raise Hidden("There is no such job, or it is not yours.")
+    job = Job.objects.select_related("project").get(pk=job.pk)
+    if job.ended:
+        raise Conflict(f"This job has ended already ({job.get_state_display().lower()}).")
     with transaction.atomic():
-        job = Job.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=job.pk)
-        if job.ended:
-            raise Conflict(f"This job has ended already ({job.get_state_display().lower()}).")
-        waiting = job.state == JobState.QUEUED
-        job.cancel_requested = True
-        job.save(update_fields=["cancel_requested"])
-        append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
-    if waiting:
+        # The job's row is not touched: its worker may have locked it, and be frozen.
+        if Cancellation.objects.get_or_create(job=job)[1]:
+            append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
+    if job.state == JobState.QUEUED:
         running = _take(job.pk)
         if running is not None:
             _end(running, JobState.CANCELLED, error="Cancelled before it began.")

@@ -77,7 +77,11 @@ def start_replay(
 def load_replay(*, actor: User, dialogue: Dialogue, public_id: str) -> Replay:
     """A replay of the dialogue that the actor may see. Raises Hidden."""
     rows = Replay.objects.visible_to(actor).filter(dialogue=dialogue, public_id=public_id)
-    replay = rows.select_related("job", "revision", "draft").defer("revision__content", "draft__content").first()
+    replay = (
+        rows.select_related("job__cancellation", "revision", "draft")
+        .defer("revision__content", "draft__content")
+        .first()
+    )
     if replay is None:
         raise Hidden("There is no such replay of this dialogue, or it is not yours to see.")
     return replay

@@ -155,7 +155,7 @@ def cancel_import(*, actor: User, batch: ImportBatch) -> None:
 def list_imports(*, actor: User, project: Project) -> QuerySet[ImportBatch]:
     """The project's imports. Raises Denied for whoever is no administrator."""
     require_administrator(actor=actor, project=project)
-    return ImportBatch.objects.filter(project=project).select_related("job", "requester")
+    return ImportBatch.objects.filter(project=project).select_related("job__cancellation", "requester")
 
 
 def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch:

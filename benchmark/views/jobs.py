@@ -29,7 +29,7 @@ def job_list(request: PageRequest) -> HttpResponse:
     """The project's jobs, newest first; for administrators."""
     project = request.project
     require_administrator(actor=request.user, project=project)
-    rows = Job.objects.filter(project=project).select_related("requester")
+    rows = Job.objects.filter(project=project).select_related("requester", "cancellation")
     if request.method == "POST":
         job = rows.filter(public_id=request.POST.get("job", "")).first()
         if job is None:

@@ -627,7 +627,7 @@ def test_cancelling_a_job_that_a_worker_takes_up_at_this_moment(start, team):
         lambda: jobs.take_up(job.pk), lambda: jobs.cancel_job(actor=team.administrator, job=job)
     )
     assert running.attempt == 1
-    assert (cancelled.state, cancelled.cancel_requested) == (JobState.RUNNING, True)
+    assert cancelled.cancel_requested
     with pytest.raises(jobs.Cancelled):
         running.beat()
 
@@ -637,12 +637,32 @@ def test_cancelling_a_job_that_a_worker_takes_up_at_this_moment(start, team):
 def test_a_job_that_ends_at_this_moment_is_not_cancelled(start, team):
     job = start()
     running = jobs.take_up(job.pk)
-    _, late = overlap(
+    overlap(
         lambda: jobs._end(running, JobState.DONE, result={"all": "well"}),
         lambda: jobs.cancel_job(actor=team.administrator, job=job),
     )
-    assert isinstance(late, Conflict)
     assert (fresh(job).state, fresh(job).result) == (JobState.DONE, {"all": "well"})
+    assert start.register.discarded == []
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_the_wish_to_cancel_does_not_wait_for_a_worker_that_is_frozen_in_a_chunk(start, team):
+    job = start()
+    running = jobs.take_up(job.pk)
+
+    def cancel():
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '1s'")
+        return jobs.cancel_job(actor=team.administrator, job=job)
+
+    with running.chunk() as part:
+        twice = [*race(cancel), *race(cancel)]
+        assert [(asked.state, asked.cancel_requested) for asked in twice] == [(JobState.RUNNING, True)] * 2
+        part.advance(done=1)
+    assert kinds_of_events(job).count("job.cancel_requested") == 1
+    with pytest.raises(jobs.Cancelled):
+        running.beat()
 
 
 @pytest.mark.postgres
