@@ -3,19 +3,27 @@
 Two steps, so that a killed worker neither loses nor doubles anything. First, in one transaction, the mail's row is
 made (once a person and day, by constraint) and takes its notices: none can get into two mails. Then it is sent: a
 worker takes the row by compare-and-swap, hands the mail to the server, marks the row. A row that was taken but not
-marked is taken again after ``LEASE``. Should a worker die in the instant between the server's acceptance and the mark,
-the mail goes out again with the same Message-ID, by which mail programs know it as the one they have.
+marked is taken again after ``LEASE``, and each time after twice as long. Should a worker die in the instant between the
+server's acceptance and the mark, the mail goes out again with the same Message-ID, by which mail programs know it as
+the one they have.
+
+A server that is away is no fault of a mail: then none is tried, however long that lasts, and no worker waits for it
+more than once a round.
 """
 
 import logging
 import smtplib
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
+from time import monotonic
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
-from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -24,11 +32,18 @@ from annotator.services.notices import veil_remarks
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7
-#: Longer than any mail server is waited for (``EMAIL_TIMEOUT``).
+#: Longer than any mail server is waited for (``EMAIL_TIMEOUT``). The times between attempts grow up to ``LONGEST``, so
+#: that the last is made after three days: a server that says “later” has meant it by then.
 LEASE = timedelta(minutes=10)
+LONGEST = timedelta(hours=16)
 MOST_ATTEMPTS = 12
+#: After so long a round leaves the rest to the next, which beat has not asked for yet: a slow server holds one worker.
+ROUND = timedelta(minutes=5)
 #: Notices that one mail shows; the others are counted.
 SHOWN = 50
+
+#: The connection is lost, not only a mail refused. (All errors of ``smtplib`` are OSErrors.)
+_GONE = (ConnectionError, TimeoutError, smtplib.SMTPServerDisconnected)
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,8 +52,39 @@ def send_due_digests(*, now: datetime | None = None) -> int:
     """Make the mails that are due and send all that are not sent yet; returns how many went out."""
     now = now or timezone.now()
     compose_due(now=now)
-    waiting = Digest.objects.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by("pk")
-    return sum(send(digest_id, now=now) for digest_id in list(waiting.values_list("pk", flat=True)))
+    # Those tried longest ago first: what fails does not hold up the others.
+    oldest = (F("taken_at").asc(nulls_first=True), "pk")
+    waiting = Digest.objects.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by(*oldest)
+    due = [one for one in waiting if one.taken_at is None or one.taken_at < now - _pause(one.attempts)]
+    return _send_all(due, now=now) if due else 0
+
+
+def _pause(attempts: int) -> timedelta:
+    return min(LONGEST, LEASE * (1 << max(0, attempts - 1)))
+
+
+def _send_all(due: Sequence[Digest], *, now: datetime) -> int:
+    """Send through one connection, as far as that and the time allow; returns how many went out."""
+    count, end = 0, monotonic() + ROUND.total_seconds()
+    try:
+        server = get_connection()
+        server.open()
+    except Exception as error:
+        _LOG.warning("no mail server: %s mails wait: %s", len(due), error)
+        return 0
+    try:
+        for digest in due:
+            if monotonic() > end:
+                break
+            try:
+                count += send(digest, server=server, now=now)
+            except _GONE as error:
+                _LOG.warning("the mail server went away in the middle; the other mails wait: %s", error)
+                break
+    finally:
+        with suppress(Exception):
+            server.close()
+    return count
 
 
 def compose_due(*, now: datetime) -> int:
@@ -72,32 +118,34 @@ def _compose(person: User, day: date, daily: list[str]) -> bool:
     return True
 
 
-def send(digest_id: int, *, now: datetime) -> bool:
+def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
     """Send one mail, unless it is sent or somebody else is at it. Whether it went out.
 
     What the person has read meanwhile, or may not see any more, is left out; if nothing is left, so is the mail.
+    Whatever is wrong with it stays its own affair, but that the connection is lost is raised.
     """
-    free = Q(taken_at=None) | Q(taken_at__lt=now - LEASE)
-    taken = Digest.objects.filter(free, pk=digest_id, sent_at=None, attempts__lt=MOST_ATTEMPTS)
+    taken = Digest.objects.filter(pk=digest.pk, sent_at=None, attempts=digest.attempts)
     if not taken.update(taken_at=now, attempts=F("attempts") + 1):
         return False
-    digest = Digest.objects.select_related("person").get(pk=digest_id)
+    digest = Digest.objects.select_related("person").get(pk=digest.pk)
     rows = Notice.objects.visible_to(digest.person).unread().filter(digest=digest)
     rows = rows.select_related("project", "dialogue").defer("dialogue__search_text")
     notices = list(rows.order_by("project__name", "-pk"))
     veil_remarks(notices, actor=digest.person)
-    error = ""
     if notices and digest.person.is_active:
         try:
-            _mail(digest, notices).send()
-        except (OSError, smtplib.SMTPException) as refusal:
+            server.send_messages([_mail(digest, notices)])
+        except DatabaseError:
+            raise
+        except Exception as refusal:
+            # Not freed: the next attempt comes when its time has come. An address may be one that no mail can name.
             error = str(refusal)[:300] or type(refusal).__name__
+            Digest.objects.filter(pk=digest.pk).update(error=error)
             _LOG.warning("the daily mail %s could not be sent: %s", digest.public_id, error)
-    if error:
-        # Not freed: the next attempt comes when the lease has run out.
-        Digest.objects.filter(pk=digest_id).update(error=error)
-        return False
-    Digest.objects.filter(pk=digest_id).update(sent_at=timezone.now(), error="")
+            if isinstance(refusal, _GONE):
+                raise
+            return False
+    Digest.objects.filter(pk=digest.pk).update(sent_at=timezone.now(), error="")
     return bool(notices)
 
 

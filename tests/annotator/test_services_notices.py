@@ -2,10 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from smtplib import SMTPServerDisconnected
 from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -232,16 +234,89 @@ def test_a_second_attempt_has_the_same_message_id(team: Team) -> None:
     assert len({message.extra_headers["Message-ID"] for message in mail.outbox}) == 1
 
 
-def test_a_server_that_refuses_is_asked_again_but_not_for_ever(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+class Server(EmailBackend):
+    """A mail server that may be away, refuse what it is told to, or go away in the middle."""
+
+    away, refused, gone_at, opened = False, "", "", 0
+
+    def open(self) -> bool:
+        Server.opened += 1
+        if Server.away:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return True
+
+    def send_messages(self, messages: Any) -> int:
+        [message] = messages
+        if message.to[0] == Server.refused:
+            raise UnicodeError("label empty or too long")
+        if message.to[0] == Server.gone_at:
+            raise SMTPServerDisconnected("Connection unexpectedly closed: timed out")
+        return int(super().send_messages(messages))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> type[Server]:
+    for name, value in {"away": False, "refused": "", "gone_at": "", "opened": 0}.items():
+        monkeypatch.setattr(Server, name, value)
+    monkeypatch.setattr(digests, "get_connection", Server)
+    return Server
+
+
+def test_a_mail_that_is_refused_is_tried_again_for_days_but_not_for_ever(team: Team, server: type[Server]) -> None:
     in_kyiv(team)
     tell(team, team.annotator)
-    monkeypatch.setattr(
-        "django.core.mail.EmailMultiAlternatives.send", lambda self: (_ for _ in ()).throw(OSError("no"))
-    )
-    for n in range(digests.MOST_ATTEMPTS + 3):
-        assert digests.send_due_digests(now=MORNING + timedelta(hours=n)) == 0
+    server.refused = team.annotator.email
+    tried = set()
+    for hour in range(24 * 7):
+        assert digests.send_due_digests(now=MORNING + timedelta(hours=hour)) == 0
+        tried.add(Digest.objects.get().taken_at)
     digest = Digest.objects.get()
-    assert (digest.attempts, digest.error, digest.sent_at) == (digests.MOST_ATTEMPTS, "no", None)
+    assert (digest.attempts, digest.error) == (digests.MOST_ATTEMPTS, "label empty or too long")
+    assert digest.sent_at is None
+    assert timedelta(days=3) < max(tried) - min(tried) < timedelta(days=5)
+
+
+def test_a_mail_server_that_is_away_for_long_loses_no_mail_and_is_asked_once_a_round(
+    team: Team, server: type[Server]
+) -> None:
+    tell(team, team.annotator, team.senior)
+    noon = MORNING + timedelta(hours=6)
+    server.away = True
+    rounds = [noon + timedelta(minutes=30 * n) for n in range(4 * 48)]
+    assert {digests.send_due_digests(now=moment) for moment in rounds} == {0}
+    assert server.opened == len(rounds)
+    server.away = False
+    assert digests.send_due_digests(now=rounds[-1] + timedelta(minutes=10)) == 2
+
+
+def test_a_mail_that_cannot_be_sent_does_not_hold_up_those_of_others(team: Team, server: type[Server]) -> None:
+    tell(team, team.annotator, team.senior)
+    server.refused = min(team.annotator, team.senior, key=lambda person: person.pk).email
+    assert digests.send_due_digests(now=MORNING + timedelta(hours=6)) == 1
+
+
+def test_a_mail_server_that_goes_away_ends_the_round_and_the_next_begins_with_others(
+    team: Team, server: type[Server]
+) -> None:
+    tell(team, team.annotator, team.senior)
+    server.gone_at = min(team.annotator, team.senior, key=lambda person: person.pk).email
+    noon = MORNING + timedelta(hours=6)
+    assert digests.send_due_digests(now=noon) == 0
+    assert digests.send_due_digests(now=noon + timedelta(minutes=11)) == 1
+    server.gone_at = ""
+    assert digests.send_due_digests(now=noon + timedelta(minutes=40)) == 1
+
+
+def test_a_slow_mail_server_holds_a_worker_for_the_time_of_a_round(
+    team: Team, server: type[Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(team, team.annotator, team.senior)
+    clock = iter(range(0, 10_000, 400))
+    monkeypatch.setattr(digests, "monotonic", lambda: next(clock))
+    noon = MORNING + timedelta(hours=6)
+    assert digests.send_due_digests(now=noon) == 0
+    monkeypatch.setattr(digests, "monotonic", lambda: 0)
+    assert digests.send_due_digests(now=noon + timedelta(minutes=1)) == 2
 
 
 def test_what_was_read_meanwhile_makes_no_mail(team: Team) -> None:
