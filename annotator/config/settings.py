@@ -327,20 +327,28 @@ KEEP_DAYS = {
 # What /readyz asks: how old the workers' last sign of life may be, and how much room the data folder has to have.
 WORKER_LAG_SECONDS = _whole("WORKER_LAG_SECONDS", default=300)
 DISK_RESERVE_MB = _whole("DISK_RESERVE_MB", default=500)
+CELERY_BEAT_SCHEDULER = "annotator.config.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+#: Name → (task, seconds between two of its messages).
+_ROUTINES = {
+    "forget-old-attempts": ("annotator.tasks.forget_old_attempts", 3600),
+    "tidy-up": ("annotator.tasks.tidy_up", 6 * 3600),
+    "write-checkpoints": ("annotator.tasks.write_checkpoints", 3600),
+    "take-up-stale-jobs": ("annotator.tasks.take_up_stale_jobs", 15),
+    "tidy-claims": ("reviews.tasks.tidy_claims", 60),
+    "fold-counters": ("reviews.tasks.fold_counters", 5),
+    "fold-agreement": ("reviews.tasks.fold_agreement", 15),
+    "fold-courses": ("reviews.tasks.fold_courses", 15),
+    "fold-work": ("reviews.tasks.fold_work", 15),
+    "rewind-cursors": ("reviews.tasks.rewind_cursors", 3600),
+    "send-digests": ("annotator.tasks.send_digests", 600),
+    "draw-samples": ("reviews.tasks.draw_samples", 60),
+}
+# What nobody has taken for five minutes is thrown away unread: the next is on its way. Workers that come back after a
+# weekend find a hundred thousand of them, so jobs go first (0 is Redis's highest priority, and that of jobs).
 CELERY_BEAT_SCHEDULE = {
-    "forget-old-attempts": {"task": "annotator.tasks.forget_old_attempts", "schedule": 3600.0},
-    "tidy-up": {"task": "annotator.tasks.tidy_up", "schedule": 6 * 3600.0},
-    "write-checkpoints": {"task": "annotator.tasks.write_checkpoints", "schedule": 3600.0},
-    "take-up-stale-jobs": {"task": "annotator.tasks.take_up_stale_jobs", "schedule": 15.0},
-    "tidy-claims": {"task": "reviews.tasks.tidy_claims", "schedule": 60.0},
-    "fold-counters": {"task": "reviews.tasks.fold_counters", "schedule": 5.0},
-    "fold-agreement": {"task": "reviews.tasks.fold_agreement", "schedule": 15.0},
-    "fold-courses": {"task": "reviews.tasks.fold_courses", "schedule": 15.0},
-    "fold-work": {"task": "reviews.tasks.fold_work", "schedule": 15.0},
-    "rewind-cursors": {"task": "reviews.tasks.rewind_cursors", "schedule": 3600.0},
-    "send-digests": {"task": "annotator.tasks.send_digests", "schedule": 600.0},
-    "draw-samples": {"task": "reviews.tasks.draw_samples", "schedule": 60.0},
+    name: {"task": task, "schedule": float(seconds), "options": {"expires": max(300, seconds), "priority": 9}}
+    for name, (task, seconds) in _ROUTINES.items()
 }
 
 REST_FRAMEWORK = {

@@ -30,7 +30,8 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
         row, _ = Attempts.objects.select_for_update().get_or_create(
             key=_key(what, name, address), defaults={"last_at": now, "free_at": now}
         )
-        if row.free_at > now:
+        # Later than that was set by a clock that was ahead.
+        if now < row.free_at <= now + LONGEST:
             return math.ceil((row.free_at - now).total_seconds())
         row.count = 1 if now - row.last_at > FORGOTTEN else row.count + 1
         row.last_at = now

@@ -268,7 +268,7 @@ def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | N
 
 def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
     now = timezone.now()
-    free = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - stale_after)
+    free = Q(state=JobState.QUEUED) | (Q(state=JobState.RUNNING) & _quiet(stale_after))
     with transaction.atomic():
         # A row that is locked is somebody's who works on it, or who is frozen: whoever waited for it would be, too.
         rows = Job.objects.select_for_update(no_key=True, skip_locked=True).filter(free, kind__in=list(_KINDS))
@@ -291,7 +291,7 @@ def _has_turn(job_id: int, stale_after: timedelta) -> bool:
     if job is None or job.requester_id is None:
         return True
     _hold_turns(job.requester_id)
-    alive = Q(state=JobState.RUNNING, heartbeat_at__gte=Now() - stale_after)
+    alive = Q(state=JobState.RUNNING) & ~_quiet(stale_after)
     return not _strangers_jobs().filter(alive, requester=job.requester_id).exclude(pk=job_id).exists()
 
 
@@ -304,10 +304,16 @@ def _strangers_jobs() -> QuerySet[Job]:
     return Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
 
 
+def _quiet(stale_after: timedelta) -> Q:
+    """Whose heartbeat is old. One that is yet to come was made while the database's clock was wrong."""
+    return Q(heartbeat_at__lt=Now() - stale_after) | Q(heartbeat_at__gt=Now() + max(stale_after, STALE_AFTER))
+
+
 def stale_jobs() -> list[tuple[int, str]]:
     """Number and kind of jobs that wait, or whose worker has gone quiet."""
-    waiting = Q(state=JobState.QUEUED, created_at__lt=Now() - timedelta(seconds=5))
-    quiet = Q(state=JobState.RUNNING, heartbeat_at__lt=Now() - STALE_AFTER)
+    moment = timedelta(seconds=5)
+    waiting = Q(state=JobState.QUEUED) & ~Q(created_at__range=(Now() - moment, Now() + moment))
+    quiet = Q(state=JobState.RUNNING) & _quiet(STALE_AFTER)
     found = Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("id").values_list("id", "kind")
     # Of each queue: a hundred uploads that wait their turn do not hide what others wait for.
     strangers = Q(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])

@@ -66,7 +66,8 @@ def _when(database: BaseDatabaseWrapper, value: datetime | str) -> datetime:
 def _workers(last: datetime | None) -> str:
     if last is None:
         return "No worker has been heard of yet: are beat and a worker running?"
-    if timezone.now() - last > timedelta(seconds=settings.WORKER_LAG_SECONDS):
+    # Of later than now, too, nothing can be said: the clock was wrong then, and workers may have gone since.
+    if abs(timezone.now() - last) > timedelta(seconds=settings.WORKER_LAG_SECONDS):
         return f"No worker has been heard of since {last:%Y-%m-%d %H:%M} UTC: are beat and a worker running?"
     return ""
 

@@ -128,6 +128,15 @@ def test_failed_sign_ins_are_delayed_ever_longer(person, clock):
     assert try_from("203.0.113.9", PASSWORD).status_code == 302
 
 
+def test_a_delay_that_a_wrong_clock_has_set_holds_nobody_up(person, clock):
+    clock.seconds += 8 * 3600
+    for _ in range(8):
+        try_from("203.0.113.9")
+    assert TOO_OFTEN in words(try_from("203.0.113.9", PASSWORD))
+    clock.seconds -= 8 * 3600
+    assert try_from("203.0.113.9", PASSWORD).status_code == 302
+
+
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_tries_at_one_moment_no_more_are_looked_at_than_are_free(clock):

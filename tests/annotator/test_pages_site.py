@@ -106,6 +106,9 @@ def test_the_site_is_not_ready_without_workers_or_room(client, ready):
     assert (response.status_code, response["Retry-After"]) == (503, "10")
     assert [line.partition(": ")[0] for line in words(response).splitlines()] == ["workers", "disk"]
     assert "No worker has been heard of since" in words(response)
+    # When the clock was ahead: that says nothing of now.
+    Routine.objects.update(ran_at=timezone.now() + timedelta(hours=8))
+    assert "No worker has been heard of since" in words(client.get("/readyz"))
     Routine.objects.all().delete()
     assert "No worker has been heard of yet" in words(client.get("/readyz"))
 

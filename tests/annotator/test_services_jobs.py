@@ -366,6 +366,18 @@ def test_beat_finds_what_waits_and_what_has_gone_quiet(start, monkeypatch):
     assert [(options["expires"], options["queue"]) for _, options in sent] == [(30, "assay")] * 2
 
 
+def test_a_clock_that_was_ahead_holds_no_job_back(start):
+    ahead = timezone.now() + timedelta(hours=8)
+    waits, dead, lives = (start() for _ in range(3))
+    Job.objects.filter(pk=waits.pk).update(created_at=ahead)
+    for job in (dead, lives):
+        jobs.take_up(job.pk)
+    Job.objects.filter(pk=dead.pk).update(heartbeat_at=ahead)
+    assert jobs.stale_jobs() == [(waits.pk, "test"), (dead.pk, "test")]
+    assert jobs.take_up(dead.pk).attempt == 2
+    assert jobs.take_up(lives.pk) is None
+
+
 def test_the_task_runs_the_job(start):
     job = start(lambda running: {"by": "celery"})
     tasks.run_job(job.pk)
