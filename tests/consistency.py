@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from annotator.models import Dialogue, Event, Project
-from annotator.services.events import broken_links
+from annotator.services.history_checks import history_faults
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.counters import recount, stored_counters
 
@@ -19,13 +19,13 @@ def assert_consistent(project: Project) -> None:
             assert not live.exists(), f"{slot} is {slot.state} and claimed"
         assert Review.objects.filter(slot=slot).exists() == (slot.state == SlotState.DONE)
     for item in Dialogue.objects.filter(project=project):
-        assert broken_links(item) == []
         assert Cycle.objects.filter(dialogue=item, state=CycleState.ACTIVE).count() <= 1
     for run in StageRun.objects.filter(project=project, state=StageRunState.SETTLED):
         settled = Event.objects.filter(
             dialogue=run.cycle.dialogue, kind="stage.settled", after__stage=run.stage, after__round=run.round
         )
         assert settled.count() == (0 if run.outcome == "not_drawn" else 1)
+    assert [*history_faults(project)] == []
     assert stored_counters(project) == recount(project)
 
 

@@ -6,7 +6,7 @@ database shows even where its checksum was changed with it.
 
 from collections.abc import Iterable, Sequence
 
-from annotator.models import Dialogue, Event, Project, Revision
+from annotator.models import Event, Revision
 from annotator.schema import content_hash
 
 #: Texts held at a time.
@@ -14,14 +14,10 @@ _TEXTS = 200
 _HASH = "content_hash"
 
 
-def content_faults(project: Project, *, among: Sequence[int] | None = None) -> Iterable[str]:
-    """What was changed in, or removed from, the versions of a project's dialogues, as sentences.
-
-    ``among``: keys of the dialogues whose versions are read; without it all.
+def content_faults(dialogues: Sequence[int]) -> Iterable[str]:
+    """What was changed in, or removed from, the versions of dialogues, as sentences. All that their events name is held
+    in memory: ask for some hundred at a time.
     """
-    dialogues = Dialogue.objects.filter(project=project)
-    if among is not None:
-        dialogues = dialogues.filter(pk__in=among)
     named: dict[tuple[int, str], tuple[int, str]] = {}
     events = Event.objects.filter(dialogue__in=dialogues, after__has_key=_HASH).order_by("dialogue_id", "number")
     for dialogue, number, kind, after in events.values_list("dialogue_id", "number", "kind", "after").iterator(2000):

@@ -85,19 +85,15 @@ def broken_links(dialogue: Dialogue) -> list[int]:
     return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
 
 
-def chain_faults(project: Project, *, among: Sequence[int] | None = None) -> Iterable[str]:
-    """What was removed from, changed in or slipped into the dialogues' chains of a project, as sentences.
-
-    ``among``: keys of the dialogues whose chains are followed; without it all.
-    """
-    events = Event.objects.filter(project=project).exclude(dialogue=None).select_related("dialogue")
-    if among is not None:
-        events = events.filter(dialogue__in=among)
+def chain_faults(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
+    """What was removed from, changed in or slipped into the chains of dialogues, as (its key, a sentence)."""
+    events = Event.objects.filter(dialogue__in=dialogues).select_related("dialogue")
     events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
     chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
     for dialogue, links in chains:
-        for fault in _faults(links):
-            yield f"dialogue {dialogue.external_id if dialogue else ''}: {fault}"
+        if dialogue is not None:
+            for fault in _faults(links):
+                yield dialogue.pk, f"dialogue {dialogue.external_id}: {fault}"
 
 
 def loose_faults(project: Project) -> Iterable[str]:

@@ -1,5 +1,6 @@
-"""Checking a project's whole history from its page: by a job, in portions, since there may be a million events."""
+"""Checking a project's whole history, from its page by a job: in portions, since there may be a million events."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -14,6 +15,8 @@ from annotator.services.jobs import Running, job_kind, start_job
 JOB = "history"
 #: Dialogues whose chains and versions one step reads; faults that the page names, the others are counted.
 PORTION, MOST_NAMED = 500, 50
+#: What else holds rows against the history, by keys of dialogues; other apps add theirs. The events are sound.
+RECORDS: list[Callable[[Sequence[int]], Iterable[str]]] = []
 
 
 def start_check(*, actor: User, project: Project) -> Job:
@@ -33,6 +36,33 @@ def last_check(project: Project) -> Job | None:
     return Job.objects.filter(project=project, kind=JOB).select_related("requester").order_by("-pk").first()
 
 
+def history_faults(project: Project) -> Iterator[str]:
+    """What does not hold in the history of a project, and in the rows it speaks of, as sentences."""
+    after = 0
+    while keys := _portion(project, after):
+        yield from _faults_among(keys)
+        after = keys[-1]
+    yield from loose_faults(project)
+    yield from checkpoint_faults(project)
+
+
+def _portion(project: Project, after: int) -> list[int]:
+    dialogues = Dialogue.objects.filter(project=project, pk__gt=after).order_by("pk")
+    return list(dialogues.values_list("pk", flat=True)[:PORTION])
+
+
+def _faults_among(keys: Sequence[int]) -> Iterator[str]:
+    broken = set()
+    for key, fault in chain_faults(keys):
+        broken.add(key)
+        yield fault
+    yield from content_faults(keys)
+    # A chain that does not hold is nothing to hold rows against.
+    sound = [key for key in keys if key not in broken]
+    for look in RECORDS:
+        yield from look(sound)
+
+
 @job_kind(JOB, "Checking the history")
 def _run(running: Running) -> dict[str, Any]:
     project = running.job.project
@@ -40,10 +70,9 @@ def _run(running: Running) -> dict[str, Any]:
     done: int = running.checkpoint.get("done", 0)
     count: int = running.checkpoint.get("count", 0)
     named: list[str] = running.checkpoint.get("named", [])
-    dialogues = Dialogue.objects.filter(project=project).order_by("pk")
-    total = dialogues.count()
-    while keys := list(dialogues.filter(pk__gt=after).values_list("pk", flat=True)[:PORTION]):
-        found = [*chain_faults(project, among=keys), *content_faults(project, among=keys)]
+    total = Dialogue.objects.filter(project=project).count()
+    while keys := _portion(project, after):
+        found = list(_faults_among(keys))
         after, done, count, named = keys[-1], done + len(keys), count + len(found), [*named, *found][:MOST_NAMED]
         with running.chunk() as chunk:
             state = {"after": after, "done": done, "count": count, "named": named}

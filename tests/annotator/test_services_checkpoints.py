@@ -145,11 +145,12 @@ def test_every_project_gets_its_own(team, dialogue):
 def test_chains_of_a_whole_project(team, dialogue):
     other = make_dialogue(team.project, external_id="d-two")
     happen(team, other, 4)
-    assert list(chain_faults(team.project)) == []
+    both = [dialogue.pk, other.pk]
+    assert list(chain_faults(both)) == []
     unguard()
     Event.objects.filter(dialogue=other, number=2).delete()
-    assert list(chain_faults(team.project)) == ["dialogue d-two: event 2 was removed"]
-    assert list(chain_faults(make_team().project)) == []
+    assert list(chain_faults(both)) == [(other.pk, "dialogue d-two: event 2 was removed")]
+    assert list(chain_faults(both[:1])) == []
 
 
 def test_the_command_says_what_was_touched(team, dialogue, capsys):

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Event, Job, Revision, Role, User
@@ -17,10 +18,12 @@ from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
 from annotator.services.events import event_digest
 from annotator.services.filters import UnknownFilter
-from reviews.models import Priority
+from annotator.services.history_checks import history_faults
+from reviews.models import Priority, Review, Slot
 from reviews.services import project_history as history
 from reviews.services.assignments import prioritise
-from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
+from reviews.services.cycles import supersede_cycle
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -290,12 +293,75 @@ def test_content_that_was_changed_in_the_database_shows(
     Revision.objects.filter(dialogue=item).update(**fields)
     with pytest.raises(SystemExit, match="1"):
         call_command("verify_history")
-    [problem] = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    problem, *others = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    assert [other.rpartition("d-one: ")[2] for other in others] == (
+        ["it is listed under the checksum of another version."] if with_checksum else []
+    )
     if with_checksum:
         assert problem.endswith("dialogue d-one: no version has the content that event 2 (review.submitted) names.")
     else:
         assert problem.endswith(" is not what its checksum says.")
         assert ": dialogue d-one: version " in problem
+
+
+def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> None:
+    item, _ = (make_item(team, "expert", external_id=name) for name in ("d-one", "d-two"))
+    assert list(history_faults(team.project)) == []
+    review = Review.objects.get(dialogue=item, person=team.annotators[1])
+    run, slot = review.stage_run, Slot.objects.get(dialogue=item, state="open")
+    round_ = f"stage {run.stage} in round 1 of cycle 1"
+    made = Review.objects.get(dialogue=item, person=team.annotators[2]).made_revision
+    assert made is not None
+    for row, change, words in (
+        (review, {"verdict": "escalate", "reason": "x"}, f"review {review.public_id} is not what event"),
+        (review, {"person": team.annotators[0]}, f"review {review.public_id} is not what event"),
+        (review, {"seen_revision": made}, f"review {review.public_id} is not what event"),
+        (review, {"public_id": "anotherone22"}, "review anotherone22 stands there, and no event tells of it"),
+        (review.slot, {"state": "open", "holder": None}, f"review {review.public_id} is not what event"),
+        (slot, {"state": "done", "holder": team.senior}, f"item {slot.public_id} counts as done and has no review"),
+        (run, {"outcome": "pass"}, f"{round_} is not what event"),
+        (run, {"state": "open"}, f"{round_}, of which event"),
+        (run, {"exit_revision": made}, f"{round_} is not what event"),
+        (run.cycle, {"state": "superseded", "ended_at": timezone.now()}, "cycle 1 is not what event"),
+        (item, {"status": "verified"}, "its status is not what event"),
+        (item, {"head": made, "content_hash": made.content_hash}, "its newest version is not the one that event"),
+        (item, {"content_hash": "0" * 64}, "it is listed under the checksum of another version"),
+    ):  # fmt: skip
+        with transaction.atomic():
+            type(row).objects.filter(pk=row.pk).update(**change)
+            faults = list(history_faults(team.project))
+            transaction.set_rollback(True)
+        assert any(fault.startswith(f"dialogue d-one: {words}") for fault in faults), (change, faults)
+        assert not any("d-two" in fault for fault in faults)
+    assert list(history_faults(team.project)) == []
+
+
+def test_whatever_a_review_leads_to_agrees_with_its_history(team: Team) -> None:
+    approved, fixed = make_item(team, "cross_check"), make_item(team, "self_check_single")
+    for person in team.annotators[1:]:
+        hand_in(person, approved, "approve")
+    hand_in(team.annotator, fixed, "fix", document=changed(current(fixed)))
+    rejected, anew = make_item(team, "expert"), make_item(team, "expert")
+    hand_in(team.senior, rejected, "reject", reason="Not worth it.")
+    supersede_cycle(actor=team.administrator, dialogue=anew, reason="Once more.", force=True)
+    assert list(history_faults(team.project)) == []
+
+
+def test_checking_the_history_holds_a_portion_in_memory(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_checks, "PORTION", 2)
+    for _ in range(5):
+        make_item(team, "self_check_multi")
+    sizes: list[int] = []
+    looks = (history_checks.chain_faults, history_checks.content_faults, *history_checks.RECORDS)
+
+    def counted(look: Any) -> Any:
+        return lambda keys: (sizes.append(len(keys)), look(keys))[1]
+
+    for name, look in zip(("chain_faults", "content_faults"), looks, strict=False):
+        monkeypatch.setattr(history_checks, name, counted(look))
+    monkeypatch.setattr(history_checks, "RECORDS", [counted(look) for look in looks[2:]])
+    assert list(history_checks.history_faults(team.project)) == []
+    assert sizes == [2] * 6 + [1] * 3
 
 
 def test_a_setting_that_was_written_over_shows(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
@@ -344,5 +410,7 @@ def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.Cap
     Event.objects.filter(dialogue=item).latest("number").delete()
     with pytest.raises(SystemExit, match="1"):
         call_command("verify_history")
-    [problem] = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
+    *others, problem = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     assert "1 fewer than the" in problem
+    # What it told of has a row still.
+    assert "stage self_check_single in round 1 of cycle 1 stands there, and no event tells of it" in others[0]

@@ -1,29 +1,20 @@
 """``manage.py verify_history [--project SLUG]``"""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.models import Event, Project
-from annotator.services.checkpoints import checkpoint_faults
-from annotator.services.content_checks import content_faults
-from annotator.services.events import chain_faults, loose_faults
-
-
-def faults_of(project: Project) -> Iterator[str]:
-    """What does not hold in the history of a project, and in the versions it speaks of."""
-    for look in (chain_faults, content_faults, loose_faults, checkpoint_faults):
-        yield from look(project)
+from annotator.services.history_checks import history_faults
 
 
 class Command(SentenceCommand):
     help = (
-        "Check that no event of a project (of every project) was removed, changed or slipped in, and no version that "
-        "events name was removed or changed; name what was. Exit 0: none; 1: some; 2: nothing was checked. Last line: "
-        "a JSON summary."
+        "Check that no event of a project (of every project) was removed, changed or slipped in, and no version, "
+        "review, outcome or status that events tell of was removed or changed; name what was. Exit 0: none; 1: some; "
+        "2: nothing was checked. Last line: a JSON summary."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,7 +28,7 @@ class Command(SentenceCommand):
                 raise Stop(f"There is no project {options['project']}.")
         problems = []
         for project in projects:
-            for fault in faults_of(project):
+            for fault in history_faults(project):
                 problems.append(f"{project.slug}: {fault}.")
                 self.say(problems[-1])
         events = Event.objects.filter(project__in=projects).count()
