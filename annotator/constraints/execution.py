@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from annotator.constraints.model import Constraint, Dimension
+from annotator.constraints.model import Constraint
 from annotator.constraints.reading_case import constraints_of
 from annotator.constraints.replay import Broken, Ending, Replay, Standing, Status, Turn, Validator, replay
 from annotator.constraints.rounds import Call, Consequence, Limits, Round, Verdict
@@ -198,8 +198,8 @@ def _judgeable(document: Mapping[str, Any]) -> tuple[list[Constraint], dict[int,
             unjudged[position] = problems[0].message
             one = one.model_copy(update={"category": None, "variants": []})
         constraints.append(one)
-    if all(one.dimension != Dimension.TOOLSET for one in constraints):
-        constraints += toolset_constraints()
+    stated = {one.category for one in constraints}
+    constraints += [one for one in toolset_constraints() if one.category not in stated]
     return constraints, unjudged
 
 

@@ -142,9 +142,15 @@ def test_a_call_that_breaks_the_tools_schemas_fails_without_running() -> None:
     assert done.solved is Solved.NO
 
 
-def test_toolset_constraints_that_a_case_states_are_not_added_again() -> None:
+def test_a_case_that_states_one_toolset_constraint_is_judged_by_the_other_two() -> None:
     stated = [*case()["constraints"], constraint("c9", "toolset", "parameter types", "Types.", parameters={})]
-    assert len(run(case(constraints=stated))[0].constraints) == 6
+    done, code = run(case(constraints=stated), calls(call("s1", "find_ferry"), call("s2", "sail")), final(FINAL))
+    assert code.asked == []
+    assert [(one.category, status) for one, status in zip(done.constraints, done.statuses, strict=True)][-3:] == [
+        ("parameter types", Status.SATISFIED),
+        ("available tools and parameters", Status.UNSATISFIED),
+        ("required parameters", Status.UNSATISFIED),
+    ]
 
 
 def test_a_response_that_is_returned_is_repaired_by_the_next() -> None:
