@@ -8,6 +8,9 @@ from annotator.models.content import Dialogue
 from annotator.services.joined import Part, read_joined
 from annotator.services.statements import rows
 
+#: Who sees known answers and what single people did; nobody with such a role is ever tested.
+OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
+
 #: Written out, as what follows below: every page and every request of a program asks these two.
 _ROLES = "SELECT role FROM annotator_membership WHERE project_id = %s AND user_id = %s AND ended_at IS NULL"
 

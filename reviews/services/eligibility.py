@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from annotator.errors import Hidden
 from annotator.models import Project, Role, User
+from annotator.services.access import OVERSEERS
 from annotator.services.statements import clock, locked, read_clock, rows
 from reviews.models import Slot
 from reviews.protocols import AuthorRule, Stage, StageKind
@@ -76,6 +77,8 @@ def refusal(
         return f"“{stage.title}” takes the role of {words}; an administrator can give it."
     if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
         return "This item is reserved for somebody else; an administrator can reassign it."
+    if slot.aside and roles & OVERSEERS:
+        return "This is a gold item: whoever oversees the project knows its answer, and is not tested."
     if slot.aside and not slot.claims.filter(person=person).exists():
         # A gold item's: made for one person, and to everybody else an ordinary item that is somebody's.
         return "This item is reserved for somebody else; an administrator can reassign it."

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from annotator.comparison import describe
 from annotator.errors import Denied, Hidden
-from annotator.models import Guideline, Notice, NoticeKind, Project, Role, User
+from annotator.models import Guideline, Notice, NoticeKind, Project, User
 from annotator.sections import Passage, find_passage
-from annotator.services.access import roles_in
+from annotator.services.access import OVERSEERS, roles_in
 from annotator.services.keyset import read_page
 from annotator.services.revisions import latest_guideline
 from reviews.models import Feedback, ReviewFinding, Ruling
@@ -19,7 +19,6 @@ from reviews.protocols import FindingKind
 from reviews.services.protocols import current_protocol
 
 PAGE = 25
-OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 
 
 @dataclass(frozen=True)

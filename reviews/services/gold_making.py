@@ -21,7 +21,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Membership, Project, Revision, User
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.schema import SchemaProblem, canonical, content_hash, read_document
-from annotator.services.access import require_administrator
+from annotator.services.access import OVERSEERS, require_administrator
 from annotator.services.events import append_event
 from annotator.services.revisions import check_document, denormalise, finding_rows, lock_dialogue
 from reviews.gold import faults_of, why_not
@@ -29,7 +29,7 @@ from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, Stage
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_matches, copy_past
-from reviews.services.gold_turns import OVERSEERS, behind, involved
+from reviews.services.gold_turns import behind, involved
 from reviews.services.protocols import parse, require_version
 
 #: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.

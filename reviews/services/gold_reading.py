@@ -9,13 +9,12 @@ from django.db.models import Count, F, Q, QuerySet
 from annotator.errors import Denied, Hidden
 from annotator.models import Dialogue, Project, Role, User
 from annotator.models.content import SetApart
-from annotator.services.access import require_role, roles_in
+from annotator.services.access import OVERSEERS, require_role, roles_in
 from reviews.agreement import Figure, wilson
 from reviews.gold import FATES, Fate, why_not
 from reviews.models import ClaimState, CycleState, GoldItem, GoldRate, GoldScore, Slot, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.gold_making import PUBLIC_IN
-from reviews.services.gold_turns import OVERSEERS
 from reviews.services.protocols import current_protocol
 
 #: Dialogues that are offered to make an item of.

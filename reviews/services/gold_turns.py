@@ -4,14 +4,12 @@ from collections.abc import Iterable
 
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import SetApart
+from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, locked, rows, write
 from reviews.gold import draw_number, is_due
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.counters import write_deltas
 from reviews.services.queues import Turns, in_turn, place_of
-
-#: Who sees known answers, and so never gets a gold item.
-OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 
 #: The dialogue behind an item, and its variants in other languages, which have the same answer.
 _BEHIND = (

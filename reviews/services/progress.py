@@ -6,11 +6,11 @@ from django.db.models.functions import Now
 
 from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
-from annotator.services.access import roles_in
+from annotator.services.access import OVERSEERS, roles_in
 from reviews.models import Claim, ClaimState, SlotState
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
-from reviews.services.gold_turns import OVERSEERS, count_due
+from reviews.services.gold_turns import count_due
 from reviews.services.pauses import pauses_for, sentence
 from reviews.services.protocols import parse, shortfalls
 from reviews.services.queues import count_waiting, queues_for, read_turns, read_versions

@@ -19,6 +19,7 @@ from django.db import connection
 from django.db.models import Q
 
 from annotator.models import Project, User
+from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, rows, write
 from reviews.models import Cursor, Priority, ProtocolVersion, Slot, SlotState
 from reviews.protocols import Stage
@@ -54,6 +55,8 @@ class Queue:
     most_reviewers: int
     not_earlier_reviewers: bool
     consecutive: bool = False
+    #: Whether gold items may come from it again that the person has given back.
+    tests: bool = False
 
 
 def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], stage: str | None) -> list[Queue]:
@@ -78,6 +81,8 @@ def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], sta
                     most_reviewers=max(one.reviewers for _, one in allowed),
                     not_earlier_reviewers=any(one.eligible.not_earlier_reviewers for _, one in allowed),
                     consecutive=any(one.consecutive > 1 for _, one in allowed),
+                    # One that was given back before its answer was theirs to see comes no more.
+                    tests=not held & OVERSEERS and any(one.reviewers > 1 for _, one in allowed),
                 )
             )
     return out
@@ -261,7 +266,7 @@ def _candidates(
         in_turn = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s"
         reached = cursors.get(queue.stage, 0)
         add(f"{rank:d}", f"{in_turn} AND s.position > %s AND {condition}", "s.position", [queue.stage, reached, *given])
-        if queue.most_reviewers > 1:
+        if queue.tests:
             again = f"{in_turn} AND s.position < %s AND {_GIVEN_BACK} AND {condition}"
             parts.append(f"{_head(f'{rank:d}', '-s.position')} AND {again} ORDER BY s.position DESC LIMIT {depth:d}")
             values.extend([project.pk, queue.stage, -reached, me, *given])

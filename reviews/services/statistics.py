@@ -2,15 +2,14 @@
 
 from annotator.errors import Hidden
 from annotator.models import Project, Role, User
+from annotator.services.access import OVERSEERS
 from reviews.models import AgreementCount
 from reviews.services.protocols import stage_titles
-
-_OVERSEERS = frozenset({Role.SENIOR_REVIEWER, Role.ADMINISTRATOR})
 
 
 def oversees(roles: frozenset[Role]) -> bool:
     """Whether somebody with these roles sees figures of single people."""
-    return bool(roles & _OVERSEERS)
+    return bool(roles & OVERSEERS)
 
 
 def load_person(*, actor: User, roles: frozenset[Role], project: Project, public_id: str) -> User:

@@ -13,7 +13,7 @@ from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS, present
-from annotator.services.access import load_dialogue
+from annotator.services.access import OVERSEERS, load_dialogue
 from annotator.services.blindness import blind_to, veil
 from annotator.services.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
 from annotator.services.revisions import load_revision
@@ -24,7 +24,6 @@ from reviews.models import Review
 from reviews.services.checklists import answer_rows
 from reviews.services.claims import stage_of
 from reviews.services.examples import MARKERS
-from reviews.services.gold_turns import OVERSEERS
 from reviews.services.history import read_history
 from reviews.services.protocols import current_protocol, stage_titles
 from reviews.services.waivers import live_waivers

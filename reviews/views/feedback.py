@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.models import User
+from annotator.services.access import OVERSEERS
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import feedback_reading as reading
 from reviews.services.gold_reading import count_own_results
@@ -17,7 +18,7 @@ from reviews.services.gold_reading import count_own_results
 def feedback_list(request: PageRequest) -> HttpResponse:
     """One's own; with ``?of=all`` or ``?of=`` a person, for senior reviewers and administrators, that of others."""
     project, wanted = request.project, request.GET.get("of", "")
-    oversees = bool(request.roles & reading.OVERSEERS)
+    oversees = bool(request.roles & OVERSEERS)
     everybody, person = wanted == "all", None
     if wanted and not everybody:
         reading.require_overseer(actor=request.user, project=project)

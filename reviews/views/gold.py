@@ -14,14 +14,13 @@ from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role
 from annotator.presentation import pretty
 from annotator.schema import load_text
-from annotator.services.access import require_administrator
+from annotator.services.access import OVERSEERS, require_administrator
 from annotator.services.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.agreement import Figure
 from reviews.gold import why_not
 from reviews.models import GoldScore
 from reviews.services import gold_making, gold_reading, gold_settings
-from reviews.services.gold_turns import OVERSEERS
 from reviews.services.protocols import current_protocol, stage_titles
 
 _MAX_DOCUMENT = 2_000_000

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Event, User
+from annotator.models import Dialogue, Event, Role, User
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.events import broken_links
 from reviews.gold import is_due
@@ -283,6 +283,23 @@ def test_given_back_it_comes_again_when_an_ordinary_one_would(
     always(team)
     monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] == 1)
     assert offered(team.annotators[3], team, 12, give_back) == [first, gold.dialogue_id, *others] * 3
+
+
+def test_given_back_it_never_comes_to_who_oversees_the_project_by_now(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer is theirs to read."""
+    make_gold(team)
+    waiting = make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person = team.annotators[3]
+    claim = take(person, team)
+    claims.skip(actor=person, token=claim.token)
+    give_role(team.project, person, Role.SENIOR_REVIEWER)
+    assert read_my_work(actor=person, project=team.project).total == 1
+    assert offered(person, team, 2) == [waiting.pk] * 2
+    with pytest.raises(Denied, match="knows its answer"):
+        claim_slot(actor=person, slot=claim.slot)
 
 
 def test_each_claim_leaves_one_item_less_to_wait_whether_it_is_gold_or_not(
