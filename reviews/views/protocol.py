@@ -15,6 +15,7 @@ from annotator.models.content import DialogueStatus
 from annotator.schema import canonical, content_hash
 from annotator.schema.canonical import without_kinds
 from annotator.schema.errors import Problem
+from annotator.schema.exact_json import JsonFault, dumps, loads
 from annotator.services.access import require_administrator
 from annotator.services.filters import one_of, refuse_unknown_names
 from annotator.views.pages import PageRequest, project_page, takes
@@ -174,7 +175,7 @@ def _editor(
     known = protocols.parse(current).taxonomy if current else ()
     context = {
         "form": form_of(draft, complaints, known_kinds=frozenset(kind.key for kind in known)),
-        "base": orjson.dumps(draft).decode(),
+        "base": dumps(draft).decode(),
         "seen": seen,
         "current": current,
         "newer": current if current and current.number != seen else None,
@@ -224,7 +225,7 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
         moving = migrating.preview_migration(actor=request.user, project=request.project, version=unsaved)
     context = {
         "protocol": found,
-        "base": orjson.dumps(draft).decode(),
+        "base": dumps(draft).decode(),
         "seen": seen,
         "current": current,
         "groups": _grouped(changes),
@@ -249,7 +250,9 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
         text = ""
     else:
         try:
-            read = orjson.loads(raw)
+            read = loads(raw)
+        except JsonFault as fault:
+            problems = [Problem(fault.pointer, fault.message)]
         except orjson.JSONDecodeError as error:
             problems = [Problem("", f"This is no JSON: {error.msg}, line {error.lineno}, column {error.colno}.")]
         else:
@@ -275,8 +278,8 @@ def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
 
 def _posted_draft(posted: QueryDict) -> Draft:
     try:
-        draft = orjson.loads(posted.get("base", ""))
-    except orjson.JSONDecodeError:
+        draft = loads(posted.get("base", ""))
+    except ValueError:
         draft = None
     if not shaped(draft):
         raise Invalid("What was sent holds no protocol; open the editor again.")
@@ -363,4 +366,4 @@ def _as_json(protocol: Protocol) -> Draft:
 
 
 def _pretty(draft: Draft) -> str:
-    return orjson.dumps(draft, option=orjson.OPT_INDENT_2).decode()
+    return dumps(draft, option=orjson.OPT_INDENT_2).decode()

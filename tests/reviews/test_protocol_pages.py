@@ -76,6 +76,16 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     assert client.get(address(team) + "?preset=c3&require_answers=perhaps").status_code == 422
 
 
+def test_a_number_of_any_size_is_kept_by_the_editor(client: Client, team: Team) -> None:
+    huge = 10**20
+    page = client.get(address(team) + f"?preset=c3&send_back_audited={huge}")
+    assert page.status_code == 200
+    assert f'value="{huge}"' in text(page)
+    stages = load_preset("c3", send_back_audited=huge).model_dump(mode="json")["stages"]
+    for do in ("look", "check"):
+        assert str(huge) in text(send(client, team, do, base=draft(stages=stages)))
+
+
 def test_steps_change_the_form_and_nothing_else(client: Client, team: Team) -> None:
     page = send(client, team, "add:/stages", {"/name": "Ours"})
     assert page.status_code == 200
@@ -175,6 +185,8 @@ def test_json_is_downloaded_and_read_in(client: Client, team: Team) -> None:
     ("sent", "words"),
     [
         ("{", "This is no JSON"),
+        ('{"name": "x", "stages": [], "name": "y"}', "The key “name” stands twice in one object; keep one of them."),
+        ("1" * 1_001, "digits"),
         ("[]", "Input should be"),
         ('{"name": "x", "stages": [], "colour": 1}', "/colour"),
         ('{"name": "x", "stages": [{"key": "a", "reviewers": 12}]}', "/stages/0/reviewers"),
