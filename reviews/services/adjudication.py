@@ -17,6 +17,7 @@ from annotator.comparison import (
     merge,
     moot_places,
     resolve_choices,
+    same_content,
     with_values,
 )
 from annotator.comparison.anchors import covers, split
@@ -71,7 +72,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Dispute:
-    """What an expert has to settle. ``base`` is the version both sides began from; ``more``: further reviews."""
+    """What an expert has to settle. ``base`` is the version both sides began from; ``more``: further reviews.
+
+    Where any version differs from that of the first reviewer, the first that does stands on the right.
+    """
 
     base: dict[str, Any]
     left: Side
@@ -105,8 +109,9 @@ class Dispute:
 def load_dispute(slot: Slot) -> Dispute | None:
     """The dispute that brought a slot's item to the expert; None for one that was drawn or came in the regular way.
 
-    Two reviewers: one on either side. One reviewer (of their own work, or beside the author): the version before on the
-    left, theirs on the right. The caller has made sure that the actor holds the slot.
+    Two reviewers: one on either side. More: the first, and the next one whose version says something else. One reviewer
+    (of their own work, or beside the author): the version before on the left, theirs on the right. The caller has made
+    sure that the actor holds the slot.
     """
     run = slot.stage_run
     if run.escalated_from_id is None:
@@ -128,7 +133,9 @@ def load_dispute(slot: Slot) -> Dispute | None:
     ]
     if len(sides) == 1:
         sides = [Side(title="Before", document=base), replace(sides[0], title="Reviewer")]
-    left, right, *more = sides
+    left, *others = sides
+    right = next((one for one in others if not same_content(left.document, one.document)), others[0])
+    more = [one for one in others if one is not right]
     return Dispute(
         base=base,
         left=left,

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.comparison import describe
+from annotator.comparison import describe, describe_changes
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
@@ -149,7 +149,7 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
             "taxonomy": bench.work.protocol.taxonomy,
-            "summaries": [_summary(side, bench) for side in sides],
+            "summaries": [_summary(side, bench, dispute) for side in sides],
             "left_title": dispute.left.title,
             "right_title": dispute.right.title,
             "checklist": checklist_rows(bench),
@@ -203,8 +203,10 @@ def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, An
     return redirect("workspace-settle", slot=slot.public_id)
 
 
-def _summary(side: Side, bench: Workbench) -> dict[str, Any]:
-    """What a reviewer said besides the content: verdict, reason, faults, checklist."""
+def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
+    """What a reviewer said besides the content: verdict, reason, faults, checklist. Of one whose version stands in
+    neither column, also what it changes.
+    """
     review = side.review
     if review is None:
         return {"side": side}
@@ -213,6 +215,7 @@ def _summary(side: Side, bench: Workbench) -> dict[str, Any]:
     answers = answer_rows(protocol.stage(review.slot.stage), side.document, review.checklist, review.checklist_notes)
     return {
         "side": side,
+        "changes": describe_changes(dispute.base, side.document) if side in dispute.more else [],
         "faults": [
             (kinds.get(one.kind, one.kind), one.anchor and describe(side.document, one.anchor), one.note)
             for one in review.findings.all()

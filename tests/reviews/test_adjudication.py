@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Notice
@@ -12,8 +13,11 @@ from annotator.services.drafts import edit_draft
 from annotator.services.notices import mark_read
 from reviews.api_serializers import ReviewSerializer
 from reviews.models import Feedback, Review, Ruling
+from reviews.protocols import load_preset, read_protocol
+from reviews.protocols.presets import MAJORITY_OF_THREE
 from reviews.services.adjudication import Dispute, disputed_anchors, load_dispute
 from reviews.services.claims import claim_slot
+from reviews.services.protocols import adopt_protocol
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +105,40 @@ def test_a_dispute_about_the_verdict_has_no_places(team: Team) -> None:
     dispute = dispute_of(item)
     assert dispute.places == []
     assert dispute.right.reason == "Nobody asks this."
+
+
+def of_three(team: Team, *reviews: str) -> tuple[Dialogue, str]:
+    """An item of which three said “approve”, “reject” or what the answer is; and the page on which it is settled."""
+    data = load_preset("c3").model_dump(mode="json")
+    data["stages"][2] |= {"reviewers": 3, "outcomes": [row.model_dump(mode="json") for row in MAJORITY_OF_THREE]}
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
+    item = make_item(team, "cross_check", make_document("x"))
+    for person, said in zip(team.annotators[1:], reviews, strict=True):
+        fix = said not in ("approve", "reject")
+        document = edited(current(item), text=said) if fix else None
+        hand_in(person, item, "fix" if fix else said, document=document)
+    item.refresh_from_db()
+    slot = open_slot(item)
+    claim_slot(actor=team.senior, slot=slot)
+    client = Client()
+    client.force_login(team.senior)
+    return item, client.get(reverse("workspace-settle", args=[slot.public_id])).content.decode()
+
+
+def test_a_third_reviewers_changes_are_disputed_where_the_first_two_changed_nothing() -> None:
+    item, page = of_three(make_team(annotators=4), "approve", "reject", "Sunny.")
+    dispute = dispute_of(item)
+    assert (dispute.left.title, dispute.right.title) == ("Reviewer 1", "Reviewer 3")
+    assert [(place.anchor, place.right) for place in dispute.places] == [(TEXT, "Sunny.")]
+    assert [side.title for side in dispute.more] == ["Reviewer 2"]
+    assert "do not differ in content" not in page
+
+
+def test_a_third_version_is_shown_beside_the_two() -> None:
+    item, page = of_three(make_team(annotators=4), "Clear.", "Sunny.", "Rain by noon.")
+    assert [side.title for side in dispute_of(item).more] == ["Reviewer 3"]
+    assert "What Reviewer 3 changed, in 1 place<" in page
+    assert "noon" in page
 
 
 # --- ruling -----------------------------------------------------------------------------------------------------------
