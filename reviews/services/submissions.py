@@ -11,9 +11,10 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from annotator.errors import Conflict, DomainError, Hidden
+from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRevision, User
 from annotator.schema import SchemaProblem, canonical, read_document
+from annotator.schema.canonical import MAX_DEPTH
 from annotator.services.drafts import open_draft, replace_draft
 from annotator.services.joined import Part, read_joined
 from annotator.services.revisions import create_revision
@@ -142,12 +143,14 @@ def submit_review(
 
 
 def _fingerprint(*parts: Any) -> str:
-    """SHA-256 of all that was sent, to tell the same sent again from something else."""
+    """SHA-256 of all that was sent, to tell the same sent again from something else. Raises Invalid."""
     try:
         text = json.dumps(parts, sort_keys=True, default=str)
     except RecursionError:
-        # Nested more deeply than anything that can be stored.
-        return ""
+        # Nothing that can be stored is nested so deeply, and without a fingerprint anything would pass for the same.
+        raise Invalid(
+            f"What you sent is nested far more than {MAX_DEPTH} levels deep, so it was not stored; send it with fewer."
+        ) from None
     return hashlib.sha256(text.encode()).hexdigest()
 
 

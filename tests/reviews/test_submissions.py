@@ -383,6 +383,28 @@ def test_handing_in_twice_gives_the_same_review(team: Team, item: Dialogue) -> N
     assert broken_links(item) == []
 
 
+def test_what_is_nested_too_deeply_is_refused_and_passes_for_no_other_submission(team: Team, item: Dialogue) -> None:
+    claim = held(team, item)
+
+    def finding(note: str) -> list[dict[str, Any]]:
+        deep: Any = 1
+        for _ in range(5000):
+            deep = [deep]
+        return [{"kind": "answer_wrong", "anchor": "/tasks/t1", "note": note, "more": deep}]
+
+    with pytest.raises(Invalid, match="nested far more than 60 levels deep"):
+        submit(team, claim, findings=finding("one"))
+    first = submit(team, claim)
+    for unknown in ("", None):
+        # As of reviews from before it was kept, or of one that came so once.
+        Review.objects.filter(pk=first.pk).update(submission_hash=unknown)
+        with pytest.raises(Invalid, match="nested far more"):
+            submit(team, claim, findings=finding("two"))
+        with pytest.raises(Conflict, match="was not stored") as refused:
+            submit(team, claim, "fix", document=changed(current(item)))
+        assert refused.value.details["review"]["public_id"] == first.public_id
+
+
 def test_whoever_holds_nothing_hands_in_nothing(team: Team, item: Dialogue) -> None:
     claim = held(team, item)
     for person, token in ((team.annotators[1], claim.token), (team.annotator, "nonsense")):
