@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from annotator.comparison.anchors import Document, below, covers, lookup, named, split
+from annotator.comparison.anchors import Document, below, lineage, lookup, named, split
 from annotator.comparison.changes import ChangeKind, diff, same_value
 from annotator.comparison.consequences import is_whole
 from annotator.comparison.discrepancies import Discrepancy, Label, differences, matters
@@ -16,13 +16,15 @@ _LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
 
 def added_alike(base: Document, left: Document, right: Document) -> list[Discrepancy]:
     """The fields of what both versions have beyond ``base`` and do not differ on; ``right`` is aligned with left."""
-    differing = [change.anchor for change in differences(left, right) if matters(change)]
+    differing = {change.anchor for change in differences(left, right) if matters(change)}
+    around = {one for anchor in differing for one in lineage(anchor)}
     return [
         Discrepancy(anchor, Label.OTHER, value, value)
         for change in diff(base, left)
         if change.kind is ChangeKind.ADDED and is_whole(split(change.anchor))
         for anchor, value in _fields(change.anchor, change.after)
-        if not any(covers(anchor, one) or covers(one, anchor) for one in differing)
+        if anchor not in around
+        and differing.isdisjoint(lineage(anchor))
         and same_value(value, lookup(right, anchor, ABSENT))
     ]
 

@@ -1,6 +1,6 @@
 """Settling two people's versions: left, right or a third value at every place on which they differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from annotator.comparison.alignment import align
 from annotator.comparison.anchors import Document, covers, lookup, named, ordered_list, split
@@ -33,7 +33,7 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
     """
     right = align(left, right)
     found = differences(left, right)
-    needed = [change.anchor for change in found if matters(change)]
+    needed = dict.fromkeys(change.anchor for change in found if matters(change))
     missing = [anchor for anchor in needed if anchor not in choices]
     if missing:
         raise ChoiceProblem(f"Choose at every place on which the versions differ: {_words(left, missing)}.", missing)
@@ -147,5 +147,5 @@ def _words(document: Document, anchors: Sequence[str]) -> str:
     return "; ".join([*words, f"and {len(anchors) - 5} more"] if len(anchors) > 5 else words)
 
 
-def _nearest(anchor: str, needed: Sequence[str]) -> str:
+def _nearest(anchor: str, needed: Iterable[str]) -> str:
     return next((place for place in needed if covers(place, anchor) or covers(anchor, place)), anchor)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from annotator.checks import Finding
@@ -113,10 +114,18 @@ class Sheet:
 
     def row_at(self, anchor: str) -> PlaceRow | None:
         """The disputed place that an anchor means: itself, what it lies in, else what lies in it."""
-        for row in (*self.rows, *self.alike):
-            if covers(row.anchor, anchor):
-                return row
-        return next((row for row in self.rows if anchor and covers(anchor, row.anchor)), None)
+        own = next((self._at[one] for one in lineage(anchor) if one in self._at), None)
+        return own or (self._around.get(anchor) if anchor else None)
+
+    @cached_property
+    def _at(self) -> dict[str, PlaceRow]:
+        """Places by their anchors; there are thousands of them, and of findings that lie in one."""
+        return {row.anchor: row for row in (*self.rows, *self.alike)}
+
+    @cached_property
+    def _around(self) -> dict[str, PlaceRow]:
+        """The first disputed place in whatever an anchor names."""
+        return {one: row for row in reversed(self.rows) for one in lineage(row.anchor)}
 
 
 def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
