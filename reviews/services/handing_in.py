@@ -6,6 +6,7 @@ then only has to make sure that nothing has moved meanwhile.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from annotator.checks import Finding
@@ -103,7 +104,8 @@ def prepare(
         _require_clean(actor, slot, project, stage, content)
     answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
     remarks = read_notes(stage, content, notes)
-    faults = [_fault(one, protocol, content, seen) for one in _some(findings)]
+    anchored = _Anchored(content, seen)
+    faults = [_fault(one, protocol, anchored) for one in _some(findings)]
     require_grounds(stage, content, answers, remarks, [fault.anchor for fault in faults])
     return HandIn(
         verdict=chosen,
@@ -216,7 +218,28 @@ def _some(findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return findings
 
 
-def _fault(given: Mapping[str, Any], protocol: Protocol, document: dict[str, Any], seen: Revision) -> Fault:
+class _Anchored(dict[str, str]):
+    """Anchor → hash of what stands there, in what is handed in or else in what was seen. Two hundred faults may all be
+    of the whole dialogue, which is read and hashed once.
+    """
+
+    def __init__(self, document: dict[str, Any], seen: Revision) -> None:
+        self.document, self.seen = document, seen
+
+    def __missing__(self, anchor: str) -> str:
+        try:
+            value = resolve(self.document, anchor)
+        except AnchorMissing:
+            value = resolve(self._before, anchor)
+        self[anchor] = value_hash(value)
+        return self[anchor]
+
+    @cached_property
+    def _before(self) -> dict[str, Any]:
+        return self.seen.document()
+
+
+def _fault(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored) -> Fault:
     kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
     if not kind:
         raise Invalid(f"Choose what kind of fault it is that you noted: “{note[:100]}”; or empty the note.")
@@ -224,9 +247,7 @@ def _fault(given: Mapping[str, Any], protocol: Protocol, document: dict[str, Any
         raise Invalid(f"There is no kind of fault called “{kind}”.")
     if len(note) > MAX_NOTE:
         raise Invalid(f"A note is longer than {MAX_NOTE:,} characters; shorten it.")
-    for content in (document, seen.document()):
-        try:
-            return Fault(kind, anchor, value_hash(resolve(content, anchor)), note)
-        except AnchorMissing:
-            continue
-    raise Invalid(f"A fault is named at {anchor}, but the dialogue has nothing there.")
+    try:
+        return Fault(kind, anchor, anchored[anchor], note)
+    except AnchorMissing:
+        raise Invalid(f"A fault is named at {anchor}, but the dialogue has nothing there.") from None

@@ -17,6 +17,7 @@ from annotator.services.events import broken_links
 from annotator.services.projects import end_role
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from reviews.protocols import load_preset
+from reviews.services import handing_in
 from reviews.services.claims import claim_slot, expire_overdue, heartbeat, load_work, release
 from reviews.services.submissions import offered_verdicts, submit_review
 from reviews.services.waivers import waive, waive_all
@@ -336,6 +337,17 @@ def test_faults_are_named_from_the_taxonomy_at_a_place(team: Team, item: Dialogu
     assert (first.kind, first.anchor, first.note) == ("answer_wrong", place, "Not said.")
     assert len(first.value_hash) == 16
     assert (second.kind, second.anchor) == ("other", "")
+
+
+def test_a_place_at_which_many_faults_are_named_is_read_once(
+    team: Team, item: Dialogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred faults of a dialogue of some megabytes took half a minute of the web server."""
+    read: list[Any] = []
+    monkeypatch.setattr(handing_in, "value_hash", lambda value: str(read.append(value) or "hash"))
+    faults = [{"kind": "other", "anchor": anchor} for anchor in ("", "/tasks/t1") for _ in range(100)]
+    review = submit(team, held(team, item), "escalate", reason="Odd.", findings=faults)
+    assert (review.findings.count(), len(read)) == (200, 2)
 
 
 @pytest.mark.parametrize(
