@@ -100,12 +100,14 @@ def markdown(response: str, elements: list[str]) -> tuple[bool, str]:
         "list": r"(?m)^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?!(?:[-*_][ \t]*){2,}\r?$)\S",
         "bold": r"\*\*[^*\n]+\*\*|__[^_\n]+__",
         "italic": r"(?<!\*)\*[^*\n]+\*(?!\*)|(?<![_\w])_[^_\n]+_(?![_\w])",
-        "link": r"\[[^\]\n]+\]\([^)\n]+\)",
         "code": r"`[^`\n]+`|(?m:^```)",
         "table": r"(?m)^\|?[ \t]*:?-+:?[ \t]*\|[ \t:|-]*\r?$",
         "quote": r"(?m)^> ?\S",
     }
     found = [name for name, sign in signs.items() if re.search(sign, response)]
+    # One that is closed has a group; what is left open is looked at once, however many brackets there are.
+    if any(link[1] for link in re.finditer(r"\[[^\]\n]+(?:\]\([^)\n]+(\))?)?", response)):
+        found.append("link")
     missing = [name for name in elements if name not in found]
     if missing:
         return False, f"The response lacks the Markdown element {missing[0]}."

@@ -19,6 +19,12 @@ _DATES = re.compile(
     r"(?: \d{1,2},)? \d{4})"
 )
 _ITEM = re.compile(r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+#: A link in Markdown, or what begins like one: looked at once, however many brackets are open. One that is closed has a
+#: second group.
+_LINK = re.compile(r"\[([^\]\n]+)(?:\]\([^)\n]+(\))?)?")
+#: The line under the head of a table.
+_RULE = re.compile(r"(?=[ \t|:]*-)[ \t|:-]*+")
+_RULE_LINE = re.compile(rf"(?m)^{_RULE.pattern}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ def _wrap(text: str) -> str:
 def _break_table(text: str) -> str | None:
     if not check_table(text, [], 0)[0]:
         return None
-    return "\n".join(line for line in text.splitlines() if not re.fullmatch(r"[ \t|:-]*-[ \t|:-]*", line))
+    return "\n".join(line for line in text.splitlines() if not _RULE.fullmatch(line))
 
 
 def resized(text: str) -> Iterator[tuple[str, str]]:
@@ -111,8 +117,8 @@ def _with_texts(value: Any, text: str) -> Any:
 def _strip_markdown(text: str) -> str | None:
     plain = re.sub(r"(?m)^(?:#{1,6} +|> ?|[ \t]*[-*+] +)", "", text)
     plain = re.sub(r"\*\*|__|`+|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", plain)
-    plain = re.sub(r"\[([^\]\n]+)\]\([^)\n]+\)", r"\1", plain)
-    plain = re.sub(r"(?m)^[ \t|:-]*-[ \t|:-]*\n", "", plain).replace("|", " ")
+    plain = _LINK.sub(lambda found: found[0] if found[2] is None else found[1], plain)
+    plain = _RULE_LINE.sub("", plain).replace("|", " ")
     return plain if plain != text else None
 
 

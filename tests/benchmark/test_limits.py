@@ -17,7 +17,7 @@ import annotator
 import benchmark
 import reviews
 from annotator.checks.wording import closest
-from annotator.comparison import merge
+from annotator.comparison import added_alike, discrepancies, merge
 from annotator.constraints import claims
 from annotator.constraints.anchoring import MAX_PROMPT, nearest, sentences
 from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
@@ -25,10 +25,14 @@ from annotator.graph.reading import MAX_STEPS
 from annotator.markdown import render_markdown
 from annotator.schema.constrained import MAX_CONSTRAINTS
 from annotator.services.projects import MAX_GUIDELINE
+from annotator.validators import FORMS, mutate
+from annotator.validators.trial import MUTABLE
 from benchmark.formats.files import RawLine
 from benchmark.formats.task_lists import MAX_TASKS
 from benchmark.preparing import Preparer, Setup
 from benchmark.preparing.patience import TookTooLong, patience
+from reviews.services.dispute_places import PlaceRow
+from reviews.services.disputes import Outcome, Sheet
 from tests.factories import make_document
 
 #: Seconds of computing: a hundred times what each of these takes.
@@ -223,6 +227,45 @@ def test_versions_that_differ_everywhere_are_merged() -> None:
     with patience(PATIENCE):
         result = merge(version("a"), version("b"), version("c"))
     assert len(result.conflicts) == MAX_TASKS * MAX_STEPS
+
+
+def test_what_both_have_added_is_found_among_thousands_of_differences() -> None:
+    def version(side: str) -> dict[str, Any]:
+        document = make_document()
+        task = document["tasks"][0]
+        step = task["steps"][0] | {"observation": None}
+        steps = [step | {"id": f"s{n}", "arguments": {"city": f"{side}{n}"}} for n in range(MAX_STEPS // 2)]
+        document["tasks"] = [task | {"id": f"t{n}", "steps": steps} for n in range(MAX_TASKS)]
+        return document
+
+    left, right = version("a"), version("b")
+    with patience(10.0):
+        places = discrepancies(left, right)
+        alike = added_alike(make_document(), left, right)
+        rows = [PlaceRow(n, one.anchor, "", "", "text", "", "") for n, one in enumerate(places)]
+        sheet = Sheet(rows, [], Outcome())
+        found = [
+            sheet.row_at(f"{one.anchor.rpartition('/')[0]}/{name}") for one in places for name in ("city", "other")
+        ]
+    assert len(places) == MAX_TASKS * MAX_STEPS // 2
+    assert found == [row for one in rows for row in (one, None)]
+    assert sheet.row_at("/tasks/t1/steps/s2") is rows[MAX_STEPS // 2 + 2]
+    assert {one.anchor for one in places}.isdisjoint(one.anchor for one in alike)
+    assert len(alike) > len(places)
+
+
+@pytest.mark.parametrize("text", ["[", "-", "- ", "\t-", "[a](", "|-", "`", "<think>", "1.", "a|\n---|\n"])
+def test_a_response_is_broken_and_judged_by_every_form_in_linear_time(text: str) -> None:
+    response = (text * MUTABLE)[:MUTABLE]
+    parameters = {
+        "json_object": {"keys": []}, "starts_with": {"texts": ["a"]}, "ends_with": {"texts": ["a"]},
+        "contains": {"texts": ["a"]}, "lacks": {"texts": ["a"]}, "language": {"language": "en"},
+        "date": {"form": "2026-03-31"}, "case": {"case": "upper"},
+    }  # fmt: skip
+    with patience(1.0):
+        mutate(response)
+        for key, form in FORMS.items():
+            form.accepts(response, form.read(parameters.get(key, {})))
 
 
 # --- every pattern ----------------------------------------------------------------------------------------------------
