@@ -75,6 +75,7 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
 def edit(request: PageRequest, slot: str) -> HttpResponse:
     """One edit of the draft."""
     bench = open_bench(request, slot)
+    seen = seen_version(request, bench.draft)
     operation: dict[str, Any] = {}
     try:
         operation = operation_of(request.POST, bench.document, bench.toolset)
@@ -82,14 +83,16 @@ def edit(request: PageRequest, slot: str) -> HttpResponse:
             actor=request.user,
             draft=bench.draft,
             operation=operation,
-            seen=seen_version(request, bench.draft),
+            seen=seen,
             edit_id=request.POST.get("edit", ""),
         )
     except DomainError as error:
         return _refused(request, bench, error, operation)
-    # What was typed is on the page already; only edits that change the inspector's shape replace it.
+    # What was typed is on the page already; only edits that change the inspector's shape replace it, and those that
+    # another window has come before, which may have changed what else it shows.
     other_kind = request.POST.get("as") != request.POST.get("was")
-    shape = operation["op"] not in _TYPED or "reshape" in request.POST or other_kind
+    elsewhere = seen != bench.draft.version
+    shape = operation["op"] not in _TYPED or "reshape" in request.POST or other_kind or elsewhere
     panel = request.POST.get("panel")
     at = edited.anchor if shape and not panel else request.POST.get("at")
     return _answer(request, bench, edited.draft, at=at, panel=panel, inspector=shape)

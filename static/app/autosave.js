@@ -2,6 +2,8 @@
 //
 // THE PAGE
 //   <… data-draft="ID" data-seen="7">       the workspace root: the draft's public id and the version the page shows
+//   <… data-seen="7">                       a part of it that shows another version, such as an editor that an answer has
+//                                           left as it was: the nearest one counts. A form that is typed in gets its own
 //   <form data-autosave method="post" action="URL" id="f-…"
 //         hx-post="URL" hx-trigger="submit" hx-target="#…" hx-swap="outerMorph" data-anchor="/tasks/t1/…">
 //                                           one form, one edit: a field (or a few that change together) or a button
@@ -40,9 +42,10 @@
 //   somebody presses [data-save-retry].
 //
 // Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
-// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in two events:
+// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in three events:
 //   assay:edit-begins  {form, edit}     cancelled: the edit is not made
 //   assay:edit-ended   {edit}           with its outcome, before the answer is shown
+//   assay:draft-moved  {version}        by an edit of this page
 
 const PAUSE = 700;
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
@@ -61,6 +64,8 @@ let counter = 0;
 const root = () => document.querySelector("[data-draft]");
 const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
 const unsent = () => queue.filter((edit) => edit.state !== "refused");
+/** The version of the draft on which the form's words are made. */
+const seenIn = (form) => Number((form.closest("[data-seen]") ?? root()).dataset.seen);
 const isAutosave = (element) => element?.closest?.("form[data-autosave]");
 const savesItself = (element) => element?.closest?.('form[data-autosave]:not([data-autosave="sent"])');
 
@@ -105,7 +110,7 @@ function add({ctx, form}) {
     id: crypto.getRandomValues(new Uint32Array(4)).reduce((text, part) => text + part.toString(36), ""),
     key: `${now.toString(36).padStart(9, "0")}.${String(counter++).padStart(6, "0")}.${page}`,
     draft: root().dataset.draft,
-    seen: Number(root().dataset.seen),
+    seen: seenIn(form),
     page,
     anchor: form.dataset.anchor ?? null,
     url: ctx.request.action,
@@ -126,6 +131,7 @@ function add({ctx, form}) {
     }
   }
   if (made) {
+    delete form.dataset.seen;
     queue.push(edit);
     keep(edit);
   } else if (!queue.some((other) => other.state === "refused")) clearRefusals();
@@ -211,17 +217,23 @@ function retry() {
   run();
 }
 
-/** The draft now has `version`: what was made on the version before, by this page, is made on this one. */
-function advance(version, basis) {
+/**
+ * An edit of this page has made `version`: what was made on the one before, by this page, is made on this one. What was
+ * made on an earlier one stays so, for another window came between, and may have been at the same place.
+ */
+function advance(version) {
   const place = root();
   if (!place || version === null) return;
-  const shown = Number(place.dataset.seen);
   for (const edit of queue) {
-    if (edit.page === page && (edit.seen === basis || edit.seen === shown)) {
+    if (edit.page === page && edit.seen === version - 1) {
       edit.seen = version;
       if (edit !== current) keep(edit);
     }
   }
+  for (const part of document.querySelectorAll("[data-seen]")) {
+    if (Number(part.dataset.seen) === version - 1) part.dataset.seen = version;
+  }
+  emit("draft-moved", {version});
   place.dataset.seen = version;
 }
 
@@ -257,8 +269,9 @@ document.addEventListener("htmx:after:request", (event) => {
   const version = header === null ? null : Number(header);
   const {edit} = ctx;
   if (!edit) {
-    advance(version, Number(root()?.dataset.seen));
-    if (status < 300 && ctx.sourceElement?.closest?.("[data-merge]")) decided();
+    if (ctx.request.method !== "GET") advance(version);
+    else if (root() && version > Number(root().dataset.seen)) root().dataset.seen = version;
+    if (status < 300 && ctx.sourceElement?.closest?.("[data-merge]")) decided(version);
     return;
   }
   if (status === 409) {
@@ -269,7 +282,7 @@ document.addEventListener("htmx:after:request", (event) => {
     edit.outcome = "refused";
   } else if (status === 204 || (status < 300 && version !== null)) {
     edit.outcome = "saved";
-    advance(version, edit.seen);
+    advance(version);
   } else {
     const lost = [401, 403, 404, 410].includes(status) ? "lost" : "offline";
     edit.outcome = ctx.response.raw.redirected ? "signed-out" : lost;
@@ -279,9 +292,12 @@ document.addEventListener("htmx:after:request", (event) => {
   emit("edit-ended", {edit});
 });
 
-/** The prompt of a conflict was answered: the edit it was about is settled. */
-function decided() {
-  for (const edit of queue.filter(({state: its}) => its === "conflict")) forget(edit);
+/** The prompt of a conflict was answered: the edit it was about is settled, and later ones there are made on that. */
+function decided(version) {
+  for (const edit of queue.filter(({state: its}) => its === "conflict")) {
+    forget(edit);
+    for (const later of queue.filter(({url, anchor}) => url === edit.url && anchor === edit.anchor)) later.seen = version ?? later.seen;
+  }
   state = "saving";
   run();
 }
@@ -302,7 +318,10 @@ globalThis.htmx?.registerExtension("assay-autosave", {
 // keeper of their own (words.js): there the markup is what is stored.
 const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
 
+let shownBefore; // the version that the editor showed
+
 document.addEventListener("htmx:before:swap", () => {
+  shownBefore = document.querySelector("#inspector")?.dataset.seen;
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
@@ -316,7 +335,9 @@ document.addEventListener(
     for (const field of document.querySelectorAll(MARKED)) {
       if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
       else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
-      else if (field !== document.activeElement && field.type !== "hidden") field.value = field.defaultValue;
+      else if (field.type === "hidden" || field.value === field.defaultValue) continue;
+      else if (field !== document.activeElement) field.value = field.defaultValue;
+      else if (shownBefore) field.form.dataset.seen ??= shownBefore; // what somebody is at stays as it was shown
     }
   },
   true, // before words are put back into their forms
@@ -347,6 +368,7 @@ document.addEventListener("input", ({target}) => {
   const form = savesItself(target);
   if (!form || !target.name) return;
   clearTimeout(typing.get(form));
+  if (root()) form.dataset.seen ??= seenIn(form);
   typing.set(form, setTimeout(() => send(form), PAUSE));
   if (state === "saved") show("saving");
 });

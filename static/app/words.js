@@ -94,7 +94,8 @@ function keep(form, why) {
   const texts = fields.filter((field) => field.matches("textarea, input:not([type=radio], [type=checkbox])"));
   if (!texts.length) return;
   if (form.matches(PASSES) && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
-  write(keyOf(form), {body: bodyOf(fields), why, at: document.getElementById("inspector")?.dataset.at});
+  const {seen} = form.closest("[data-seen]")?.dataset ?? {};
+  write(keyOf(form), {body: bodyOf(fields), why, seen, at: document.getElementById("inspector")?.dataset.at});
 }
 
 /** What stands in the fields; or, of `shown`, what the server has put there. */
@@ -124,8 +125,9 @@ function restore() {
   for (const form of document.querySelectorAll("form[data-autosave], form[data-keep], form[data-words]")) {
     const text = raw(keyOf(form));
     if (text === null) continue;
-    const {body, why} = JSON.parse(text);
+    const {body, why, seen} = JSON.parse(text);
     fill(form, new URLSearchParams(body));
+    if (why && seen !== undefined) form.dataset.seen = seen; // they are still made on the version that was shown then
     if (why || form.dataset.words === "stored") say(form, why || "words");
     for (let at = form.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
   }
@@ -182,6 +184,7 @@ document.addEventListener("click", ({target}) => {
   for (const one of document.querySelectorAll("form[data-unsent]")) {
     if (!dropped.includes(keyOf(one))) continue;
     unsay(one);
+    delete one.dataset.seen;
     one.reset();
   }
   dropped.forEach(remove);
@@ -235,8 +238,13 @@ document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
   if (edit.outcome === "saved" && words !== null && JSON.parse(words).body === edit.body) remove(edit.words);
   // The answer may hold the form again, with its errors: the words go back into it after the swap.
   if (edit.outcome === "refused" && edit.anchor !== null && words === null) {
-    write(edit.words, {body: edit.body, why: "refused", at: placeOf(edit)});
+    write(edit.words, {body: edit.body, why: "refused", seen: edit.seen, at: placeOf(edit)});
   }
+});
+
+// The page's own edit came between, and no other: what waits was made on the version before, and is made on this one.
+document.addEventListener("assay:draft-moved", ({detail: {version}}) => {
+  for (const [key, entry] of stuck()) if (Number(entry.seen) === version - 1) write(key, {...entry, seen: version});
 });
 
 // --- the form of a review, and others whose answer says that the server has the words -----------------------------------

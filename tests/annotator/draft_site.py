@@ -25,12 +25,15 @@ class Draft:
         self.items = ["x", "y", "z"]
         self.posts: list[dict[str, Any]] = []
         self.applied: set[str] = set()
+        #: The version that last changed each value.
+        self.changed: dict[str, int] = {}
         #: How the next answers go wrong: "", "fails", "refuses", "signed out", "loses the answer", "claim lost".
         self.behaviour = ""
 
     def other_tab_sets(self, name: str, value: str) -> None:
         self.values[name] = value
         self.version += 1
+        self.changed[name] = self.version
 
 
 DRAFT = Draft()
@@ -87,7 +90,7 @@ def edit(request: HttpRequest) -> HttpResponse:
         return redirect("account_login")
     name = sent["name"]
     if sent["edit"] not in DRAFT.applied:
-        if int(sent["seen"]) != DRAFT.version:
+        if int(sent["seen"]) < DRAFT.changed.get(name, 0):
             context = {"mine": sent.get("value"), "theirs": DRAFT.values[name], "name": name, "edit": sent["edit"]}
             return HttpResponse(_rendered(request, PROMPT, context), status=409)
         if sent["op"] == "delete":
@@ -97,6 +100,7 @@ def edit(request: HttpRequest) -> HttpResponse:
         else:
             DRAFT.values[name] = sent["value"]
         DRAFT.version += 1
+        DRAFT.changed[name] = DRAFT.version
         DRAFT.applied.add(sent["edit"])
         if DRAFT.behaviour == "loses the answer":
             DRAFT.behaviour = ""
@@ -111,6 +115,7 @@ def merge(request: HttpRequest) -> HttpResponse:
     DRAFT.values[name] = request.POST["value"]
     DRAFT.applied.add(request.POST["edit"])
     DRAFT.version += 1
+    DRAFT.changed[name] = DRAFT.version
     return _answer(_card(request, name) + '<hx-partial hx-target="#merge"></hx-partial>')
 
 

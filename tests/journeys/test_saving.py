@@ -286,6 +286,45 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
     assert steps_of(team)[1]["text"] == kept
 
 
+def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(desk_of, team):
+    """The editor of a place has several fields: what one of them showed before was saved over the newer words."""
+    one = sit_down(desk_of, team)
+    two = at_work(desk_of, team)
+    for desk in (one, two):
+        desk.open_place(CALL)
+    with two.saving():
+        two.page.get_by_label("city", exact=False).first.fill("Bruges")
+    with one.saving():
+        one.fill_code("#f-observation", '{"degrees": 20}')
+    with one.saving():
+        one.page.get_by_label("date", exact=False).first.fill("2026-05-01")
+    assert steps_of(team)[0]["arguments"] == {"city": "Bruges", "date": "2026-05-01"}
+    assert steps_of(team)[0]["observation"] == {"degrees": 20}
+
+
+def test_json_finished_after_another_window_changed_the_place_asks_which_version_stays(desk_of, team, page_problems):
+    page_problems.allow("status of 409")
+    one = sit_down(desk_of, team)
+    two = at_work(desk_of, team)
+    for desk in (one, two):
+        desk.open_place(CALL)
+    one.fill_code("#f-observation", '{"degrees": 20')
+    one.expect_state("unfinished")
+    with two.saving():
+        two.fill_code("#f-observation", '{"degrees": 30}')
+    one.open_place(ANSWER)
+    one.open_place(CALL)
+    with one.saving(status=409):
+        one.fill_code("#f-observation", '{"degrees": 21}')
+    one.expect_state("conflict")
+    assert steps_of(team)[0]["observation"] == {"degrees": 30}
+    one.page.get_by_role("button", name="Put mine in its place").click()
+    one.expect_state("saved")
+    with one.saving():
+        one.fill_code("#f-observation", '{"degrees": 22}')
+    assert steps_of(team)[0]["observation"] == {"degrees": 22}
+
+
 def test_a_claim_somebody_else_has_taken_is_said_and_the_draft_stays(desk_of, team, page_problems):
     page_problems.allow("status of 410")
     page_problems.allow("status of 409")
