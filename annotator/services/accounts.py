@@ -1,13 +1,16 @@
 """Accounts: who may sign up, and the demo's sign-in without a password."""
 
 import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
@@ -19,6 +22,9 @@ from annotator.services.projects import accept_invitation, find_invitation
 from annotator.services.sign_in import is_known_device, remember_device
 
 _LOG = logging.getLogger(__name__)
+
+#: What is sent aside goes out one by one; how often somebody may ask for it is limited.
+MAILING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
 
 #: Where the session keeps the secret of an invitation between opening its link and having an account.
 SESSION_KEY = "invitation"
@@ -79,8 +85,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """allauth's, which would call the site what the request's Host header says.
 
-        A mail server that does not answer is the operator's to read of, in the log. The page says what it says to
-        whoever has no account here: an error would tell the two apart.
+        A mail server that does not answer is the operator's to read of, in the log.
         """
         name = urlsplit(settings.SITE_URL).netloc
         try:
@@ -89,6 +94,21 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             )
         except OSError:
             _LOG.exception("A mail about a password could not be sent.")
+
+
+def send_aside(send: Callable[[], object]) -> None:
+    """Send a mail beside the answer: a slow mail server would make it later for those alone who have an account."""
+    MAILING.submit(copy_context().run, _send, send)
+
+
+def _send(send: Callable[[], object]) -> None:
+    try:
+        send()
+    except Exception:
+        _LOG.exception("A mail about a password could not be made.")
+    finally:
+        # This thread's own.
+        connections.close_all()
 
 
 def _login_of(credentials: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Forms of projects and people."""
 
 import unicodedata
+from functools import partial
 from typing import Any
 
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
@@ -12,7 +13,7 @@ from django.http import HttpRequest
 
 from annotator.errors import Conflict
 from annotator.models import NoticeKind, Role, User
-from annotator.services.accounts import require_attempt
+from annotator.services.accounts import require_attempt, send_aside
 from annotator.services.attempts import client_address, forget_attempts
 from annotator.services.projects import MAX_GUIDELINE, time_zones
 
@@ -39,12 +40,16 @@ class NewPasswordForm(ChangePasswordForm):
 
 
 class ForgottenPasswordForm(ResetPasswordForm):
-    """allauth's; nobody's mailbox is filled."""
+    """allauth's; nobody's mailbox is filled, and nobody learns from it who has an account here."""
 
     def clean_email(self) -> str:
         email: str = super().clean_email()
         require_attempt(what="new password", name=email, address=client_address(context.request))
         return email
+
+    def save(self, request: HttpRequest, **more: Any) -> str:
+        send_aside(partial(super().save, request, **more))
+        return str(self.cleaned_data["email"])
 
 
 class SignUpForm(SignupForm):

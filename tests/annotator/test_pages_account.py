@@ -3,12 +3,14 @@
 from datetime import timedelta
 from functools import partial
 from ipaddress import ip_network
+from threading import Event
 from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 from django.contrib.sessions.models import Session
 from django.core import mail
+from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -22,6 +24,8 @@ from tests.racing import overlap, race
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
+#: Mails are made in another thread, which has a connection of its own.
+mailing = pytest.mark.django_db(transaction=True)
 PASSWORD = "a-long-enough-passphrase"
 WRONG = "not-this-one"
 LOGIN, SIGNUP = "/accounts/login/", "/accounts/signup/"
@@ -50,6 +54,12 @@ def invite(team, *roles):
     return projects.create_invitation(
         actor=team.administrator, project=team.project, roles=[str(role.value) for role in roles or [Role.ANNOTATOR]]
     )[1]
+
+
+def mails():
+    """All that went out; mails go out beside the answers, one by one."""
+    accounts.MAILING.submit(int).result(60)
+    return mail.outbox
 
 
 def words(response):
@@ -194,6 +204,7 @@ def test_a_right_password_forgets_the_wrong_ones_and_a_day_forgets_all(person, c
     assert attempts.forget_old_attempts() == 1
 
 
+@mailing
 def test_old_passwords_and_forgotten_ones_are_limited_as_well(client, person, clock):
     sign_in(client)
     for _ in range(5):
@@ -202,21 +213,44 @@ def test_old_passwords_and_forgotten_ones_are_limited_as_well(client, person, cl
     for _ in range(5):
         assert client.post("/accounts/password/reset/", {"email": "nadia@example.org"}).status_code == 302
     assert TOO_OFTEN in words(client.post("/accounts/password/reset/", {"email": "nadia@example.org"}))
-    assert len(mail.outbox) == 5
+    assert len(mails()) == 5
     assert client.post("/accounts/password/reset/", {"email": "oskar@example.org"}).status_code == 302
 
 
+@mailing
 def test_a_mail_server_that_is_away_tells_nobody_who_has_an_account(client, person, settings, caplog):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     for email in ("nadia@example.org", "nobody@example.org"):
         answer = client.post("/accounts/password/reset/", {"email": email})
         assert (answer.status_code, answer["Location"]) == (302, "/accounts/password/reset/done/")
+    assert mails() == []
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
         "A mail about a password could not be sent."
     ]
 
 
+class SilentServer(EmailBackend):
+    """A mail server that takes its time: until the test has its answer."""
+
+    answered = Event()
+
+    def send_messages(self, messages):
+        assert self.answered.wait(10), "the answer waits for the mail server"
+        return super().send_messages(messages)
+
+
+@mailing
+def test_a_slow_mail_server_tells_nobody_who_has_an_account(client, person, settings, caplog):
+    settings.EMAIL_BACKEND = f"{__name__}.SilentServer"
+    answer = client.post("/accounts/password/reset/", {"email": "nadia@example.org"})
+    SilentServer.answered.set()
+    assert (answer.status_code, answer["Location"]) == (302, "/accounts/password/reset/done/")
+    assert [sent.to for sent in mails()] == [["nadia@example.org"]]
+    assert caplog.records == []
+
+
+@mailing
 def test_signing_in_and_a_forgotten_password_need_the_database_alone(client, person, settings):
     dead = "redis://127.0.0.1:1/0"
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": dead}}
@@ -224,6 +258,7 @@ def test_signing_in_and_a_forgotten_password_need_the_database_alone(client, per
     assert sign_in(client).status_code == 302
     assert change_password(client, old="wrong").status_code == 200
     assert client.post("/accounts/password/reset/", {"email": "nadia@example.org"}).status_code == 302
+    assert len(mails()) == 1
 
 
 @pytest.mark.parametrize(
@@ -326,11 +361,12 @@ def test_passwords_that_are_not_changed(client, person, old, new):
     assert person.check_password(PASSWORD)
 
 
+@mailing
 def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(client, person):
     response = client.post("/accounts/password/reset/", {"email": "nadia@example.org"})
     assert response["Location"] == "/accounts/password/reset/done/"
     assert client.get("/accounts/password/reset/done/").status_code == 200
-    link = next(word for word in mail.outbox[0].body.split() if "/password/reset/key/" in word)
+    link = next(word for word in mails()[0].body.split() if "/password/reset/key/" in word)
     path = "/" + link.partition("://")[2].partition("/")[2]
     form = client.get(path, follow=True)
     assert "Choose a new password" in words(form)
@@ -342,10 +378,11 @@ def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(client, p
     assert "This link does not work any more" in words(again)
 
 
+@mailing
 def test_a_mails_links_and_words_follow_the_sites_address_and_not_the_host_header(client, person, settings):
     settings.SITE_URL = "https://assay.example.org"
     client.post("/accounts/password/reset/", {"email": "nadia@example.org"}, headers={"host": "127.0.0.1:6666"})
-    [sent] = mail.outbox
+    [sent] = mails()
     assert sent.subject.startswith("[assay.example.org] ")
     assert "\nhttps://assay.example.org/accounts/password/reset/key/" in sent.body
     assert "Hello from assay.example.org!" in sent.body
@@ -356,7 +393,7 @@ def test_a_mails_links_and_words_follow_the_sites_address_and_not_the_host_heade
 def test_nobody_learns_whose_address_has_an_account(client, person):
     response = client.post("/accounts/password/reset/", {"email": "stranger@example.org"})
     assert response["Location"] == "/accounts/password/reset/done/"
-    assert mail.outbox == []
+    assert mails() == []
 
 
 # --- invitations ------------------------------------------------------------------------------------------------------
