@@ -39,9 +39,21 @@ def _database() -> dict[str, str]:
                 cursor.execute(*rows.query.sql_with_params())
                 row = cursor.fetchone()
                 found.append(_when(database, row[0]) if row else None)
+            full = _writes(database)
     except DatabaseError:
         return {"database": "The database does not answer."}
-    return {"workers": _workers(found[0]), "strangers": _strangers(found[1])}
+    return {"database": full, "workers": _workers(found[0]), "strangers": _strangers(found[1])}
+
+
+def _writes(database: BaseDatabaseWrapper) -> str:
+    """Of a full disk nothing is to be seen as long as one reads. (That of SQLite is the one of ``_disk``.)"""
+    if database.vendor != "postgresql":
+        return ""
+    try:
+        database.write_and_forget()  # type: ignore[attr-defined]
+    except DatabaseError:
+        return "The database answers, but takes no writes: is its disk full?"
+    return ""
 
 
 def _new_connection() -> BaseDatabaseWrapper:
@@ -49,7 +61,7 @@ def _new_connection() -> BaseDatabaseWrapper:
     options = dict(database.settings_dict["OPTIONS"])
     if database.vendor == "postgresql":
         options["connect_timeout"] = PATIENCE
-        options["options"] = f"-c statement_timeout={PATIENCE}s"
+        options["options"] = f"-c statement_timeout={PATIENCE}s -c work_mem=64kB"
         options["answer_seconds"] = PATIENCE + 1
     else:
         options["timeout"] = PATIENCE

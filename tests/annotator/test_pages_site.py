@@ -12,7 +12,7 @@ import gunicorn.config
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.base import ContentFile
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -138,6 +138,22 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             response = client.get("/readyz")
     assert response.status_code == 503
     assert words(response) == "database: The database does not answer.\nbroker: Redis does not answer.\n"
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_while_the_database_can_be_read_and_not_written_to(client, ready):
+    """A real one whose disk takes no more: all that is only read goes on as ever."""
+    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+    assert client.get("/readyz").status_code == 200
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(f"ALTER DATABASE {name} SET temp_file_limit = 0")
+            response = client.get("/readyz")
+        finally:
+            cursor.execute(f"ALTER DATABASE {name} RESET temp_file_limit")
+    assert response.status_code == 503
+    assert words(response) == "database: The database answers, but takes no writes: is its disk full?\n"
 
 
 def _raise_gone(*arguments):

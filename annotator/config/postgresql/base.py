@@ -66,3 +66,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll = select.poll()
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
+
+    def write_and_forget(self) -> None:
+        """Have the server write some hundred kilobytes to its disk. Raises DatabaseError where it takes no writes.
+
+        Rows that do not fit into ``work_mem`` go to a file that is gone with the statement. (To write to a table, most
+        often needs no more room on the disk, and leaves something to clean up.)
+        """
+        with self.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM generate_series(1, 30000)")
