@@ -5,7 +5,9 @@ course and counts it. An item that is reopened is taken out of the counts until 
 
 An item's course is its way up to its first end: from the content that came into the first passage in which a stage was
 settled, to how it left each stage. It is held against the content of its *last* passage, so that an erratum shows what
-the first passage had overlooked. Keys, each counted once an item, ``stratum`` being the owner's pseudonym:
+the first passage had overlooked. A record that an import put in the place of another begins its way anew: what stood
+there before is not what was verified in the end. Keys, each counted once an item, ``stratum`` being the owner's
+pseudonym:
 
     item    ""               verified | rejected
     stage   <stage>          right | message | wrong (``Closeness``); also "baseline" and "verified"
@@ -189,9 +191,9 @@ def _keys(way: _Way) -> Iterator[Key]:
     ended = (CycleState.VERIFIED, CycleState.REJECTED)
     if not way.cycles or way.cycles[-1].state not in ended:
         return
-    last = way.cycles[-1]
-    first_end = next(place for place, cycle in enumerate(way.cycles) if cycle.state in ended)
-    passages = way.cycles[: first_end + 1]
+    last, cycles = way.cycles[-1], _since_import(way.cycles)
+    first_end = next(place for place, cycle in enumerate(cycles) if cycle.state in ended)
+    passages = cycles[: first_end + 1]
     begun = next((cycle for cycle in passages if way.runs[cycle.pk]), passages[-1])
     runs = [run for cycle in passages for run in way.runs[cycle.pk]]
     visits = [Visit(run.stage, run.round, run.entry_revision.content_hash, _exit(run).content_hash) for run in runs]
@@ -217,6 +219,13 @@ def _keys(way: _Way) -> Iterator[Key]:
         if hasattr(run, "draw_item") and stage in audited:
             outcome = "passed_over" if run.entered_as != "sampled" else "right" if run.outcome == "pass" else "error"
             yield "audit", stage, run.draw_item.stratum, outcome
+
+
+def _since_import(cycles: list[Cycle]) -> list[Cycle]:
+    """The cycles since the one in which the newest of the imported records came to be reviewed."""
+    entries = [cycle.entry_revision for cycle in cycles]
+    imported = [entry.pk for entry in entries if entry.batch_id is not None and entry.parent_id is not None]
+    return cycles[[entry.pk for entry in entries].index(imported[-1]) :] if imported else cycles
 
 
 def _exit(run: StageRun) -> Revision:

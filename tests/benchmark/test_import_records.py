@@ -17,7 +17,10 @@ from annotator.services.revisions import lock_dialogue, revise
 from benchmark.models import ImportBatch
 from benchmark.services import import_publishing, import_report, import_runner
 from reviews.models import Cycle, CycleState, Slot, SlotState
+from reviews.services.accuracy import read_accuracy
 from reviews.services.claims import claim_slot
+from reviews.services.courses import fold_courses
+from reviews.services.cycles import supersede_cycle
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
 from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
 
@@ -180,6 +183,33 @@ def test_a_verified_dialogue_is_reopened_only_when_a_dry_run_has_named_it_and_so
         "verified",
         "active",
     ]
+
+
+def verify(team: Team, dialogue: Dialogue, **first: Any) -> None:
+    hand_in(team.annotator, dialogue, **first)
+    hand_in(team.annotator, dialogue)
+    for person in team.annotators[1:3]:
+        hand_in(person, dialogue, "approve")
+
+
+def test_a_reopened_dialogue_is_measured_by_the_passage_of_its_new_record(team: Team, run_import: RunImport) -> None:
+    def accuracy() -> dict[str, tuple[int, int]]:
+        while fold_courses():
+            pass
+        return {point.key: (point.right, point.of) for point in read_accuracy(project=team.project).by_stage}
+
+    dialogue = make_verified(team, "v", make_document("v"))
+    first = accuracy()
+    records = [candidate("v", document=changed(make_document("v"), "Of the new record."))]
+    run_import(records, revise=True, dry_run=True)
+    run_import(records, revise=True, reopen=True)
+    for _ in range(2):
+        verify(team, dialogue)
+        assert accuracy() == first == dict.fromkeys(first, (1, 1))
+        # What begins the same record anew is another passage of it.
+        supersede_cycle(actor=team.administrator, dialogue=dialogue, reason="An erratum.")
+    verify(team, dialogue, verdict="fix", document=changed(current(dialogue), "By hand."))
+    assert accuracy() == {**dict.fromkeys(first, (0, 1)), "verified": (1, 1)}
 
 
 def test_a_label_or_draft_of_somebody_is_work_that_an_import_names(team: Team, run_import: RunImport) -> None:
