@@ -2,7 +2,7 @@
 
 from reviews.protocols.drawing import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.protocols.outcomes import Combination, combinations, decide, offered_verdicts
-from reviews.protocols.presets import MAJORITY_OF_THREE, PRESETS, load_preset
+from reviews.protocols.presets import MAJORITY_OF_THREE, PRESETS, ImpossibleOption, load_preset
 from reviews.protocols.protocol import (
     AuthorRule,
     Checklist,
@@ -38,6 +38,7 @@ __all__ = [
     "EntryMode",
     "Evidence",
     "FindingKind",
+    "ImpossibleOption",
     "Outcome",
     "OutcomeRule",
     "Protocol",

@@ -139,6 +139,14 @@ _VALIDATORS = (
 )
 
 
+class ImpossibleOption(ValueError):
+    """What a preset cannot be set up with. ``option``: which one, where that is known."""
+
+    def __init__(self, sentence: str, option: str = "") -> None:
+        super().__init__(sentence)
+        self.option = option
+
+
 def c3(
     *,
     cross_check_reviewers: int = 2,
@@ -154,7 +162,7 @@ def c3(
     ``send_back_above`` of at least ``send_back_audited`` audited ones held an error.
     """
     if cross_check_reviewers not in (1, 2):
-        raise ValueError("the cross-check of c3 has one or two reviewers")
+        raise ImpossibleOption("the cross-check of c3 has one or two reviewers", "cross_check_reviewers")
     annotators = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="C3-Bench",
@@ -309,10 +317,11 @@ PRESETS: dict[str, Callable[..., Protocol]] = {"c3": c3, "wild": wild, "cctu": c
 
 
 def load_preset(name: str, **options: Any) -> Protocol:
-    """A preset by name. Raises KeyError for an unknown name, TypeError or ValueError for options that cannot be."""
+    """A preset by name. Raises KeyError for an unknown name, TypeError or ImpossibleOption for what cannot be."""
     try:
         return PRESETS[name](**options)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        which = (f"“{one.replace('_', ' ')}” is {given}. " for one, given in options.items() if given is fault["input"])
-        raise ValueError(f"{next(which, '')}{fault_in_words(fault).rstrip('.')}") from None
+        option = next((one for one, given in options.items() if given is fault["input"]), "")
+        which = f"“{option.replace('_', ' ')}” is {options[option]}. " if option else ""
+        raise ImpossibleOption(f"{which}{fault_in_words(fault).rstrip('.')}", option) from None

@@ -1,12 +1,13 @@
 """Published protocols as forms: what each can be set up with, and reading that back."""
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 from django.http import QueryDict
 
 from annotator.errors import Invalid
-from reviews.protocols import PRESETS, Protocol, load_preset
+from reviews.protocols import PRESETS, ImpossibleOption, Protocol, load_preset
 from reviews.views.protocol_form import FormField
 
 
@@ -16,7 +17,7 @@ def parameters_of(preset: str) -> list[str]:
 
 
 def preset_from(name: str, given: QueryDict) -> Protocol:
-    """The preset with the options of a query string. Raises Invalid for what an option cannot be."""
+    """The preset with the options of a query string. Raises Invalid for what an option (``field``) cannot be."""
     options: dict[str, Any] = {}
     for option, default in _options(name).items():
         text = given.get(option, "").strip()
@@ -25,20 +26,29 @@ def preset_from(name: str, given: QueryDict) -> Protocol:
     try:
         return load_preset(name, **options)
     except (TypeError, ValueError) as error:
-        raise Invalid(f"The preset {name} cannot be set up like this: {error}.") from None
+        option = error.option if isinstance(error, ImpossibleOption) else ""
+        raise Invalid(f"The preset {name} cannot be set up like this: {error}.", field=option) from None
 
 
-def preset_cards() -> list[dict[str, Any]]:
-    """Name, title, what it is and options of each preset."""
-    return [
-        {
-            "name": name,
-            "title": load_preset(name).name,
-            "about": (inspect.getdoc(make) or "").partition("\n")[0],
-            "options": [_option_field(option, default) for option, default in _options(name).items()],
-        }
-        for name, make in PRESETS.items()
-    ]
+def preset_cards(given: QueryDict | None = None, refusal: Invalid | None = None) -> list[dict[str, Any]]:
+    """Name, title, what it is and options of each preset; the one that was ``given`` as it was, with what is wrong."""
+    chosen = given.get("preset") if given else None
+    cards = []
+    for name, make in PRESETS.items():
+        options = [_option_field(option, default) for option, default in _options(name).items()]
+        if given is not None and name == chosen:
+            options = [_as_given(option, given, refusal) for option in options]
+        about = (inspect.getdoc(make) or "").partition("\n")[0]
+        cards.append({"name": name, "title": load_preset(name).name, "about": about, "options": options})
+    return cards
+
+
+def _as_given(option: FormField, given: QueryDict, refusal: Invalid | None) -> FormField:
+    error = refusal.sentence if refusal is not None and refusal.details.get("field") == option.name else ""
+    text = given.get(option.name, "")
+    if option.type == "checkbox":
+        return replace(option, checked=text.lower() == "true" if text else option.checked, error=error)
+    return replace(option, value=text or option.value, error=error)
 
 
 def _options(name: str) -> dict[str, bool | int | float]:
@@ -62,10 +72,11 @@ def _read_option(text: str, option: str, default: bool | int | float) -> bool | 
     """What was typed for an option, as its default is: yes or no, a whole number, a number."""
     if isinstance(default, bool):
         if text.lower() not in ("true", "false"):
-            raise Invalid(f"“{text[:40]}” is neither true nor false for “{_option_label(option)}”.")
+            raise Invalid(f"“{text[:40]}” is neither true nor false for “{_option_label(option)}”.", field=option)
         return text.lower() == "true"
     try:
         return type(default)(text.replace(",", "."))
     except ValueError:
         number = "whole number" if isinstance(default, int) else "number"
-        raise Invalid(f"“{text[:40]}” is no {number} for “{_option_label(option)}”.") from None
+        sentence = f"“{text[:40]}” is no {number} for “{_option_label(option)}”."
+        raise Invalid(sentence, field=option) from None

@@ -28,7 +28,7 @@ from reviews.protocols.estimating import Assumption
 from reviews.services import dry_runs, migrating, protocols
 from reviews.services.counters import stored_counters
 from reviews.views.preset_form import parameters_of, preset_cards, preset_from
-from reviews.views.protocol_form import Complaints, form_of, shaped
+from reviews.views.protocol_form import Complaints, FormField, form_of, shaped
 
 #: Bytes of a protocol as JSON; the presets have about eight thousand.
 MOST = 400_000
@@ -139,8 +139,13 @@ def protocol_edit(request: PageRequest) -> HttpResponse:
     require_administrator(actor=request.user, project=request.project)
     current = protocols.current_version(request.project)
     if request.method == "GET":
-        draft, seen = _beginning(request, current), current.number if current else 0
-        return _editor(request, draft, seen=seen)
+        seen = current.number if current else 0
+        try:
+            return _editor(request, _beginning(request, current), seen=seen)
+        except Invalid as refusal:
+            # The page of a refusal would lead back to what is refused.
+            draft = _as_json(protocols.parse(current) if current else load_preset(request.GET["preset"]))
+            return _editor(request, draft, seen=seen, quiet=True, preset_refusal=refusal)
     posted = request.POST
     seen = int(posted["seen"]) if posted.get("seen", "").isdecimal() and len(posted["seen"]) < 9 else 0
     draft = overlay(_posted_draft(posted), [(name, posted.getlist(name)) for name in posted])
@@ -163,10 +168,13 @@ def _editor(
     seen: int,
     quiet: bool = False,
     refused: bool = False,
+    preset_refusal: Invalid | None = None,
     json_text: str | None = None,
     json_problems: list[Problem] | None = None,
 ) -> HttpResponse:
-    """The editor's page. ``quiet``: a step was taken; what is wrong is said beside the fields, not first of all."""
+    """The editor's page. ``quiet``: a step was taken; what is wrong is said beside the fields, not first of all.
+    ``preset_refusal``: why the preset that was asked for is not what the form holds.
+    """
     found, problems = check(complete(draft))
     people = protocols.roles_of_members(request.project)
     short = protocols.staff_problems(found, list(people.values())) if found else []
@@ -182,13 +190,20 @@ def _editor(
         "summary": [] if quiet else complaints.summary(),
         "problem_count": len(problems),
         "short": short,
-        "presets": preset_cards(),
+        "presets": preset_cards(request.GET, preset_refusal),
+        "preset_refusal": preset_refusal,
+        "preset_field": FormField(preset_refusal.details["field"], "", "").id if preset_refusal else "",
         "tables": list(TABLES.items()),
         "json_text": _pretty(complete(draft)) if json_text is None else json_text,
         "json_problems": json_problems or [],
         "run": _run(request, found) if found and not problems else None,
     }
-    return render(request, "reviews/protocol_edit.html", context, status=422 if refused or json_problems else 200)
+    return render(
+        request,
+        "reviews/protocol_edit.html",
+        context,
+        status=422 if refused or preset_refusal or json_problems else 200,
+    )
 
 
 def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> HttpResponse:

@@ -86,6 +86,26 @@ def test_a_number_of_any_size_is_kept_by_the_editor(client: Client, team: Team) 
         assert str(huge) in text(send(client, team, do, base=draft(stages=stages)))
 
 
+def test_an_impossible_option_of_a_preset_leads_back_to_its_form_with_what_was_chosen(
+    client: Client, team: Team
+) -> None:
+    for project in (team, make_team()):
+        client.force_login(project.administrator)
+        chosen = "?preset=c3&cross_check_reviewers=7&audit_fraction=0.25&require_answers=false&require_answers=true"
+        page = client.get(address(project) + chosen)
+        assert page.status_code == 422
+        [card] = [card for card in page.context["presets"] if card["name"] == "c3"]
+        fields = {field.name: field for field in card["options"]}
+        assert (fields["cross_check_reviewers"].value, fields["audit_fraction"].value) == ("7", "0.25")
+        assert fields["require_answers"].checked
+        assert "one or two reviewers" in fields["cross_check_reviewers"].error
+        assert [name for name, field in fields.items() if field.error] == ["cross_check_reviewers"]
+        assert 'href="#f-cross-check-reviewers"' in text(page)
+        assert "Load the page again" not in text(page)
+        # The editor holds what it held before.
+        assert 'value="Cross-check"' in text(page)
+
+
 def test_steps_change_the_form_and_nothing_else(client: Client, team: Team) -> None:
     page = send(client, team, "add:/stages", {"/name": "Ours"})
     assert page.status_code == 200
