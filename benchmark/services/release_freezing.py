@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotator.checks import CleanMarks, Finding
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus
 from annotator.schema import load_text
 from annotator.search import describe_document, switches_of_entries
 from annotator.services import bulk
@@ -29,7 +29,6 @@ from benchmark.services.release_figures import count_what_waits, read_figures
 from benchmark.services.release_items import Item
 from benchmark.services.release_trails import Verified, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, ProtocolVersion
-from reviews.services.gold_settings import retire_with
 from reviews.services.gold_turns import behind
 from reviews.services.protocols import stage_titles
 
@@ -51,10 +50,6 @@ def freeze(running: Running, release: Release) -> None:
     with running.chunk() as chunk:
         freezing = _Freezing(release)
         freezing.run()
-        if not (release.require_all and freezing.left_out):
-            retire_with(
-                actor=release.requester, dialogue_ids=freezing.answers, reason=f"Public in release {release.version}."
-            )
         frozen = freezing.summary()
         Release.objects.filter(pk=release.pk).update(
             item_count=freezing.items, left_out_count=freezing.left_out, frozen=frozen, frozen_at=freezing.now
@@ -92,8 +87,6 @@ class _Freezing:
         self.now = timezone.now()
         self.items = 0
         self.left_out = 0
-        #: Known answers that become public with this release.
-        self.answers: list[int] = []
         self._titles = stage_titles(self.project)
         self._writer = WRITERS[release.native_format]
         self._marks = CleanMarks(check_settings(self.project))
@@ -135,7 +128,6 @@ class _Freezing:
             )
             self.items += len(entering)
             self.left_out += len(candidates) - len(entering)
-            self.answers += [c.pk for c in entering if c.set_apart == SetApart.ANSWER]
 
     def summary(self) -> dict[str, Any]:
         """What is true now and is to stand in the manifest."""
@@ -337,7 +329,6 @@ class _Candidate:
     status: str
     stage: str
     variant_group: str
-    set_apart: str
     head_id: int | None
     language: str
     policies: str

@@ -5,6 +5,7 @@ from typing import Any
 
 from annotator.errors import Invalid
 from annotator.models import Job
+from annotator.models.content import SetApart
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
@@ -12,6 +13,7 @@ from benchmark.services.release_building import build_archive
 from benchmark.services.release_freezing import freeze, require_worth_releasing
 from benchmark.services.release_trials import try_what_waits
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
+from reviews.services.gold_settings import retire_with
 
 #: Dialogues between two looks at whether the job is still ours.
 _BEAT = 500
@@ -76,6 +78,13 @@ def _build(running: Running, release: Release) -> None:
             archive=f"releases/{release.public_id}/{final.name}",
             archive_bytes=size,
             sha256=sha256,
+        )
+        # Known answers become public here, and not before: a release that fails, or is cancelled, ends no item.
+        answers = ReleaseItem.objects.filter(release=release, dialogue__set_apart=SetApart.ANSWER)
+        retire_with(
+            actor=release.requester,
+            dialogue_ids=list(answers.values_list("dialogue", flat=True)),
+            reason=f"Public in release {release.version}.",
         )
         append_event(
             actor=release.requester,

@@ -1,7 +1,10 @@
 """An annotator reads all there is of a gold item and of an ordinary one, and cannot tell which is which."""
 
+import errno
 import json
 import re
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,9 @@ from django.db.models import Q
 from django.test import Client
 
 from annotator.models import Dialogue, Draft, Revision, User
+from annotator.services import jobs
+from benchmark.models import Release
+from benchmark.services.releases import start_release
 from reviews.models import Claim, Comment, GoldItem, GoldRate, Review, Slot
 from reviews.services.claims import claim_next, load_work
 from reviews.services.comments import add_comment
@@ -312,9 +318,8 @@ def test_the_page_asks_the_database_a_fixed_number_of_times(
 
 def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     from annotator.models import Job
-    from benchmark.models import LeftOut, Release, ReleaseItem
+    from benchmark.models import LeftOut, ReleaseItem
     from benchmark.services.release_freezing import _Freezing, where_released
-    from reviews.services.gold_settings import retire_with
 
     source = verified(team)
     item = make_gold(team, source)
@@ -327,10 +332,27 @@ def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     freezing.run()
     assert list(ReleaseItem.objects.values_list("dialogue", flat=True)) == [source.pk]
     assert item.dialogue_id not in LeftOut.objects.values_list("dialogue", flat=True)
-    assert freezing.answers == [source.pk]
     assert where_released(source) == ""
     Release.objects.update(frozen_at="2025-01-01T00:00:00Z")
     assert "Release 1.0 holds" in where_released(source)
     assert freezing.summary()["counts"]["dialogues"] == 1
-    assert retire_with(actor=None, dialogue_ids=freezing.answers, reason="Public in release 1.0.") == 1
-    assert not GoldItem.objects.get().live
+    assert GoldItem.objects.get().live
+
+
+@pytest.mark.parametrize("room", [True, False], ids=["frozen", "full disk"])
+def test_only_a_release_that_appears_retires_the_item(team: Team, monkeypatch: pytest.MonkeyPatch, room: bool) -> None:
+    def build(release: Release, target: Path, progress: Any = None) -> None:
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        target.write_bytes(b"zip")
+
+    make_gold(team, verified(team))
+    release = start_release(
+        actor=team.administrator, project=team.project, version="1.0", native_format="neutral", wake_worker=False
+    )
+    monkeypatch.setattr("benchmark.services.release_runner.build_archive", build)
+    with nullcontext() if room else pytest.raises(OSError, match="No space"):
+        jobs.run(release.job_id)
+    release.refresh_from_db()
+    assert release.state == ("frozen" if room else "failed")
+    assert GoldItem.objects.get().live is not room
