@@ -85,8 +85,13 @@ class Transport(filesystem.Transport):
 def _write_whole(path: Path, text: str) -> None:
     """Write a file that others see complete, or not at all."""
     unfinished = path.with_name(f"{path.name}.{uuid.uuid4()}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError:
+        # A full disk takes the name and not the text.
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """Beat goes on sending when the clock was wrong for a while."""
 
+import errno
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from celery import Celery
@@ -12,10 +14,17 @@ from annotator.config.beat import Scheduler
 from annotator.config.celery import app as assay
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-def test_beat_does_not_wait_for_hours_that_a_wrong_clock_has_counted(tmp_path: Path, restarted: bool) -> None:
+@pytest.fixture
+def app() -> Celery:
     app = Celery("clock", broker="memory://", set_as_current=False)
     app.conf.beat_schedule = {name: {"task": name, "schedule": 5.0} for name in ("one", "two")}
+    return app
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_beat_does_not_wait_for_hours_that_a_wrong_clock_has_counted(
+    app: Celery, tmp_path: Path, restarted: bool
+) -> None:
     beat = Scheduler(app, schedule_filename=str(tmp_path / "schedule"))
     for entry in beat.schedule.values():
         entry.last_run_at = app.now() + timedelta(hours=8)
@@ -26,7 +35,23 @@ def test_beat_does_not_wait_for_hours_that_a_wrong_clock_has_counted(tmp_path: P
     assert 0 < beat.tick() <= 5
     assert all(entry.last_run_at <= app.now() for entry in beat.schedule.values())
     beat.close()
-    app.close()
+
+
+def test_a_full_disk_neither_ends_beat_nor_fills_the_log(
+    app: Celery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    beat = Scheduler(app, schedule_filename=str(tmp_path / "schedule"))
+    with monkeypatch.context() as patch:
+        patch.setattr(beat._store, "sync", full)
+        patch.setattr(beat, "send_task", full)
+        patch.setattr(Scheduler, "producer", None)
+        beat.apply_entry(beat.schedule["one"])  # which is also the moment to write the file
+    assert len(caplog.text.splitlines()) == 2
+    assert caplog.text.count("No space left on device") == 2
+    beat.close()
 
 
 def test_beat_is_started_with_this_schedule() -> None:

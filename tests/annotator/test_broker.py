@@ -1,5 +1,6 @@
 """The broker made of files: messages come whole, once, and in order, whoever looks at what moment."""
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from kombu import Connection, Producer
+from kombu.exceptions import ChannelError
 from kombu.transport.virtual import BrokerState
 
 from annotator.config.broker import Transport
@@ -80,6 +82,19 @@ def test_a_message_that_is_still_being_written_is_not_there_yet(open_channel, mo
     channel._put("work", {"n": 1})
     assert seen == [None]
     assert take(channel) == {"n": 1}
+
+
+def test_a_message_for_which_the_disk_has_no_room_leaves_nothing_behind(open_channel, folder, monkeypatch):
+    channel = open_channel()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", lambda self, *_, **__: (self.touch(), raise_full()))
+        with pytest.raises(ChannelError, match="No space left"):
+            channel._put("work", {"n": 1})
+    assert list((folder / "messages").iterdir()) == []
+
+
+def raise_full():
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_an_unreadable_message_is_passed_over(open_channel, folder):
