@@ -19,6 +19,8 @@ class Stratum:
     population: int
     audited: int
     errors: int
+    #: Of which sample it is: draws have shares of their own, so what two of them say is never pooled.
+    draw: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.errors <= self.audited <= self.population:
@@ -64,7 +66,8 @@ class Residual:
     error_rate: Figure
     #: The same after they were: what the population still holds.
     residual: Figure
-    strata: dict[str, Figure]
+    #: The error rate of each stratum, in the order in which they were given.
+    strata: list[Figure]
 
 
 def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
@@ -76,9 +79,9 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
     wide. n is the number of audited items.
     """
     name, left = "Error rate", "Residual error rate"
+    each = [_of_stratum(one, level) for one in strata]
     strata = [one for one in strata if one.population]
     audited = sum(one.audited for one in strata)
-    each = {one.name: _of_stratum(one, level) for one in strata}
     missing = [one for one in strata if not one.audited]
     if not strata or missing:
         reason = "Nothing has been audited yet."

@@ -81,7 +81,7 @@ class StageRevisions:
 
 @dataclass(frozen=True)
 class StageAudit:
-    """What the draws of a stage say of the items they were drawn from, stratum by stratum (owners' pseudonyms)."""
+    """What the draws of a stage say of the items they were drawn from. Strata: of each draw its owners (pseudonyms)."""
 
     stage: str
     title: str
@@ -135,11 +135,12 @@ def read_accuracy(*, project: Project, owner: User | None = None) -> Accuracy:
     if owner is not None:
         rows = rows.filter(stratum=owner.pseudonym)
     axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
-    strata: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
+    strata: dict[str, dict[tuple[str, str], Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
     for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
         axes[axis][point][value] += count
         if axis == "audit":
-            strata[point][stratum][value] += count
+            stage, _, draw = point.partition(":")
+            strata[stage][stratum, draw][value] += count
     titles = stage_titles(project)
     outbox = CoursePending.objects.filter(project=project)
     counters = stored_counters(project) if owner is None else {}
@@ -190,12 +191,17 @@ def _revisions(stage: str, title: str, values: Tally[str]) -> StageRevisions:
     return StageRevisions(stage, title, dict(sorted(revised.items())), values.total())
 
 
-def _audit(stage: str, title: str, strata: dict[str, Tally[str]]) -> StageAudit:
+def _audit(stage: str, title: str, strata: dict[tuple[str, str], Tally[str]]) -> StageAudit:
+    # Where nothing of an owner's was looked at in one of the draws, all of theirs is one stratum: better than nothing.
+    unseen = {owner for (owner, _), values in strata.items() if not values["right"] + values["error"]}
+    joined: dict[tuple[str, str], Tally[str]] = defaultdict(Tally)
+    for (owner, draw), values in strata.items():
+        joined[owner, "" if owner in unseen else draw] += values
     return StageAudit(
         stage,
         title,
         [
-            Stratum(name, values.total(), values["right"] + values["error"], values["error"])
-            for name, values in sorted(strata.items())
+            Stratum(owner, values.total(), values["right"] + values["error"], values["error"], draw)
+            for (owner, draw), values in sorted(joined.items(), key=lambda one: (one[0][0], int(one[0][1] or 0)))
         ],
     )

@@ -14,7 +14,7 @@ pseudonym:
     round   <stage>:<round>  the same after each round of a stage; round 0 is how the item came there
     ended   <stage>:<round>  the same for the item's last round there
     revised <stage>          in how many of the stage's rounds the content was changed
-    audit   <stage>          passed_over | right | error, of items that were in the population of a draw
+    audit   <stage>:<draw>   passed_over | right | error, of items that were in the population of a draw (its number)
 """
 
 from collections import Counter as Tally
@@ -179,7 +179,7 @@ def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
         way.runs[cycle.pk] = []
     runs = (
         StageRun.objects.filter(cycle__in=by_cycle, state=StageRunState.SETTLED)
-        .select_related("entry_revision", "exit_revision", "draw_item")
+        .select_related("entry_revision", "exit_revision", "draw_item__draw")
         .defer("entry_revision__content", "exit_revision__content")
     )
     for run in runs.order_by("pk"):
@@ -218,7 +218,7 @@ def _keys(way: _Way) -> Iterator[Key]:
     for stage, run in {run.stage: run for run in way.runs[last.pk]}.items():
         if hasattr(run, "draw_item") and stage in audited:
             outcome = "passed_over" if run.entered_as != "sampled" else "right" if run.outcome == "pass" else "error"
-            yield "audit", stage, run.draw_item.stratum, outcome
+            yield "audit", f"{stage}:{run.draw_item.draw.number}", run.draw_item.stratum, outcome
 
 
 def _since_import(cycles: list[Cycle]) -> list[Cycle]:

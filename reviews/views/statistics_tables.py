@@ -123,12 +123,12 @@ def audit_table(audits: Sequence[StageAudit]) -> Table:
 
 
 def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Table:
-    """The audit by owner."""
+    """The audit by owner and draw."""
     rows = [
-        [audit.title, names.get(one.name, one.name) or "nobody", one.population, one.audited, one.errors,
-         *figure_cells(audit.residual.strata[one.name])]
+        [audit.title, names.get(one.name, one.name) or "nobody", one.draw or "all", one.population, one.audited,
+         one.errors, *figure_cells(figure)]
         for audit in audits
-        for one in audit.strata
+        for one, figure in zip(audit.strata, audit.residual.strata, strict=True)
     ]  # fmt: skip
     return Table(
         "audit-by-owner",
@@ -136,6 +136,7 @@ def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Tabl
         [
             Column("stage", "Stage"),
             Column("owner", "Owner"),
+            Column("draw", "Draw"),
             Column("population", "Drawn from", "count"),
             Column("audited", "Audited", "count"),
             Column("errors", "Errors found", "count"),

@@ -1,10 +1,12 @@
 """Items counted as they come to their end: known values by hand, each item once, equal to what all items say."""
 
 import json
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -123,7 +125,7 @@ def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
     assert accuracy.by_stage[1].figure.value == 0
     assert accuracy.by_stage[1].without_messages.value == 1
     [audit] = accuracy.audits
-    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1)])
+    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1, "1")])
     assert [(one.revised, one.items) for one in accuracy.revisions] == [({1: 1}, 1), ({}, 1), ({}, 1), ({1: 1}, 1)]
 
 
@@ -141,9 +143,43 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
         hand_in(team.senior, item, "approve")
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0)]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1")]
     assert audit.residual.error_rate.value == 0
     assert recount_courses(team.project) == []
+
+
+def test_draws_of_unlike_shares_are_strata_of_their_own(team: Team) -> None:
+    # One of five looked at, and wrong; then five of five, all right: about half, not one in six.
+    for share, verdict in ((0.2, "fix"), (1.0, "approve")):
+        adopt_c3(team, audit_fraction=share)
+        items = [passed(team) for _ in range(5)]
+        close_population_and_draw(actor=team.administrator, project=team.project)
+        for item in items:
+            if Cycle.objects.filter(dialogue=item, state="active").exists():
+                hand_in(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
+    fold_all()
+    [audit] = read_accuracy(project=team.project).audits
+    owner = team.annotator.pseudonym
+    assert audit.strata == [Stratum(owner, 5, 1, 1, "1"), Stratum(owner, 5, 5, 0, "2")]
+    assert audit.residual.error_rate.value == 0.5
+    assert [figure.value for figure in audit.residual.strata] == [1.0, 0.0]
+
+
+def test_audits_that_an_earlier_program_counted_by_owner_are_counted_anew(team: Team) -> None:
+    item = passed(team)
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.senior, item, "approve")
+    fold_all()
+    course = ItemCourse.objects.get()
+    course.keys = [
+        [axis, point.removesuffix(":1") if axis == "audit" else point, *of] for axis, point, *of in course.keys
+    ]
+    course.save()
+    CourseCount.objects.filter(axis="audit").update(point="expert")
+    import_module("reviews.migrations.0015_audits_by_draw").await_counting(apps, None)
+    fold_all()
+    assert recount_courses(team.project) == []
+    assert CourseCount.objects.get(axis="audit", count__gt=0).point == "expert:1"
 
 
 def test_an_erratum_shows_what_the_first_passage_overlooked(team: Team) -> None:
