@@ -329,11 +329,14 @@ def waiting_in_vain(*, before: datetime) -> QuerySet[Job]:
 def cancel_job(*, actor: User | None, job: Job) -> Job:
     """Ask a job to stop: one that waits ends at once, one that runs at its next chunk. Actor None: the command line.
 
-    For administrators of its project and whoever asked for it. Raises Hidden, or Conflict when it has ended.
+    For administrators of its project and whoever asked for it. One that was cancelled stays as it is. Raises Hidden, or
+    Conflict when it has ended otherwise.
     """
     if actor is not None and not Job.objects.visible_to(actor).filter(pk=job.pk).exists():
         raise Hidden("There is no such job, or it is not yours.")
     job = Job.objects.select_related("project").get(pk=job.pk)
+    if job.state == JobState.CANCELLED:
+        return job
     if job.ended:
         raise Conflict(f"This job has ended already ({job.get_state_display().lower()}).")
     with transaction.atomic():

@@ -174,7 +174,9 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
         require_administrator(actor=actor, project=project)
         membership = next((m for m in memberships if m.user_id == user.pk and m.role == role), None)
         if membership is None:
-            raise Conflict(f"{user} does not hold this role any more.")
+            if Membership.objects.filter(project=project, user=user, role=role).exists():
+                return
+            raise Conflict(f"{user} does not hold this role.")
         if role == Role.ADMINISTRATOR:
             if not any(m.role == role and m.user_id != user.pk and m.user.is_active for m in memberships):
                 raise Conflict(f"{user} is the only administrator; make somebody else one first.")
@@ -205,13 +207,15 @@ def _revoke_invitations_of(*, actor: User, project: Project, sender: User) -> No
 
 
 def deactivate_person(*, actor: User, project: Project, user: User) -> None:
-    """End all roles a person holds in this project: their work stays, under their name. Raises Conflict."""
+    """End all roles a person holds in this project: their work stays, under their name. Nothing changes for who has
+    left. Raises Conflict.
+    """
     require_administrator(actor=actor, project=project)
     if user.pk == actor.pk:
         raise Conflict("You cannot deactivate yourself; ask another administrator.")
     held = roles_in(project, user)
-    if not held:
-        raise Conflict(f"{user} holds no role in this project.")
+    if not held and not Membership.objects.filter(project=project, user=user).exists():
+        raise Conflict(f"{user} has never held a role in this project.")
     with transaction.atomic():
         for role in sorted(held):
             end_role(actor=actor, project=project, user=user, role=role)
@@ -262,9 +266,18 @@ def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
 
 
 def accept_invitation(*, actor: User, secret: str) -> Project:
-    """Become a member. An invitation works once. Raises Hidden, or Conflict for who has its roles already."""
+    """Become a member. An invitation works once; who has joined by it is a member already. Raises Hidden, or Conflict
+    for who has its roles from elsewhere.
+    """
     with transaction.atomic():
-        invitation = find_invitation(secret, for_update=True)
+        try:
+            invitation = find_invitation(secret, for_update=True)
+        except Hidden:
+            used = Invitation.objects.filter(secret_hash=hash_secret(secret), accepted_by=actor)
+            joined = used.select_related("project").first()
+            if joined is None or not roles_in(joined.project, actor):
+                raise
+            return joined.project
         project = invitation.project
         roles = {Role(role) for role in invitation.roles}
         if roles <= roles_in(project, actor):
@@ -284,14 +297,16 @@ def accept_invitation(*, actor: User, secret: str) -> Project:
 
 
 def revoke_invitation(*, actor: User, project: Project, public_id: str) -> None:
-    """Close an invitation's link. Raises Hidden or Conflict."""
+    """Close an invitation's link; one that was closed so stays as it is. Raises Hidden, or Conflict for a used one."""
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         invitation = Invitation.objects.select_for_update().filter(project=project, public_id=public_id).first()
         if invitation is None:
             raise Hidden("There is no such invitation.")
+        if invitation.revoked_at is not None:
+            return
         if not invitation.is_open(timezone.now()):
-            raise Conflict("This invitation is closed already.")
+            raise Conflict("This invitation is closed already: it was used, or its time is over.")
         _close_invitation(actor=actor, invitation=invitation)
 
 
@@ -307,7 +322,9 @@ def _close_invitation(*, actor: User, invitation: Invitation) -> None:
 
 
 def publish_guideline(*, actor: User | None, project: Project, text: str, note: str = "", seen: int) -> Guideline:
-    """A new version of the guideline. ``seen`` is the number it was edited from. Raises Conflict or Invalid."""
+    """A new version of the guideline. ``seen`` is the number it was edited from. The same sent again changes nothing.
+    Raises Conflict or Invalid.
+    """
     if actor is not None:
         require_administrator(actor=actor, project=project)
     text = text.replace("\r\n", "\n")
@@ -322,13 +339,15 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         last = Guideline.objects.filter(project=project).order_by("-number").first()
         number = last.number if last else 0
+        note = note.strip()[:200]
+        if last is not None and number == seen + 1 and (last.text, last.note, last.author) == (text, note, actor):
+            # A second click.
+            return last
         if number != seen:
             raise Conflict(
                 f"Version {number} was published while you edited version {seen}; yours is kept below.", number=number
             )
-        guideline = Guideline.objects.create(
-            project=project, number=number + 1, text=text, note=note.strip()[:200], author=actor
-        )
+        guideline = Guideline.objects.create(project=project, number=number + 1, text=text, note=note, author=actor)
         append_event(
             actor=actor,
             project=project,

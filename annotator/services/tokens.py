@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotator.errors import Conflict, Hidden, Invalid
+from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken, Project, User
 from annotator.services.events import append_event
 from annotator.services.joined import Part, read_joined
@@ -46,13 +46,13 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
 
 
 def revoke_token(*, actor: User, public_id: str) -> ApiToken:
-    """Close one of the actor's own tokens for good. Raises Hidden or Conflict."""
+    """Close one of the actor's own tokens for good; one that is closed stays as it is. Raises Hidden."""
     with transaction.atomic():
         token = ApiToken.objects.select_for_update().filter(user=actor, public_id=public_id).first()
         if token is None:
             raise Hidden("You have no such token.")
         if token.revoked_at is not None:
-            raise Conflict("This token is revoked already.")
+            return token
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
         _record(actor, "token.revoked", before=_words(token))

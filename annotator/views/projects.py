@@ -189,13 +189,13 @@ def invitation_revoke(request: PageRequest, public_id: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """The page behind an invitation's link: join at once, or sign in or up first."""
+    if request.method == "POST" and isinstance(request.user, User):
+        project = projects.accept_invitation(actor=request.user, secret=secret)
+        messages.success(request, f"You are a member of {project.name}.")
+        return redirect("project", slug=project.slug)
     found = projects.find_invitation(secret)
     here = reverse("invitation", args=[secret])
     if request.method == "POST":
-        if isinstance(request.user, User):
-            project = projects.accept_invitation(actor=request.user, secret=secret)
-            messages.success(request, f"You are a member of {project.name}.")
-            return redirect("project", slug=project.slug)
         if "sign_in" in request.POST:
             return HttpResponseRedirect(f"{reverse('account_login')}?{urlencode({'next': here})}")
         request.session[SESSION_KEY] = secret

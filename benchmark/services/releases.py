@@ -44,6 +44,10 @@ def start_release(
         )
     existing = find_release(project=project, version=version)
     if existing is not None:
+        asked = (existing.requester, existing.native_format, existing.require_all)
+        if existing.state == ReleaseState.FREEZING and asked == (actor, native_format, require_all):
+            # A second click.
+            return existing
         raise _exists(existing)
     try:
         with transaction.atomic():

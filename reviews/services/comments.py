@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotator.comparison import AnchorMissing, describe, resolve
 from annotator.comparison.anchors import Document
-from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.schema import value_hash
 from annotator.services.blindness import blind_to, colleague, veil
@@ -133,24 +133,22 @@ def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:
 
 
 def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Mark a remark as dealt with. Raises Hidden, Conflict where it is already, or Denied for a blind reviewer."""
+    """Mark a remark as dealt with; one that is so stays as it is. Raises Hidden, or Denied for a blind reviewer."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
-        if comment.resolved_at is not None:
-            raise Conflict("This comment has been dealt with already.")
-        comment.resolved_at, comment.resolved_by = timezone.now(), actor
-        comment.save(update_fields=["resolved_at", "resolved_by"])
+        if comment.resolved_at is None:
+            comment.resolved_at, comment.resolved_by = timezone.now(), actor
+            comment.save(update_fields=["resolved_at", "resolved_by"])
     return comment
 
 
 def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Take back that a remark is dealt with. Raises Hidden, Conflict where it is open, or Denied as above."""
+    """Take back that a remark is dealt with; one that is open stays so. Raises Hidden, or Denied as above."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
-        if comment.resolved_at is None:
-            raise Conflict("This comment is open already.")
-        comment.resolved_at, comment.resolved_by = None, None
-        comment.save(update_fields=["resolved_at", "resolved_by"])
+        if comment.resolved_at is not None:
+            comment.resolved_at, comment.resolved_by = None, None
+            comment.save(update_fields=["resolved_at", "resolved_by"])
     return comment
 
 

@@ -63,7 +63,12 @@ def mark_example(
             raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
         if task and task not in {one["id"] for one in cycle.exit_revision.document().get("tasks", ())}:
             raise Invalid("The verified dialogue has no such task; load the page again.")
-        if Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).exists():
+        known = Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).first()
+        if known is not None:
+            said = (known.author, known.comment, known.stages, known.policies)
+            if said == (actor, comment, sorted(set(stages)), sorted(set(policies))):
+                # A second click.
+                return known
             raise Conflict("This is an example already; withdraw that one first.")
         if Example.objects.filter(project=project, withdrawn_at=None).count() >= MOST:
             raise Conflict(f"A project has at most {MOST} examples; withdraw one that is no use any more.")
@@ -102,7 +107,7 @@ def require_markable(dialogue: Dialogue) -> None:
 
 
 def withdraw_example(*, actor: User, project: Project, public_id: str) -> Example:
-    """Show an example to nobody any more; it stays on record. Raises Hidden, Denied, Conflict."""
+    """Show an example to nobody any more; it stays on record. Raises Hidden, Denied."""
     require_role(actor=actor, project=project, roles=MARKERS)
     with transaction.atomic():
         example = load_example(actor=actor, project=project, public_id=public_id)
@@ -110,12 +115,11 @@ def withdraw_example(*, actor: User, project: Project, public_id: str) -> Exampl
         changed = Example.objects.filter(pk=example.pk, withdrawn_at=None).update(
             withdrawn_at=timezone.now(), withdrawn_by=actor
         )
-        if not changed:
-            raise Conflict("This example has been withdrawn already.")
-        append_event(
-            actor=actor, project=project, dialogue=dialogue, kind="example.withdrawn",
-            before={"example": example.public_id, "task": example.task},
-        )  # fmt: skip
+        if changed:
+            append_event(
+                actor=actor, project=project, dialogue=dialogue, kind="example.withdrawn",
+                before={"example": example.public_id, "task": example.task},
+            )  # fmt: skip
     return example
 
 

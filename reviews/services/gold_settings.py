@@ -52,7 +52,8 @@ def set_gold_rate(*, actor: User, project: Project, stage: str, rate: float, rev
 def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: str = "") -> GoldItem:
     """Give an item to nobody any more; who is at work on it goes on, and is scored. Its answer is open again.
 
-    Items of its variants are retired with it. Raises Denied, Hidden, or Conflict for one that is retired.
+    Items of its variants are retired with it. The same asked again changes nothing. Raises Denied, Hidden, or Conflict
+    for one that is retired otherwise.
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
@@ -60,7 +61,9 @@ def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: s
         if item is None:
             raise Hidden("There is no such gold item.")
         if not item.live or not retire_with(actor=actor, dialogue_ids=[item.source_id], reason=reason):
-            raise Conflict("This gold item is retired already.")
+            item.refresh_from_db(fields=["retired_by", "retired_why"])
+            if (item.retired_by, item.retired_why) != (actor, reason[:500]):
+                raise Conflict("This gold item is retired already, for another reason or by somebody else.")
     return GoldItem.objects.get(pk=item.pk)
 
 

@@ -149,7 +149,12 @@ def start_migration(*, actor: User, project: Project, version: ProtocolVersion |
         raise Conflict(
             f"Version {current.number} of the protocol is in force, not version {version.number}; preview again."
         )
-    if Job.objects.filter(project=project, kind=JOB, state__in=[JobState.QUEUED, JobState.RUNNING]).exists():
+    asked = {"version": current.pk, "reason": reason[:500]}
+    running = Job.objects.filter(project=project, kind=JOB, state__in=[JobState.QUEUED, JobState.RUNNING]).first()
+    if running is not None:
+        if (running.requester, running.parameters) == (actor, asked):
+            # A second click.
+            return running
         raise Conflict("Items are being moved to a version of the protocol already; wait until that job has ended.")
     under_way = _under_way(project, current)
     if under_way.filter(state=StageRunState.DRAWN).exists():
@@ -162,7 +167,7 @@ def start_migration(*, actor: User, project: Project, version: ProtocolVersion |
         kind="protocol.migration_started",
         after={"number": current.number, "reason": reason[:500]},
     )
-    return start_job(actor=actor, project=project, kind=JOB, parameters={"version": current.pk, "reason": reason[:500]})
+    return start_job(actor=actor, project=project, kind=JOB, parameters=asked)
 
 
 @job_kind(JOB, "Moving items to the protocol in force")

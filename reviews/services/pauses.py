@@ -97,6 +97,10 @@ def pause(
             with transaction.atomic():
                 made = Pause.objects.create(project=project, person=person, stage=stage, reason=reason, actor=actor)
         except IntegrityError:
+            known = Pause.objects.filter(project=project, person=person, stage=stage, ended_at=None).first()
+            if known is not None and (known.actor, known.reason) == (actor, reason):
+                # A second click.
+                return known, 0
             raise Conflict("That is paused already; end the pause before you begin another one.") from None
         append_event(actor=actor, project=project, kind=f"{made.what}.paused", after=_told(made))
     freed = 0 if person is None else free_reserved(project=project, people={person.pk: "paused"}, actor=actor)
@@ -104,7 +108,7 @@ def pause(
 
 
 def resume(*, actor: User, project: Project, public_id: str) -> Pause:
-    """Give out work again. Raises Denied, Hidden, or Conflict for a pause that has ended."""
+    """Give out work again. A pause that has ended stays so. Raises Denied, Hidden."""
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         found = Pause.objects.select_for_update(of=("self",)).filter(project=project, public_id=public_id)
@@ -112,7 +116,7 @@ def resume(*, actor: User, project: Project, public_id: str) -> Pause:
         if ended is None:
             raise Hidden("There is no such pause in this project.")
         if ended.ended_at is not None:
-            raise Conflict("This pause has ended already.")
+            return ended
         ended.ended_at, ended.ended_by = timezone.now(), actor
         ended.save(update_fields=["ended_at", "ended_by"])
         append_event(actor=actor, project=project, kind=f"{ended.what}.resumed", before=_told(ended))

@@ -95,14 +95,15 @@ def load_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPla
 
 
 def confirm_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPlan:
-    """Carry a plan out as it was previewed, once. Raises Denied, Hidden, or Conflict (``changed``: why) where anything
-    has moved, it was carried out already or it holds nothing.
+    """Carry a plan out as it was previewed, once; confirmed again, it stays as it is.
+
+    Raises Denied, Hidden, or Conflict (``changed``: why) where anything has moved or it holds nothing.
     """
     load_plan(actor=actor, project=project, public_id=public_id)
     with transaction.atomic():
         plan = AssignmentPlan.objects.select_for_update(of=("self",)).get(project=project, public_id=public_id)
         if plan.confirmed_at is not None:
-            raise Conflict("This change has been carried out already; look at the list for what is left.")
+            return plan
         if not plan.items:
             raise Conflict("None of the selected items can be changed like this; choose others.")
         changed = _changed(plan)

@@ -78,7 +78,7 @@ def adopt_protocol(
     Cycles under way keep the version they began under. Adopting what is in force already changes nothing. A checklist
     that differs from its stage's last one gets the next version number. ``seen``: the number of the version it was
     written from (0: there was none). Raises Invalid, with every problem, where items could get stuck, Conflict where
-    another version has come into force since ``seen``.
+    another version, of other content, has come into force since ``seen``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -94,16 +94,16 @@ def adopt_protocol(
         versions = list(ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"))
         current = versions[0] if versions else None
         number = current.number if current else 0
-        if seen is not None and seen != number:
-            raise Conflict(
-                f"Version {number} came into force while you edited version {seen}; compare the two, then adopt again.",
-                number=number,
-            )
         protocol = renumber_checklists(protocol, [parse(version) for version in versions])
         text = canonical(without_kinds(protocol.model_dump(mode="json")))
         digest = content_hash(text)
         if current is not None and current.content_hash == digest:
             return current
+        if seen is not None and seen != number:
+            raise Conflict(
+                f"Version {number} came into force while you edited version {seen}; compare the two, then adopt again.",
+                number=number,
+            )
         version = ProtocolVersion.objects.create(
             project=project,
             number=number + 1,

@@ -47,9 +47,13 @@ def protocol(request: PageRequest) -> HttpResponse:
     versions = _versions(request.project)
     if request.method == "POST":
         require_administrator(actor=request.user, project=request.project)
+        preset = request.POST.get("preset", "")
+        if [(one.author, one.preset) for one in versions] == [(request.user, preset)]:
+            # A second click.
+            return redirect("protocol", slug=request.project.slug)
         if versions:
             raise Conflict("This project has a protocol already; write its next version in the editor.")
-        protocols.adopt_preset(actor=request.user, project=request.project, preset=request.POST.get("preset", ""))
+        protocols.adopt_preset(actor=request.user, project=request.project, preset=preset)
         messages.success(request, "The protocol is in force.")
         return redirect("protocol", slug=request.project.slug)
     wanted = request.GET.get("version", "")

@@ -233,7 +233,7 @@ def test_an_invitation_is_revoked(admin, team):
     invitation, _ = projects.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"])
     path = url(team, "invitations", invitation.public_id, "revoke")
     assert admin.post(path)["Location"] == url(team, "people")
-    assert admin.post(path).status_code == 409
+    assert admin.post(path)["Location"] == url(team, "people")
     assert admin.post(url(team, "invitations", "nonsense", "revoke")).status_code == 404
 
 

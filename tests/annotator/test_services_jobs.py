@@ -519,7 +519,14 @@ def test_a_cancelled_job_whose_worker_died_is_ended_by_the_next(start, team):
     assert jobs.run(job.pk).state == JobState.CANCELLED
 
 
-@pytest.mark.parametrize("end", [JobState.DONE, JobState.FAILED, JobState.CANCELLED])
+def test_cancelling_by_a_second_click_is_cancelling(start, team):
+    job = start()
+    for _ in range(2):
+        assert jobs.cancel_job(actor=team.administrator, job=job).state == JobState.CANCELLED
+    assert team.project.events.filter(kind="job.cancel_requested").count() == 1
+
+
+@pytest.mark.parametrize("end", [JobState.DONE, JobState.FAILED])
 def test_an_ended_job_is_not_cancelled(start, team, end):
     job = start()
     Job.objects.filter(pk=job.pk).update(state=end)

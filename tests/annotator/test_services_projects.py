@@ -160,7 +160,7 @@ def test_a_role_ends_and_can_be_given_again(team):
     projects.end_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
     assert roles_in(team.project, person) == frozenset()
     with pytest.raises(Conflict, match="does not hold this role"):
-        projects.end_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
+        projects.end_role(actor=team.administrator, project=team.project, user=person, role=SENIOR)
     projects.grant_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
     assert person.memberships.filter(project=team.project).count() == 2
 
@@ -200,8 +200,8 @@ def test_deactivation_ends_every_role(team):
         "annotator",
         "senior_reviewer",
     ]
-    with pytest.raises(Conflict, match="holds no role"):
-        projects.deactivate_person(actor=team.administrator, project=team.project, user=team.annotator)
+    with pytest.raises(Conflict, match="has never held a role"):
+        projects.deactivate_person(actor=team.administrator, project=team.project, user=team.outsider)
     with pytest.raises(Conflict, match="cannot deactivate yourself"):
         projects.deactivate_person(actor=team.administrator, project=team.project, user=team.administrator)
 
@@ -266,8 +266,40 @@ def test_revoking(team):
     with pytest.raises(Denied):
         projects.revoke_invitation(actor=team.annotator, project=team.project, public_id=invitation.public_id)
     projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=invitation.public_id)
+    # A second click: the same wish.
+    projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=invitation.public_id)
+    assert team.project.events.filter(kind="invitation.revoked").count() == 1
+    used, secret = invite(team)
+    projects.accept_invitation(actor=team.outsider, secret=secret)
     with pytest.raises(Conflict, match="closed already"):
-        projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=invitation.public_id)
+        projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=used.public_id)
+
+
+def test_joining_by_a_second_click_is_joining(team):
+    _, secret = invite(team)
+    for _ in range(2):
+        assert projects.accept_invitation(actor=team.outsider, secret=secret) == team.project
+    assert team.project.events.filter(kind="invitation.accepted").count() == 1
+    with pytest.raises(Hidden):
+        projects.accept_invitation(actor=make_team().outsider, secret=secret)
+    projects.deactivate_person(actor=team.administrator, project=team.project, user=team.outsider)
+    with pytest.raises(Hidden):
+        projects.accept_invitation(actor=team.outsider, secret=secret)
+
+
+def test_a_role_ends_once_however_often_one_clicks(team):
+    for _ in range(2):
+        projects.end_role(actor=team.administrator, project=team.project, user=team.senior, role=Role.SENIOR_REVIEWER)
+        projects.deactivate_person(actor=team.administrator, project=team.project, user=team.senior)
+    assert team.project.events.filter(kind="membership.ended").count() == 1
+
+
+def test_the_same_guideline_sent_again_is_one_version(team):
+    send = {"actor": team.administrator, "project": team.project, "note": "First", "seen": 0}
+    first = projects.publish_guideline(text="Be exact.", **send)
+    assert projects.publish_guideline(text="Be exact.", **send) == first
+    with pytest.raises(Conflict, match="was published while you edited"):
+        projects.publish_guideline(text="Be brief.", **send)
 
 
 @pytest.mark.parametrize(("roles", "words"), [([], "at least one role"), (["owner"], "no role called owner")])

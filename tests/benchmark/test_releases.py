@@ -571,6 +571,15 @@ def test_versions_that_cannot_be(team: Team, version: str) -> None:
         start_release(actor=team.administrator, project=team.project, version=version, native_format="wild")
 
 
+def test_a_release_begun_by_a_second_click_is_one_release(team: Team) -> None:
+    ask = {"project": team.project, "version": "1.0", "native_format": "wild", "wake_worker": False}
+    release = start_release(actor=team.administrator, **ask)
+    assert start_release(actor=team.administrator, **ask) == release
+    with pytest.raises(Conflict, match="is being frozen at this moment"):
+        start_release(actor=team.administrator, **ask | {"require_all": True})
+    assert Job.objects.filter(kind="release").count() == 1
+
+
 def test_a_version_is_given_once(team: Team) -> None:
     make_verified(team, "a")
     run_release(team)

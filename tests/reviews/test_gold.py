@@ -353,6 +353,8 @@ def test_retired_it_comes_to_nobody_and_who_is_at_work_goes_on(team: Team, monke
     answer_with(team.annotators[3], claim, "approve")
     assert GoldScore.objects.count() == 1
     assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
+    again = retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Old.")
+    assert again.retired_at == retired.retired_at
     with pytest.raises(Conflict, match="retired already"):
         retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     make_gold(team, item.source)

@@ -296,9 +296,10 @@ def test_what_was_previewed_is_what_is_done(team: Team) -> None:
 def test_one_migration_at_a_time(team: Team) -> None:
     make_item(team, "self_check_single")
     adopt(team, edited(0, lease_minutes=45))
-    start_migration(actor=team.administrator, project=team.project)
+    begun = start_migration(actor=team.administrator, project=team.project)
+    assert start_migration(actor=team.administrator, project=team.project) == begun
     with pytest.raises(Conflict, match="being moved to a version of the protocol already"):
-        start_migration(actor=team.administrator, project=team.project)
+        start_migration(actor=team.administrator, project=team.project, reason="Another one")
     assert Job.objects.filter(kind=JOB).count() == 1
 
 

@@ -177,11 +177,12 @@ def test_pauses_are_for_administrators_and_make_sense(team: Team) -> None:
     with pytest.raises(Invalid, match="between 1 and"):
         set_rules(actor=team.administrator, project=team.project, most_held=0, absent_days=None)
     made, _ = pause(actor=team.administrator, project=team.project)
+    assert pause(actor=team.administrator, project=team.project) == (made, 0)
     with pytest.raises(Conflict, match="paused already"):
-        pause(actor=team.administrator, project=team.project)
-    resume(actor=team.administrator, project=team.project, public_id=made.public_id)
-    with pytest.raises(Conflict, match="has ended"):
-        resume(actor=team.administrator, project=team.project, public_id=made.public_id)
+        pause(actor=team.administrator, project=team.project, reason="Another one")
+    ended = resume(actor=team.administrator, project=team.project, public_id=made.public_id)
+    assert resume(actor=team.administrator, project=team.project, public_id=made.public_id).ended_at == ended.ended_at
+    assert team.project.events.filter(kind="project.resumed").count() == 1
     with pytest.raises(Hidden):
         resume(actor=team.administrator, project=team.project, public_id="nothing")
     kinds = set(team.project.events.values_list("kind", flat=True))

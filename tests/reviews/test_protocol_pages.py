@@ -168,6 +168,12 @@ def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) ->
     ]
 
 
+def test_the_same_adopted_by_a_second_click_is_adopted_once(client: Client, team: Team) -> None:
+    for _ in range(2):
+        assert send(client, team, "adopt", {"/name": "Ours"}).status_code == 302
+    assert [version.number for version in team.project.protocol_versions.order_by("number")] == [1, 2]
+
+
 def test_what_somebody_else_adopted_meanwhile_is_not_overwritten_unseen(client: Client, team: Team) -> None:
     adopt_c3(team, audit_fraction=0.3)
     page = send(client, team, "adopt", {"/name": "Ours"})
