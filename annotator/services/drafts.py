@@ -142,18 +142,23 @@ def reset_draft(*, actor: User, draft: Draft) -> Draft:
 
 
 def rebase_draft(
-    *, actor: User, draft: Draft, onto: Revision, choices: dict[str, str] | None = None
+    *, actor: User, draft: Draft, onto: Revision, choices: dict[str, str] | None = None, otherwise: str = ""
 ) -> tuple[Draft, list[MergeConflict]]:
     """Merge the draft with a newer revision of its branch: three-way, from the version it was begun from.
 
-    With conflicts left undecided nothing is stored and they are returned. ``choices``: {anchor: "mine" | "theirs"}.
+    With conflicts left undecided nothing is stored and they are returned. ``choices``: {anchor: "mine" | "theirs"};
+    ``otherwise`` is the choice for all the rest, where it is given.
     Undoing the merge also takes back what the draft counts as begun from, so that it has to be merged again.
     """
     with transaction.atomic():
         draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
         if draft.base_id == onto.pk:
             return draft, []
-        result = merge(draft.base.document(), draft.document(), onto.document(), choices=choices or {})
+        three = (draft.base.document(), draft.document(), onto.document())
+        result = merge(*three, choices=choices or {})
+        if otherwise and result.conflicts:
+            rest = {conflict.anchor: otherwise for conflict in result.conflicts}
+            result = merge(*three, choices=rest | (choices or {}))
         if result.conflicts:
             return draft, result.conflicts
         operation = {"op": "merge", "base_before": draft.base_id, "base_after": onto.pk}

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import orjson
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
@@ -22,6 +23,9 @@ from reviews.views.context import seen_version, workbench_context
 
 #: Rows for faults on the form; more than anybody fills in for one item.
 FAULT_ROWS = 3
+#: Conflicts of a merge on one page: a form may have a few thousand fields.
+CONFLICTS = 100
+_SIDES = ("mine", "theirs")
 
 
 @login_required
@@ -92,13 +96,14 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     if not bench.stale:
         return redirect("workspace", slot=slot)
     onto = bench.onto
-    choices = {
-        key.removeprefix("choice:"): value
-        for key, value in request.POST.items()
-        if key.startswith("choice:") and value in ("mine", "theirs")
-    }
+    here = {key.removeprefix("choice:"): side for key, side in request.POST.items() if key.startswith("choice:")}
+    decided = _decided(request.POST.get("decided", "")) | here
+    choices = {anchor: str(side) for anchor, side in decided.items() if side in _SIDES}
     if request.method == "POST":
-        _, conflicts = drafts.rebase_draft(actor=request.user, draft=bench.draft, onto=onto, choices=choices)
+        rest = request.POST.get("rest", "")
+        _, conflicts = drafts.rebase_draft(
+            actor=request.user, draft=bench.draft, onto=onto, choices=choices, otherwise=rest if rest in _SIDES else ""
+        )
         if not conflicts:
             messages.success(request, "Merged. Look it over, then go on.")
             return redirect("workspace", slot=slot)
@@ -116,12 +121,23 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
                 "theirs": value_text(c.theirs),
                 "choice": choices.get(c.anchor, ""),
             }
-            for c in conflicts
+            for c in conflicts[:CONFLICTS]
         ],
+        # The form carries what was decided on the pages before.
+        "decided": orjson.dumps(choices).decode(),
+        "more": max(0, len(conflicts) - CONFLICTS),
         "theirs": describe_changes(bench.draft.base.document(), onto.document()),
         "mine": describe_changes(bench.draft.base.document(), bench.document),
     }
     return render(request, "reviews/merge.html", context, status=409 if request.method == "POST" else 200)
+
+
+def _decided(text: str) -> dict[str, Any]:
+    try:
+        read = orjson.loads(text or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:

@@ -1,7 +1,9 @@
 """Handing in: which verdict fits which content, what stands in the way, and what comes too late."""
 
+import re
 from copy import deepcopy
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -494,8 +496,8 @@ def test_a_refused_submission_changes_nothing(team: Team, item: Dialogue) -> Non
     assert item.revisions.count() == 1
 
 
-def test_the_merge_page_shows_the_first_of_very_many_changes(client: Client, team: Team) -> None:
-    """All that both changed is there to be chosen from; the lists beside it are for looking up."""
+def merging(team: Team, places: int) -> tuple[Slot, Draft]:
+    """A draft and a newer version that both have changed so many places."""
     document = make_document("x")
     item = make_dialogue(team.project, document)
     begin(team.project, [item])
@@ -507,7 +509,7 @@ def test_the_merge_page_shows_the_first_of_very_many_changes(client: Client, tea
 
     def written(value: int) -> str:
         copy = deepcopy(document)
-        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": value for n in range(205)}
+        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": value for n in range(places)}
         return canonical(copy)
 
     Draft.objects.filter(pk=draft.pk).update(content=written(1))
@@ -517,7 +519,52 @@ def test_the_merge_page_shows_the_first_of_very_many_changes(client: Client, tea
     )  # fmt: skip
     Dialogue.objects.filter(pk=item.pk).update(head=newer)
     Slot.objects.filter(pk=slot.pk).update(revision=newer)
+    return slot, draft
+
+
+def choices(page: str, side: str) -> dict[str, str]:
+    """What the form of the page sends where that side is chosen everywhere."""
+    anchors = {unescape(anchor) for anchor in re.findall(r'name="(choice:[^"]+)"', page)}
+    [decided] = re.findall(r'name="decided" value="([^"]*)"', page)
+    return dict.fromkeys(anchors, side) | {"decided": unescape(decided)}
+
+
+def values_of(draft: Draft) -> list[int]:
+    observation = Draft.objects.get(pk=draft.pk).document()["tasks"][0]["steps"][0]["observation"]
+    return [value for key, value in observation.items() if key.startswith("k")]
+
+
+def test_the_merge_page_shows_the_first_of_very_many_changes(client: Client, team: Team) -> None:
+    """The lists beside what is to be chosen are for looking up."""
+    slot, _ = merging(team, 205)
     client.force_login(team.annotator)
     page = client.get(f"/work/{slot.public_id}/merge/").content.decode()
-    assert page.count("Take yours</label>") == 205
     assert page.count("The first 200 of 205") == 2
+
+
+def test_conflicts_of_a_merge_are_chosen_page_by_page_and_none_is_forgotten(client: Client, team: Team) -> None:
+    slot, draft = merging(team, 205)
+    client.force_login(team.annotator)
+    merge_page = f"/work/{slot.public_id}/merge/"
+    # What is no decision decides nothing.
+    for decided in ("[", "[1]", '{"": ["mine"]}', "[" * 9000):
+        assert client.post(merge_page, {"decided": decided, "rest": "both"}).status_code == 409
+    answer = client.get(merge_page)
+    for side, shown in (("mine", 100), ("theirs", 100), ("mine", 5)):
+        page = answer.content.decode()
+        assert page.count("Take yours</label>") == shown
+        answer = client.post(merge_page, choices(page, side))
+    assert answer.status_code == 302
+    assert (values_of(draft).count(1), values_of(draft).count(2)) == (105, 100)
+
+
+def test_more_conflicts_than_a_form_has_fields_are_merged_with_one_choice_for_the_rest(
+    client: Client, team: Team
+) -> None:
+    slot, draft = merging(team, 5100)
+    client.force_login(team.annotator)
+    merge_page = f"/work/{slot.public_id}/merge/"
+    page = client.get(merge_page).content.decode()
+    assert "5000 more places" in page
+    assert client.post(merge_page, choices(page, "mine") | {"rest": "theirs"}).status_code == 302
+    assert (values_of(draft).count(1), values_of(draft).count(2)) == (100, 5000)
