@@ -18,9 +18,9 @@ from django.db.models import QuerySet
 
 from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Membership, Project, Revision, User
+from annotator.models import Dialogue, Membership, Project, Revision, User, Waiver
 from annotator.models.content import DialogueStatus, SetApart
-from annotator.schema import SchemaProblem, canonical, content_hash, read_document
+from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document
 from annotator.services.access import OVERSEERS, require_administrator
 from annotator.services.events import append_event
 from annotator.services.revisions import check_document, denormalise, finding_rows, lock_dialogue
@@ -75,10 +75,13 @@ def make_gold_item(
         items = {}
         for way in ways:
             text = texts.get(way.source.pk, way.run.entry_revision.content)
+            if way.source.pk in texts:
+                _require_unseen_by_checks(way, text)
             dialogue = _like(way.source, way.run, text)
             gold_run, versions = copy_past(dialogue=dialogue, cycle=way.cycle, run=way.run, version=version, text=text)
             copies |= versions
             _describe(dialogue, gold_run.entry_revision)
+            _waive(dialogue, way.source, gold_run.entry_revision)
             items[way.source.pk] = _item(actor, way, wanted, gold_run, planted=document is not None)
         copy_matches(copies, until=min(way.run.opened_at for way in ways))
     return items[source.pk]
@@ -227,6 +230,49 @@ def _planted(ways: Sequence[Way], source: Dialogue, given: Mapping[str, dict[str
                 field="document",
             )
     return {key: canonical(document) for key, document in shown.items()}
+
+
+def _require_unseen_by_checks(way: Way, text: str) -> None:
+    """Raises Invalid for a fault that a check calls an error: no ordinary dialogue comes into the stage with one."""
+    tools = way.answer.toolset_revision
+    known, found = (
+        {one.check: one for one in check_document(content, tools, project=way.source.project, stage="submit")
+         if one.severity == "error"}
+        for content in (way.answer.document(), load_text(text))
+    )  # fmt: skip
+    for check, one in found.items():
+        if check not in known:
+            raise Invalid(
+                f"The checks call this fault an error, with which no ordinary dialogue comes into the stage, so people "
+                f"would know the item by it: {one.message} Plant one that only people see.",
+                field="document",
+            )
+
+
+def _waive(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
+    """Waive the warnings about what is shown, as whoever handed in an ordinary dialogue had to: with the reasons that
+    were given for the verified one; a planted fault with one of the program's.
+    """
+    given = {
+        (one.check_id, one.anchor, one.value_hash): one
+        for one in Waiver.objects.filter(dialogue=source, sealed=False).select_related("author").order_by("-pk")
+    }
+    author = shown.author or source.owner
+    found = check_document(shown.document(), shown.toolset_revision, project=source.project, stage="submit")
+    for key in dict.fromkeys((one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"):
+        said = given.get(key)
+        who = said.author if said else author
+        if who is None:
+            continue
+        Waiver.objects.create(
+            dialogue=dialogue,
+            check_id=key[0],
+            anchor=key[1],
+            value_hash=key[2],
+            reason=said.reason if said else "Waived by the program, since the fault was planted.",
+            author=who,
+            created_at=said.created_at if said else shown.created_at,
+        )
 
 
 def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from annotator.models import Dialogue, Revision, Role, User
+from annotator.models import Dialogue, Notice, Revision, Role, User
 from annotator.models.content import SetApart
 from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, locked, rows, write
@@ -17,7 +17,8 @@ _BEHIND = (
     "ON a.project_id = b.project_id AND a.variant_group = b.variant_group AND a.variant_group <> '' "
     "AND a.set_apart <> 'gold' WHERE b.id = g.source_id)"
 )
-# Who has had the item, or had a hand in a dialogue behind it, is no test of anything. Takes the person four times.
+# Who has had the item, or had a hand in a dialogue behind it, is no test of anything. Who was told of one would follow
+# that notice, and find nothing. Takes the person five times.
 _FIT = (
     "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "  # noqa: S608
     "FROM reviews_golditem g WHERE g.project_id = %s AND g.stage = %s AND g.retired_at IS NULL "
@@ -25,6 +26,7 @@ _FIT = (
     f"WHERE (s.dialogue_id = g.dialogue_id OR s.dialogue_id IN {_BEHIND}) AND c.person_id = %s) "
     f"AND NOT EXISTS (SELECT 1 FROM annotator_revision r WHERE r.dialogue_id IN {_BEHIND} AND r.author_id = %s) "
     f"AND NOT EXISTS (SELECT 1 FROM reviews_comment k WHERE k.dialogue_id IN {_BEHIND} AND k.author_id = %s) "
+    f"AND NOT EXISTS (SELECT 1 FROM annotator_notice n WHERE n.person_id = %s AND n.dialogue_id IN {_BEHIND}) "
     f"AND NOT EXISTS (SELECT 1 FROM annotator_dialogue d WHERE d.id IN {_BEHIND} AND d.owner_id = %s)"
 )
 
@@ -52,7 +54,7 @@ def take_gold(*, actor: User, roles: Iterable[Role], slot: Slot, turns: Turns) -
 
 def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, int]]:
     """(key, people who got it) of each item in use that the actor may be tested on."""
-    values: list[Value] = [project_id, stage, *[actor.pk] * 4]
+    values: list[Value] = [project_id, stage, *[actor.pk] * 5]
     return [(int(key), int(given)) for key, given in rows(_FIT, values)]
 
 
@@ -82,7 +84,7 @@ def behind(source: Dialogue) -> list[int]:
 
 
 def involved(source: Dialogue, dialogue_id: int | None = None) -> set[int]:
-    """Keys of the people who had a hand in a dialogue or a variant of it, or have had the gold item made of it.
+    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, or have had the gold item.
 
     The same as above.
     """
@@ -91,8 +93,9 @@ def involved(source: Dialogue, dialogue_id: int | None = None) -> set[int]:
     had = Claim.objects.filter(slot__dialogue__in=dialogues).values_list("person_id", flat=True)
     wrote = Revision.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
     said = Comment.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
+    told = Notice.objects.filter(dialogue__in=sources).values_list("person_id", flat=True)
     owns = Dialogue.objects.filter(pk__in=sources).values_list("owner_id", flat=True)
-    return {key for keys in (had, wrote, said, owns) for key in keys if key is not None}
+    return {key for keys in (had, wrote, said, told, owns) for key in keys if key is not None}
 
 
 def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:

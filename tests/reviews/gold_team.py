@@ -92,7 +92,7 @@ def answer_with(person: User, claim: Claim, verdict: str, **more: Any) -> Any:
 
 
 def planted(document: dict[str, Any]) -> dict[str, Any]:
-    """A copy that says the wrong policy."""
+    """A copy whose answer waits for the call, but not for a value of it: no check calls that an error."""
     copy = deepcopy(document)
-    copy["tasks"][0]["policy"] = "multi_tool"
+    copy["tasks"][0]["steps"][1]["depends_on"][0]["kind"] = "logical"
     return copy

@@ -32,6 +32,7 @@ from reviews.services import claims
 from reviews.services.agreement import fold_agreement, recount_agreement
 from reviews.services.assignments import prioritise, reassign
 from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work
+from reviews.services.comments import comment_on
 from reviews.services.counters import fold_counters, read_counters, recount, stored_counters
 from reviews.services.cycles import supersede_cycle
 from reviews.services.gold_making import gold_stage, make_gold_item, people_for
@@ -42,6 +43,7 @@ from reviews.services.workload import fold_work, recount_work
 from tests.factories import (
     Team,
     adopt_c3,
+    broken,
     changed,
     current,
     give_role,
@@ -95,8 +97,30 @@ def test_it_may_show_a_planted_fault(team: Team) -> None:
     item = make_gold(team, source, document=planted(current(source)))
     assert item.planted
     assert item.faults == 1
-    assert current(item.dialogue)["tasks"][0]["policy"] == "multi_tool"
-    assert item.dialogue.policies == ",multi_tool,"
+    assert current(item.dialogue)["tasks"][0]["steps"][1]["depends_on"] == [{"id": "s0", "kind": "logical"}]
+
+
+def test_a_fault_that_the_checks_name_is_not_planted(team: Team) -> None:
+    """Nobody hands in a dialogue with an error, so in the stage only a gold item could have one."""
+    source = verified(team)
+    with pytest.raises(Invalid, match="people would know the item by it: get_weather"):
+        make_gold(team, source, document=broken(current(source)))
+    assert not GoldItem.objects.exists()
+
+
+def test_who_was_told_of_the_verified_dialogue_is_not_tested(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The notice leads to a page that is hidden from them now."""
+    source = make_item(team, STAGE, external_id="told-of")
+    told, other = team.annotators[3:5]
+    comment_on(actor=team.annotator, dialogue=source, anchor="", text=f"@{told.username}, is this one request?")
+    for person in team.annotators[1:3]:
+        hand_in(person, source, "approve")
+    item = make_gold(team, source)
+    ordinary = make_item(team, STAGE)
+    certain(monkeypatch, team)
+    assert item.pool == 2
+    assert take(told, team).slot.dialogue_id == ordinary.pk
+    assert take(other, team).slot.dialogue_id == item.dialogue_id
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from django.db.models import Q
 from django.test import Client
 
-from annotator.models import Dialogue, Draft, Revision, User
+from annotator.models import Dialogue, Draft, Revision, User, Waiver
 from annotator.services import jobs
 from benchmark.models import Release
 from benchmark.services.releases import start_release
@@ -19,7 +19,18 @@ from reviews.models import Claim, Comment, GoldItem, GoldRate, Review, Slot
 from reviews.services.claims import claim_next, load_work
 from reviews.services.comments import add_comment
 from reviews.services.gold_settings import retire_gold_item
-from tests.factories import Team, changed, current, hand_in, make_document, make_item
+from reviews.services.waivers import waive_all
+from tests.factories import (
+    Team,
+    begin,
+    changed,
+    current,
+    hand_in,
+    make_dialogue,
+    make_document,
+    make_item,
+    open_slot,
+)
 from tests.reviews.gold_team import STAGE, always, answer_with, certain, gold_team, make_gold, take, verified
 
 pytestmark = pytest.mark.django_db
@@ -170,6 +181,38 @@ def test_held_and_handed_in_they_answer_alike(team: Team, monkeypatch: pytest.Mo
     assert shapes["gold"] == shapes["ordinary"]
     for address in ADDRESSES:
         assert pair.read("gold", address) == pair.read("ordinary", address), address
+
+
+def test_warnings_are_waived_of_the_item_as_of_what_was_handed_in(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ordinary dialogue comes into the stage with a warning that nobody waived."""
+    document = make_document("x")
+    document["tasks"][0]["user_message"] += " [your city]"
+    sources = []
+    for name in ("as-it-came", "planted"):
+        sources.append(make_dialogue(team.project, document, external_id=name))
+        begin(team.project, sources[-1:])
+        for _ in range(2):
+            waive_all(actor=team.annotator, slot=open_slot(sources[-1]), reason="Meant so.")
+            hand_in(team.annotator, sources[-1])
+        for person in team.annotators[1:3]:
+            hand_in(person, sources[-1], "approve")
+        sources[-1].refresh_from_db()
+    make_gold(team, sources[0])
+    fault = changed(document, "It is sunny in [your city].")
+    make_gold(team, sources[1], document=fault)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    person = team.annotators[3]
+    for _ in sources:
+        claim = take(person, team)
+        assert claim.slot.dialogue.set_apart == "gold"
+        assert claim.slot.dialogue.warning_count
+        page = signed_in(person).get(f"/p/{team.project.slug}/dialogues/{claim.slot.dialogue.public_id}/")
+        assert "A colleague has waived it" in page.content.decode()
+        answer_with(person, claim, "approve")
+    planted = Waiver.objects.filter(dialogue__set_apart="gold", anchor="/tasks/t1/steps/s1/text")
+    assert [one.author for one in planted] == [team.annotator] * planted.count()
+    assert planted.exists()
 
 
 def test_to_colleagues_they_look_alike_before_and_after(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

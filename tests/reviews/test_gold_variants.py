@@ -125,7 +125,7 @@ def test_a_fault_is_planted_in_every_language(team: Team, client: Client) -> Non
     slug = team.project.slug
     client.force_login(team.administrator)
     english_fault, chinese_fault = planted(current(english)), planted(current(chinese))
-    with pytest.raises(Invalid, match="the policy of task 1"):
+    with pytest.raises(Invalid, match="the dependencies of step 2 of task 1"):
         make_gold(team, english, document=english_fault)
     assert not GoldItem.objects.exists()
     page = client.get(f"/p/{slug}/gold/new/?dialogue={english.external_id}").content.decode()
