@@ -115,6 +115,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
                     Note(0, "", dialogue.external_id, "", "import.conflict", "error", refusal.sentence, rejects=True)
                 )
                 Revision.objects.filter(pk=revision.pk).delete()
+    _join_variants(batch, job)
     bulk.ease_indexing()
     _tell_of_toolsets(batch, job)
     publish_batch(job=job)
@@ -125,6 +126,25 @@ def _lock(keys: Iterable[int]) -> list[Dialogue]:
     """The rows of these dialogues, locked until the caller's transaction ends; in the order of their keys."""
     rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=list(keys)).order_by("pk")
     return list(rows.select_related("project", "head__toolset_revision").defer("head__content"))
+
+
+def _join_variants(batch: ImportBatch, job: Job) -> None:
+    """A dialogue that was here in one language alone joins the group of the variants that come in of its record."""
+    coming = Dialogue.objects.filter(batch=job, published=False).exclude(variant_group="")
+    alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()
+    alone = alone.filter(external_id__in=coming.values("variant_group"))
+    for keys in in_portions(list(alone.order_by("pk").values_list("pk", flat=True)), LOCKED_AT_ONCE):
+        for dialogue in _lock(keys):
+            group = dialogue.external_id
+            Dialogue.objects.filter(pk=dialogue.pk).update(variant_group=group)
+            append_event(
+                actor=batch.requester,
+                project=batch.project,
+                dialogue=dialogue,
+                kind="dialogue.joined_variants",
+                before={"variant_group": ""},
+                after={"variant_group": group, "job": job.public_id},
+            )
 
 
 def _changed_since_sorted(

@@ -15,6 +15,7 @@ from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 
 #: In the report, of a dialogue that people have worked on: it stays as it is, or it is reopened.
 WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
+GROUP_STAYS = "import.variant_group"
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class _Known:
     archived: bool
     #: (content hash, toolset hash) of the head.
     content: tuple[str, str]
+    group: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -173,6 +175,7 @@ class Sorter:
                 elif found.published and content in (found.content, last.get(found.pk)):
                     # What another import may yet take back is not there.
                     outcome.unchanged += 1
+                    self._group_stays(outcome, record, dialogue, found)
                 elif reason := self._refusal(found, dialogue, refusals):
                     self._reject(outcome, record, dialogue, "import.conflict", reason)
                 elif found.pk in worked and (reason := worked[found.pk].refusal):
@@ -184,6 +187,7 @@ class Sorter:
                             _note(record, "/id", REOPENED, "warning", sentence, external_id=external_id)
                         )
                     outcome.revised.append((found.pk, dialogue))
+                    self._group_stays(outcome, record, dialogue, found)
                     self._accepted(outcome, record, dialogue)
         if self._seen is not None:
             self._seen.add((external_id, " ".join(content)) for external_id, content in here.items())
@@ -195,11 +199,11 @@ class Sorter:
         """Dialogues that have these ids; by key, what was imported into them last, and what this import has brought."""
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
-            "head__toolset_revision__content_hash",
+            "head__toolset_revision__content_hash", "variant_group",
         )  # fmt: skip
         known = {
-            external_id: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset))
-            for external_id, pk, batch_id, published, archived_at, content_hash, toolset in rows
+            external_id: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), group)
+            for external_id, pk, batch_id, published, archived_at, content_hash, toolset, group in rows
         }
         pending = {found.pk: found.content for found in known.values() if found.batch_id == self._job.pk}
         last: dict[int, tuple[str, str]] = {}
@@ -267,6 +271,19 @@ class Sorter:
         if found.archived:
             return f"{named} that is archived; bring it back before it is revised."
         return refusals.get(found.pk, "")
+
+    def _group_stays(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], found: _Known) -> None:
+        """Say where a record puts a dialogue into another variant group than the project has it in."""
+        name, group = dialogue["external_id"], dialogue["variant_group"]
+        # Alone so far: publishing lets it join the variants of its own record.
+        if group == found.group or (group == name and not found.group):
+            return
+        has, puts = (f"the variant group “{one}”" if one else "no variant group" for one in (found.group, group))
+        sentence = (
+            f"The project has “{name}” in {has}, and the record puts it in {puts}. It stays where it is; give its "
+            "variants the group it is in, or import all of them under ids of their own."
+        )
+        outcome.notes.append(_note(record, "/variant_group", GROUP_STAYS, "warning", sentence, external_id=name))
 
     def _double(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], *, same: bool) -> None:
         named = f"The id “{dialogue['external_id']}” stands twice in this file"

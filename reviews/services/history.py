@@ -157,6 +157,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
         f"{after.get('audited')} that were audited"
     ),
     "dialogue.variant_matched": lambda after, titles: f"Says the same as its variant {after.get('variant', '')}",
+    "dialogue.joined_variants": lambda after, titles: "Its variants in other languages were imported",
     "dialogue.imported": lambda after, titles: "Imported",
     "dialogue.revised_by_import": lambda after, titles: "A revised version was imported",
     "dialogue.handed_over": lambda after, titles: _because("Handed over to another owner", after),

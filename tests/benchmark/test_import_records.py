@@ -14,15 +14,17 @@ from annotator.services import jobs
 from annotator.services.drafts import open_draft
 from annotator.services.events import broken_links
 from annotator.services.revisions import lock_dialogue, revise
+from annotator.services.variants import variants_of
 from benchmark.models import ImportBatch
 from benchmark.services import import_publishing, import_report, import_runner
-from reviews.models import Cycle, CycleState, Slot, SlotState
+from reviews.models import Cycle, CycleState, GoldItem, Slot, SlotState
 from reviews.services.accuracy import read_accuracy
 from reviews.services.claims import claim_slot
 from reviews.services.courses import fold_courses
 from reviews.services.cycles import supersede_cycle
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
 from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
+from tests.reviews.gold_team import gold_team, make_gold, verified
 
 RunImport = Callable[..., ImportBatch]
 
@@ -367,8 +369,8 @@ def test_a_project_without_a_protocol_keeps_candidates(run_import: RunImport) ->
     assert not Cycle.objects.filter(dialogue=dialogue).exists()
 
 
-def test_every_member_of_a_bilingual_record_is_a_dialogue(team: Team, run_import: RunImport) -> None:
-    record = {
+def bilingual() -> dict[str, Any]:
+    return {
         "id": "pair",
         "english_env_info": "2025-05-02",
         "env_info": "2025-05-02",
@@ -380,10 +382,43 @@ def test_every_member_of_a_bilingual_record_is_a_dialogue(team: Team, run_import
         "english_turn_subtypes": [],
         "turn_subtypes": [],
     }
-    batch = run_import([record], native_format="wild")
+
+
+PAIR = [("pair", "en", "pair"), ("pair:zh", "zh", "pair")]
+
+
+def groups() -> list[tuple[str, str, str]]:
+    return list(Dialogue.objects.order_by("pk").values_list("external_id", "language", "variant_group"))
+
+
+def test_every_member_of_a_bilingual_record_is_a_dialogue(team: Team, run_import: RunImport) -> None:
+    batch = run_import([bilingual()], native_format="wild")
     assert counters(batch)[:2] == (1, 2)
-    pairs = Dialogue.objects.order_by("pk").values_list("external_id", "language", "variant_group")
-    assert list(pairs) == [("pair", "en", "pair"), ("pair:zh", "zh", "pair")]
+    assert groups() == PAIR
+
+
+@pytest.mark.any_database
+def test_a_language_that_comes_later_joins_the_dialogue_that_is_there(team: Team, run_import: RunImport) -> None:
+    english = {key: value for key, value in bilingual().items() if key == "id" or key.startswith("english_")}
+    run_import([english], native_format="wild")
+    assert groups() == [("pair", "en", "")]
+    assert counters(run_import([bilingual()], native_format="wild", dry_run=True)) == (1, 1, 0, 1, 0, 0)
+    assert groups() == [("pair", "en", "")]
+    batch = run_import([bilingual()], native_format="wild")
+    assert (counters(batch), groups()) == ((1, 1, 0, 1, 0, 0), PAIR)
+    dialogue = Dialogue.objects.get(external_id="pair")
+    assert [event.kind for event in dialogue.events.order_by("number")][-1] == "dialogue.joined_variants"
+    assert broken_links(dialogue) == []
+    assert [one.dialogue.external_id for one in variants_of(actor=team.administrator, dialogue=dialogue)] == ["pair:zh"]
+
+
+def test_a_group_that_the_project_does_not_have_is_said_to_be_left_out(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("a"), candidate("b", variant_group="b")])
+    batch = run_import([candidate("a", variant_group="g"), candidate("b", variant_group="b"), candidate("c")])
+    assert counters(batch) == (3, 1, 0, 2, 0, 0)
+    [note] = [one for one in report_of(batch) if one["check"] == "import.variant_group"]
+    assert (note["line"], note["id"], note["severity"]) == (1, "a", "warning")
+    assert note["message"].startswith("The project has “a” in no variant group, and the record puts it in the variant ")
 
 
 def test_the_page_keeps_the_first_rows_and_the_file_all(
@@ -444,3 +479,16 @@ def test_another_import_s_unfinished_rows_are_not_this_one_s(
     assert list(Dialogue.objects.values_list("external_id", flat=True)) == ["b"]
     assert counters(batch) == (3, 1, 0, 0, 2, 0)
     assert ["another import" in entry["message"] for entry in report_of(batch)] == [True, True]
+
+
+@pytest.mark.django_db
+def test_a_known_answer_whose_other_language_comes_in_is_retired_as_it_joins() -> None:
+    team = gold_team()
+    source = verified(team)
+    make_gold(team, source)
+    name = source.external_id
+    batch = begin_import(team, as_lines([candidate(f"{name}:zh", city="Oslo", variant_group=name)]))
+    jobs.run(batch.job_id)
+    source.refresh_from_db()
+    assert (source.variant_group, source.set_apart) == (name, "")
+    assert not GoldItem.objects.filter(retired_at=None)
