@@ -24,8 +24,8 @@ SHOWN = {
     and not name.startswith("account_")
     and name not in ("healthz", "api-schema", "demo-sign-in", "invitation")
 }
-#: Parameters that hold words, places or keys, of which any may be sent.
-FREE = {"q", "item", "path", "from", "optimal", "at", "before", "after", "cursor", "size", "dialogue", "preview", "job"}
+#: Parameters that hold words, places in a dialogue or keys, of which any may be sent.
+FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job"}
 #: An example may be withdrawn while somebody reads it; the guideline's version is where a choice begins.
 FREE_THERE = {("workspace", "example"), ("guideline-overtaken", "version")}
 WRONG = "no-such-thing"
@@ -88,6 +88,7 @@ def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(world: Wo
         assert response.status_code in (400, 404, 422), parameter
         if response.status_code == 400:
             sentences = ("it is one of “", "there is nothing to choose from yet", "is no day for", "There is no filter")
+            sentences += (f"“{parameter}” is no place in this list",)
             assert any(words in response.text_seen for words in sentences), parameter
 
 

@@ -65,6 +65,11 @@ def day_of(query: Mapping[str, Any], name: str) -> date | None:
         raise UnknownFilter(f"“{raw[:40]}” is no day for “{name}”; write it as in 2026-05-31.", [name]) from None
 
 
+def no_place(name: str) -> UnknownFilter:
+    """What to raise where a query string asks for a page of a list at a place that no list has given out."""
+    return UnknownFilter(f"“{name}” is no place in this list; leave it out to begin at the start.", [name])
+
+
 def _listed(names: Collection[str]) -> str:
     shown = ", ".join(f"“{name}”" for name in list(names)[:_MOST])
     return shown if len(names) <= _MOST else f"{shown} and {len(names) - _MOST} more"

@@ -12,6 +12,8 @@ from typing import Any, Generic, TypeVar
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
 
+from annotator.services.filters import no_place
+
 Row = TypeVar("Row", bound=Model)
 
 #: The order of what has a public id.
@@ -46,8 +48,11 @@ def read_page(
 ) -> KeyPage[Row]:
     """The ``size`` rows after a cursor, or those before it (nothing there: the first); without one, the first.
 
-    A cursor that no list has given out is as none, so that any link opens some page.
+    Raises UnknownFilter for a cursor that no list has given out.
     """
+    for name, cursor in (("before", before), ("after", after)):
+        if cursor and not is_cursor(cursor, by):
+            raise no_place(name)
     back, start = _open(before, by), _open(after, by)
     if back is not None:
         found = list(_beyond(rows, back, by, downwards=not newest_first)[: size + 1])
@@ -75,8 +80,13 @@ def cursor_of(row: Model) -> str:
 
 
 def up_to(rows: QuerySet[Row], cursor: str | None) -> QuerySet[Row]:
-    """The rows that came in no later than the one the cursor is of; all of them where it is none."""
+    """The rows that came in no later than the one the cursor is of; without one, all of them.
+
+    Raises UnknownFilter for a cursor that no list has given out.
+    """
     place = _open(cursor, BY_TIME)
+    if cursor and place is None:
+        raise no_place("through")
     return rows if place is None else rows.exclude(_past(place, BY_TIME, "gt"))
 
 

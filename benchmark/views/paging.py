@@ -29,7 +29,7 @@ def page_of(
     newest_first: bool = True,
     by: tuple[str, ...] = BY_TIME,
 ) -> Page[M]:
-    """The page of ``rows`` that a query string names; one that no list has given out names the first."""
+    """The page of ``rows`` that a query string names. Raises UnknownFilter for one that no list has given out."""
     page = read_page(
         rows,
         after=request.GET.get("after"),

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Membership, Project, Role, User
-from annotator.services.filters import one_of
+from annotator.services.filters import no_place, one_of
 from annotator.services.statements import Value, rows
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.absence import last_signs
@@ -173,7 +173,7 @@ def project_pause(project: Project) -> Pause | None:
 
 
 def list_slots(*, project: Project, filters: Filters, after: str = "", size: int = PAGE_SIZE) -> Page:
-    """A page of slots, the most urgent first. ``after``: the key of the page before."""
+    """A page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter."""
     found = _found(project, filters, after, size + 1)
     more, found = len(found) > size, found[:size]
     claims = {
@@ -237,9 +237,11 @@ def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
 
 
 def _key(after: str) -> tuple[int, int, int] | None:
+    if not after:
+        return None
     parts = after.split(".")
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
-        return None
+        raise no_place("after")
     return int(parts[0]), int(parts[1]), int(parts[2])
 
 

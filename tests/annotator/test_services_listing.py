@@ -102,12 +102,14 @@ def test_a_page_that_has_become_empty_leads_on_to_others(team):
 
 
 def test_a_cursor_says_nothing_and_cannot_be_made_up(team):
-    """Any link opens some page; a place that no list has given out is none."""
+    """A place that no list has given out is refused, and not taken for the beginning."""
     rows = make_dialogues(team.project, 4)
     given = page_of(team, size=1).after
     for key in (rows[0].pk, rows[0].public_id, given[:-1], given.swapcase(), "W10:x:y", "x" * 10_000, "\x00"):
         for keys in ({"after": str(key)}, {"before": str(key)}):
-            assert ids(page_of(team, size=9, **keys)) == [row.pk for row in rows]
+            with pytest.raises(UnknownFilter, match="is no place in this list"):
+                page_of(team, size=9, **keys)
+    assert ids(page_of(team, size=9, after="", before="")) == [row.pk for row in rows]
     assert signing.Signer(salt="annotator.keyset").unsign_object(given) == [
         rows[0].created_at.isoformat(),
         rows[0].public_id,

@@ -16,6 +16,7 @@ from annotator.errors import Hidden, Invalid
 from annotator.models import Digest, Event, Job, Membership, Notice, NoticeKind
 from annotator.services import digests, jobs, notices
 from annotator.services.events import append_event
+from annotator.services.filters import UnknownFilter
 from annotator.services.keyset import cursor_of
 from annotator.services.notice_settings import change_settings, settings_of
 from tests.factories import Team, make_team
@@ -119,6 +120,8 @@ def test_all_that_the_page_knew_of_is_read_and_what_came_since_is_new(team: Team
         tell(team, team.annotator)
     seen = cursor_of(notices.list_notices(actor=team.annotator).rows[0])
     tell(team, team.annotator)
+    with pytest.raises(UnknownFilter, match="no place in this list"):
+        notices.mark_all_read(actor=team.annotator, through="nonsense")
     assert notices.mark_all_read(actor=team.annotator, through=seen) == 2
     assert notices.unread_count(team.annotator) == 1
 
