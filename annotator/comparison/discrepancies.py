@@ -162,7 +162,10 @@ def _is_exact(parts: Sequence[str]) -> bool:
         return True
     if len(parts) > 2 and parts[0] == "constraints":
         return parts[2] in ("parameters", "variants", "validator")
-    return bool(parts) and parts[0] in ("tool_codes", "unsolved_set")
+    if parts[0:1] == ("reference_trajectory",):
+        # Validators judge how a response is laid out.
+        return parts[2:] == ("final",)
+    return bool(parts) and parts[0] in ("tool_codes", "unsolved_set", "answer")
 
 
 def _label(change: Change) -> Label:

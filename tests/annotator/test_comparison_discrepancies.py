@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.comparison import align, diff, discrepancies, same_content
+from tests.annotator.case_documents import case
 from tests.annotator.document_cases import answer, call, clarification, document, documents, on, task, trip
 
 
@@ -66,6 +67,17 @@ def test_what_carries_no_meaning_is_no_discrepancy(edit):
     data = trip()
     edit(data)
     assert same_content(trip(), data)
+
+
+def test_line_breaks_count_in_a_response_that_validators_judge():
+    one = case(answer="- Gull\n- Tern")
+    one["reference_trajectory"][-1]["final"] = "- Gull\n- Tern"
+    other = copy.deepcopy(one)
+    other["reference_trajectory"][-1]["final"] = other["answer"] = "- Gull - Tern"
+    assert [place.anchor for place in discrepancies(one, other)] == ["/answer", "/reference_trajectory/r3/final"]
+    other = copy.deepcopy(one)
+    other["user_query"] = other["user_query"].replace(" ", "\n")
+    assert same_content(one, other)
 
 
 def test_spaces_count_where_a_tool_gets_them():
