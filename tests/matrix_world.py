@@ -1,10 +1,14 @@
 """One project in which something stands behind every address, and people of every kind who may or may not see it."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pytest
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
@@ -47,6 +51,20 @@ class World:
     @property
     def slug(self) -> str:
         return self.team.project.slug
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """One world for all tests of a module: making it costs more than visiting it, and every visit is taken back."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_world()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def world(made: World, db: None) -> World:
+    store_files()
+    return made
 
 
 def make_world() -> World:

@@ -1,18 +1,18 @@
 """What a query string names and does not exist is refused, at every address: the addresses come from the URL conf."""
 
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from django.urls import resolve
 
 from annotator.api.filters import parameters_of
 from tests.matrix_table import EXPECTED
-from tests.matrix_world import World, make_world, store_files
+from tests.matrix_world import World, made, world
 from tests.test_matrix import NAMES, address
+
+__all__ = ["made", "world"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -29,19 +29,6 @@ FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "jo
 #: An example may be withdrawn while somebody reads it; the guideline's version is where a choice begins.
 FREE_THERE = {("workspace", "example"), ("guideline-overtaken", "version")}
 WRONG = "no-such-thing"
-
-
-@pytest.fixture(scope="module")
-def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield make_world()
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
-def world(made: World, db: None) -> World:
-    store_files()
-    return made
 
 
 def ask(world: World, name: str, query: dict[str, str], **headers: str) -> Any:

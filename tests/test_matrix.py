@@ -19,7 +19,9 @@ from annotator.models import Role
 from reviews.services.claims import claim_slot
 from tests.factories import begin, give_role, make_dialogue, make_document, open_slot
 from tests.matrix_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
-from tests.matrix_world import ROLES, World, make_world, store_files
+from tests.matrix_world import ROLES, World, made, world
+
+__all__ = ["made", "world"]
 
 pytestmark = pytest.mark.django_db
 
@@ -39,20 +41,6 @@ def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
 NAMES = sorted(str(pattern.name) for pattern in patterns())
 #: Name → the names of the parameters in its address.
 VARIABLES = {str(pattern.name): sorted(pattern.pattern.regex.groupindex) for pattern in patterns()}
-
-
-@pytest.fixture(scope="module")
-def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    """One world for all these tests: making it costs more than visiting it, and every visit is taken back."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield make_world()
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
-def world(made: World, db: None) -> World:
-    store_files()
-    return made
 
 
 def address(name: str, ids: dict[str, str]) -> str:
