@@ -145,5 +145,11 @@ class StageRun(models.Model):
 
     @property
     def look(self) -> int:
-        """Whether this is the first, second, … time that the item is looked at in this stage in this cycle."""
-        return self.round if self.looks is None else self.looks + 1
+        """Whether this is the first, second, … time that the item is looked at in this stage in this cycle.
+
+        A round that ended before anybody had handed in was none.
+        """
+        if self.looks is not None:
+            return self.looks + 1
+        earlier = StageRun.objects.filter(cycle=self.cycle_id, stage=self.stage, round__lt=self.round)
+        return 1 if self.round == 1 else 1 + earlier.filter(reviews__isnull=False).distinct().count()

@@ -12,7 +12,7 @@ from itertools import combinations, islice
 from zoneinfo import ZoneInfo
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotator.models import Project
 from annotator.models.content import SetApart
@@ -222,7 +222,10 @@ def _lock(project_id: int) -> None:
 def _countable(project: Project) -> QuerySet[StageRun]:
     """Runs that may count; ``left_out`` has the last word."""
     # Where a stage goes by draws its rounds are theirs, not the item's: see ``StageRun.look``.
-    first = Q(looks=0) | Q(looks=None, round=1)
+    earlier = Review.objects.filter(
+        stage_run__cycle=OuterRef("cycle"), stage_run__stage=OuterRef("stage"), stage_run__round__lt=OuterRef("round")
+    )
+    first = Q(looks=0) | Q(looks=None, round=1) | Q(~Exists(earlier), looks=None, round__gt=1)
     runs = StageRun.objects.filter(first, project=project, state=StageRunState.SETTLED, blind=True, cycle__number=1)
     runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
     # Runs with one review have no number of discrepancies.

@@ -79,10 +79,11 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     if run.discrepancy_count is not None:
         journal.count(f"compared:{run.stage}")
         journal.count(f"discrepant:{run.stage}", 1 if run.discrepancy_count else 0)
-    await_counting(
-        run=run,
-        circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, passage.cycle.number),
-    )
+    if run.blind and len(reviews) > 1:
+        await_counting(
+            run=run,
+            circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, passage.cycle.number),
+        )
     if stage.kind is StageKind.EXPERT:
         _report(passage, run, reviews[-1], revision)
         if run.entered_as == "sampled":

@@ -9,9 +9,12 @@ from annotator.models import Dialogue, Event, Job, JobState
 from annotator.models.content import DialogueStatus
 from annotator.services import jobs
 from annotator.services.events import broken_links
+from reviews.agreement import PatternCounts
 from reviews.models import Claim, ClaimState, Cycle, DrawItem, ProtocolVersion, Review, Slot, SlotState, StageRun
 from reviews.protocols import Protocol, load_preset, read_protocol
 from reviews.protocols.moving import Action, destination
+from reviews.protocols.presets import MAJORITY_OF_THREE
+from reviews.services.agreement import fold_agreement, read_agreement, recount_agreement
 from reviews.services.claims import claim_slot
 from reviews.services.counters import recount, stored_counters
 from reviews.services.migrating import JOB, MigrationPreview, preview_migration, start_migration
@@ -184,6 +187,22 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     event = Event.objects.get(dialogue=item, kind="cycle.migrated")
     assert (event.before["protocol"], event.after["protocol"], event.after["action"]) == (1, 2, "restart")
     assert event.after["reason"] == "We saw that it takes three."
+
+
+def test_first_looks_after_a_stage_began_anew_count_for_agreement(team: Team) -> None:
+    untouched, begun = make_item(team, "cross_check"), make_item(team, "cross_check")
+    hand_in(team.annotators[1], begun, "approve")
+    three = [row.model_dump(mode="json") for row in MAJORITY_OF_THREE]
+    adopt(team, edited(2, reviewers=3, outcomes=three))
+    assert migrate(team)["restart"] == 2
+    for item in (untouched, begun):
+        for person in team.annotators[1:4]:
+            hand_in(person, item, "approve")
+    while fold_agreement():
+        pass
+    counted = read_agreement(project=team.project, stage="cross_check", label="verdict")
+    assert counted == PatternCounts({("approve",) * 3: 1})
+    assert recount_agreement(team.project) == []
 
 
 def test_a_stage_that_is_gone_counts_as_passed(team: Team) -> None:
