@@ -12,7 +12,8 @@ from annotator.models import Dialogue, Project, User
 from annotator.models.content import SetApart
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
-from reviews.models import GoldItem, GoldRate, Slot, SlotState
+from reviews.models import GoldItem, GoldRate, ProtocolVersion, Slot, SlotState
+from reviews.protocols import Protocol
 from reviews.services.counters import write_deltas
 from reviews.services.gold_making import gold_stage, shown_as
 from reviews.services.gold_turns import behind
@@ -76,8 +77,7 @@ def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> 
     akin = Q(project__in=answers.values("project")) & Q(
         source__variant_group__in=answers.exclude(variant_group="").values("variant_group")
     )
-    items = GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None).order_by("pk")
-    return sum(_retire(actor=actor, item=item, reason=reason) for item in items.select_related("source"))
+    return _retire_all(actor, GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None), reason)
 
 
 def retire_where_variants_come(*, actor: User | None, project: Project, coming: QuerySet[Dialogue]) -> int:
@@ -89,7 +89,28 @@ def retire_where_variants_come(*, actor: User | None, project: Project, coming: 
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))
     items = GoldItem.objects.filter(project=project, retired_at=None, source__variant_group__in=touched)
-    reason = "A variant of the known answer has come in."
+    return _retire_all(actor, items, "A variant of the known answer has come in.")
+
+
+def retire_with_stages(*, actor: User | None, project: Project, before: Protocol, after: Protocol) -> int:
+    """Retire items of stages that are others in a new version of the protocol; returns how many.
+
+    An item stays under its version for good: a title, a checklist or a lease of its own would tell what it is. In the
+    caller's transaction.
+    """
+    same_kinds = before.taxonomy == after.taxonomy
+    alike = {one.key for one in before.stages if same_kinds and one in after.stages}
+    items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage__in=alike)
+    return _retire_all(actor, items, "A new version of the protocol changes its stage.")
+
+
+def retire_left_behind(*, actor: User, project: Project, version: ProtocolVersion) -> int:
+    """Retire items under other versions, as everything else is moved to this one. In the caller's transaction."""
+    items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage_run__cycle__protocol=version.pk)
+    return _retire_all(actor, items, f"What was under way was moved to version {version.number} of the protocol.")
+
+
+def _retire_all(actor: User | None, items: QuerySet[GoldItem], reason: str) -> int:
     return sum(_retire(actor=actor, item=item, reason=reason) for item in items.select_related("source").order_by("pk"))
 
 

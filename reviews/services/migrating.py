@@ -9,6 +9,7 @@ working meanwhile and a stopped job leaves each item either as it was or moved. 
 from collections import Counter as Tally
 from dataclasses import dataclass, field
 
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
@@ -35,6 +36,7 @@ from reviews.protocols import EntryMode, StageKind
 from reviews.protocols.moving import Action, Destination, destination
 from reviews.services.advancing import Passage, open_run, pool, verify
 from reviews.services.cycles import set_aside_runs
+from reviews.services.gold_settings import retire_left_behind
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
 
@@ -161,13 +163,15 @@ def start_migration(*, actor: User, project: Project, version: ProtocolVersion |
         raise Conflict("A draw is being carried out; move the items when it is done.")
     if not under_way.exists():
         raise Conflict(f"Everything under way is under version {current.number} of the protocol already.")
-    append_event(
-        actor=actor,
-        project=project,
-        kind="protocol.migration_started",
-        after={"number": current.number, "reason": reason[:500]},
-    )
-    return start_job(actor=actor, project=project, kind=JOB, parameters=asked)
+    with transaction.atomic():
+        append_event(
+            actor=actor,
+            project=project,
+            kind="protocol.migration_started",
+            after={"number": current.number, "reason": reason[:500]},
+        )
+        retire_left_behind(actor=actor, project=project, version=current)
+        return start_job(actor=actor, project=project, kind=JOB, parameters=asked)
 
 
 @job_kind(JOB, "Moving items to the protocol in force")

@@ -119,6 +119,10 @@ def adopt_protocol(
             before={"number": current.number, "hash": current.content_hash} if current else {},
             after={"number": version.number, "hash": digest, "preset": protocol.preset},
         )
+        if current is not None:
+            from reviews.services.gold_settings import retire_with_stages
+
+            retire_with_stages(actor=actor, project=project, before=parse(current), after=protocol)
     return version
 
 

@@ -37,7 +37,9 @@ from reviews.services.counters import fold_counters, read_counters, recount, sto
 from reviews.services.cycles import supersede_cycle
 from reviews.services.gold_making import gold_stage, make_gold_item, people_for
 from reviews.services.gold_settings import retire_gold_item, set_gold_rate
+from reviews.services.migrating import start_migration
 from reviews.services.progress import read_my_work, read_progress
+from reviews.services.protocols import adopt_protocol, current_protocol
 from reviews.services.throughput import read_throughput
 from reviews.services.workload import fold_work, recount_work
 from tests.factories import (
@@ -648,3 +650,29 @@ def test_work_on_it_is_shown_to_annotators_and_goes_on_no_record(team: Team, mon
     assert handed_in(False) == before
     assert handed_in(True) == (before[0] + 1, before[1] + 1)
     assert recount_work(team.project) == []
+
+
+def test_an_item_is_retired_where_its_version_of_the_stage_would_tell_what_it_is(team: Team) -> None:
+    def adopt(key: str, title: str) -> None:
+        protocol = current_protocol(team.project)
+        assert protocol is not None
+        stages = tuple(one.model_copy(update={"title": title}) if one.key == key else one for one in protocol.stages)
+        changed_one = protocol.model_copy(update={"stages": stages})
+        adopt_protocol(actor=team.administrator, project=team.project, protocol=changed_one)
+
+    def in_use(item: GoldItem) -> bool:
+        return GoldItem.objects.get(pk=item.pk).retired_at is None
+
+    first = make_gold(team)
+    adopt("expert", "Another look")
+    assert in_use(first)
+    waiting = make_item(team, STAGE)
+    adopt(STAGE, "A second cross-check")
+    assert not in_use(first)
+    assert Dialogue.objects.get(pk=first.source_id).set_apart == ""
+    third = make_gold(team)
+    adopt("expert", "A third look")
+    assert in_use(third)
+    start_migration(actor=team.administrator, project=team.project)
+    assert not in_use(third)
+    assert StageRun.objects.filter(cycle__dialogue=waiting).exists()
