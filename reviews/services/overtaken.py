@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
-from annotator.models import Dialogue, Guideline, GuidelineMark, NoticeKind, Project, StaleWork, User
+from annotator.models import Dialogue, Guideline, GuidelineMark, Job, JobState, NoticeKind, Project, StaleWork, User
 from annotator.models.content import DialogueStatus
 from annotator.schema.documents import Policy
 from annotator.services.access import require_administrator
@@ -83,7 +83,10 @@ def preview_mark(*, actor: User, project: Project, scope: Scope) -> Preview:
 
 
 def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> GuidelineMark:
-    """Flag what a guideline version overtakes. Raises Denied, Invalid without a reason, Conflict where nothing is."""
+    """Flag what a guideline version overtakes; the same asked again is the mark that is there.
+
+    Raises Denied, Invalid without a reason, Conflict where nothing is overtaken.
+    """
     require_administrator(actor=actor, project=project)
     reason = reason.strip()
     if not reason:
@@ -91,6 +94,15 @@ def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> G
     if len(reason) > 500:
         raise Invalid("The reason is longer than 500 characters; shorten it.", field="reason")
     with transaction.atomic():
+        # Whoever marks waits here for whoever is marking.
+        Guideline.objects.select_for_update(no_key=True).get(pk=scope.guideline.pk)
+        last = GuidelineMark.objects.filter(guideline=scope.guideline).order_by("-pk").first()
+        said = (actor, list(scope.policies), list(scope.kinds), reason)
+        if last is not None and (last.author, last.policies, last.kinds, last.reason) == said:
+            touched = _touched(project, scope)
+            # A second click, unless there is something new to flag.
+            if touched.exists() and not touched.exclude(pk__in=_flagged(last).values("pk")).exists():
+                return last
         mark = GuidelineMark.objects.create(
             guideline=scope.guideline,
             policies=list(scope.policies),
@@ -153,20 +165,33 @@ def preview_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> 
 
 
 def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> None:
-    """Let all that is flagged begin the protocol anew, as a job. Raises Denied, Conflict where nothing is."""
+    """Let all that is flagged begin the protocol anew, as a job; while that is under way, it is no other one.
+
+    Raises Denied, Conflict where nothing is flagged.
+    """
     require_administrator(actor=actor, project=project)
+    unfinished = [JobState.QUEUED, JobState.RUNNING]
+    if Job.objects.filter(project=project, kind=JOB, parameters__mark=mark.pk, state__in=unfinished).exists():
+        return
     if not _flagged(mark).exists():
         raise Conflict("Nothing is marked any more.")
     start_job(actor=actor, project=project, kind=JOB, parameters={"mark": mark.pk})
 
 
 def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:
-    """Say that what is flagged still may stay as it is; returns how many. Raises Denied, Conflict where nothing is."""
+    """Say that what is flagged still may stay as it is; returns how many. The same said again changes nothing.
+
+    Raises Denied, Conflict where nothing is flagged.
+    """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         count = StaleWork.objects.filter(mark=mark, cleared_at=None).update(cleared_at=timezone.now())
         if not count:
-            raise Conflict("Nothing is marked any more.")
+            withdrawn = project.events.filter(kind="guideline.mark_withdrawn", actor=actor)
+            said = withdrawn.filter(before__mark=mark.public_id).order_by("pk").last()
+            if said is None:
+                raise Conflict("Nothing is marked any more.")
+            return int(said.before["dialogues"])
         append_event(
             actor=actor,
             project=project,

@@ -163,15 +163,28 @@ def test_a_killed_worker_sends_nothing_back_twice(team: Team, monkeypatch: pytes
     assert not Cycle.objects.filter(number__gt=2).exists()
 
 
+def test_a_second_click_marks_sends_back_and_withdraws_once(team: Team) -> None:
+    make_item(team, "cross_check")
+    publish(team)
+    one = mark(team)
+    assert mark(team) == one
+    for _ in range(2):
+        overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
+    assert Job.objects.filter(kind=overtaken.JOB).count() == 1
+    for _ in range(2):
+        assert overtaken.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
+    told = team.project.events.filter(kind__startswith="guideline.mark")
+    assert sorted(told.values_list("kind", flat=True)) == ["guideline.mark_withdrawn", "guideline.marked"]
+
+
 def test_withdrawn_or_empty_marks(team: Team) -> None:
     make_item(team, "cross_check")
     publish(team)
     one = mark(team)
     assert overtaken.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
     assert flagged() == set()
-    for act in (overtaken.withdraw_mark, overtaken.start_send_back):
-        with pytest.raises(Conflict, match="Nothing is marked"):
-            act(actor=team.administrator, project=team.project, mark=one)
+    with pytest.raises(Conflict, match="Nothing is marked"):
+        overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
     with pytest.raises(Conflict, match="nothing to mark"):
         mark(team, policies=["clarify"])
     with pytest.raises(Invalid, match="Say what has changed"):
