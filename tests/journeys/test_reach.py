@@ -110,6 +110,16 @@ def test_a_narrow_window_shows_every_control(desk_of, team, check_accessibility)
     check_accessibility(page)
 
 
+def test_a_long_place_widens_no_form_of_a_review(desk_of, team):
+    document = make_document()
+    document["tasks"][0]["steps"][0]["name"] = "get_the_weather_of_a_city_at_an_hour_of_a_day"
+    begin(team.project, [make_dialogue(team.project, document)])
+    page = at_work(desk_of, team, width=320).page
+    page.goto(f"{page.url.partition('?')[0]}submit/")
+    expect(page.get_by_label("Where").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_a_name_without_a_space_widens_no_page(desk_of, team):
     project = team.project
     dialogue = make_dialogue(project, make_document(), external_id="candidate" * 20)
