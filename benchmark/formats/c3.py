@@ -48,6 +48,10 @@ _WEEKDAY = "星期"
 _WEEKDAYS = "一二三四五六日"
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _WILD = WildFormat()
+_AS_WILD = (
+    "The record has the field names of wild and is read by them, as a dialogue of {}. If it is one of WildToolBench, "
+    "choose the format wild."
+)
 
 
 class C3Format(TaskListFormat):
@@ -63,6 +67,7 @@ class C3Format(TaskListFormat):
             dialogues = _WILD.read(record)
             for dialogue in dialogues:
                 note(dialogue.document, spelling="wild")
+                dialogue.warnings.insert(0, Problem("", _AS_WILD.format(self.name)))
                 settle_document(dialogue, record)
             return dialogues
         return super().read(record)

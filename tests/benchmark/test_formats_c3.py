@@ -351,3 +351,12 @@ def test_faults_have_a_place_and_a_sentence(name: str, record: dict[str, Any], p
     faults = faults_of(name, record)
     assert words in faults[pointer]
     assert faults[pointer].endswith(".")
+
+
+@pytest.mark.parametrize("name", ["c3", "mmtb"])
+def test_a_record_in_the_names_of_wild_is_said_to_be_one(name: str) -> None:
+    for dialogue in read(name, wild_record()):
+        assert "has the field names of wild" in dialogue.warnings[0].message
+        assert f"a dialogue of {name}" in dialogue.warnings[0].message
+    for dialogue in [*read(name, c3_record()), *read("wild", wild_record())]:
+        assert not any("wild" in warning.message for warning in dialogue.warnings)
