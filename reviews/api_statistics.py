@@ -10,11 +10,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.views import NOT_FOUND, actor
+from annotator.models import Project
 from annotator.services.access import load_project, roles_in
 from annotator.services.filters import day_of, one_of
 from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, StageRevisions, read_accuracy
-from reviews.services.agreement import read_agreement, read_set_aside
+from reviews.services.agreement import hidden_patterns, read_agreement, read_set_aside
 from reviews.services.protocols import stage_titles
 from reviews.services.revising import read_revision_rounds
 from reviews.services.statistics import load_person, oversees, pair_of
@@ -221,7 +222,7 @@ class AccuracyStatistics(APIView):
     @extend_schema(responses={200: AccuracySerializer, 404: NOT_FOUND}, operation_id="statistics_accuracy")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        return Response(_accuracy(read_accuracy(project=project)))
+        return Response(_accuracy(read_accuracy(project=project, hide_answers=_hides(request, project))))
 
 
 class RevisionStatistics(APIView):
@@ -230,12 +231,13 @@ class RevisionStatistics(APIView):
     @extend_schema(responses={200: RevisionRoundsSerializer, 404: NOT_FOUND}, operation_id="statistics_revisions")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        counted = read_accuracy(project=project)
+        hide = _hides(request, project)
+        counted = read_accuracy(project=project, hide_answers=hide)
         found = {
             "finished": counted.finished,
             "unfinished": counted.unfinished,
             "waiting": counted.waiting,
-            "stages": read_revision_rounds(project),
+            "stages": read_revision_rounds(project, hide_answers=hide),
         }
         return Response(RevisionRoundsSerializer(found).data)
 
@@ -266,9 +268,12 @@ class AgreementStatistics(APIView):
         wanted = one_of(asked, "label", [*RATED, *OVERLAPPING])
         since, until = day_of(asked, "since"), day_of(asked, "until")
         pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=roles_in(project, who))
+        less = hidden_patterns(project) if _hides(request, project) else None
         labels = []
         for label in [wanted] if wanted else [*RATED, *OVERLAPPING]:
-            counts = read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until)
+            counts = read_agreement(
+                project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
+            )
             figures = summarise(label, counts, pair=pair is not None)
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})
         found = {
@@ -296,9 +301,14 @@ class PersonStatistics(APIView):
             "times": read_times(project=project, person=whose, **which),
             "faults_named": read_faults(project=project, person=whose),
             "faults_received": read_faults(project=project, person=whose, received=True),
-            "accuracy": _counted(read_accuracy(project=project, owner=whose)),
+            "accuracy": _counted(read_accuracy(project=project, owner=whose, hide_answers=not oversees(roles))),
         }
         return Response(PersonSerializer(found).data)
+
+
+def _hides(request: Request, project: Project) -> bool:
+    """Whether the known answers of gold items are left out."""
+    return not oversees(roles_in(project, actor(request)))
 
 
 def _accuracy(found: Accuracy) -> Any:

@@ -20,7 +20,8 @@ from reviews.agreement import (
 )
 from reviews.agreement.courses import BASELINE, VERIFIED
 from reviews.models import CourseCount, CoursePending
-from reviews.services.counters import stored_counters
+from reviews.services.counters import read_counters
+from reviews.services.gold_hidden import hidden_courses
 from reviews.services.protocols import stage_titles
 
 _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
@@ -126,9 +127,10 @@ class Accuracy:
         return self.verified + self.rejected
 
 
-def read_accuracy(*, project: Project, owner: User | None = None) -> Accuracy:
+def read_accuracy(*, project: Project, owner: User | None = None, hide_answers: bool = False) -> Accuracy:
     """The accuracy of a project's items, or of those that one person owns.
 
+    ``hide_answers``: for who is not to know that the way of a gold item's dialogue has ended.
     Reads counts alone: their number depends on stages, rounds and owners, not on items.
     """
     rows = CourseCount.objects.filter(project=project)
@@ -136,14 +138,16 @@ def read_accuracy(*, project: Project, owner: User | None = None) -> Accuracy:
         rows = rows.filter(stratum=owner.pseudonym)
     axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
     strata: dict[str, dict[tuple[str, str], Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
+    less = hidden_courses(project) if hide_answers else {}
     for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
+        count -= less.get((axis, point, stratum, value), 0)
         axes[axis][point][value] += count
         if axis == "audit":
             stage, _, draw = point.partition(":")
             strata[stage][stratum, draw][value] += count
     titles = stage_titles(project)
     outbox = CoursePending.objects.filter(project=project)
-    counters = stored_counters(project) if owner is None else {}
+    counters = read_counters(project, with_gold=hide_answers) if owner is None else {}
     items = axes["item"][""]
     return Accuracy(
         by_stage=_by_stage(axes["stage"], titles),

@@ -5,7 +5,7 @@ from there in one transaction, so that each run is counted once. Figures are tho
 """
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import combinations, islice
@@ -32,6 +32,7 @@ from reviews.agreement import (
 from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
 from reviews.protocols import StageKind
 from reviews.services.courses import describe
+from reviews.services.gold_hidden import hidden_runs
 
 #: Runs that one transaction counts.
 FOLD_SIZE = 100
@@ -80,11 +81,13 @@ def read_agreement(
     pair: tuple[int, int] | None = None,
     since: date | None = None,
     until: date | None = None,
+    less: Mapping[Key, int] | None = None,
 ) -> PatternCounts:
     """The pattern counts of a label in a stage; of all reviewers, or of two people by their ids.
 
     ``since`` and ``until``: from the week of the one up to and including the week of the other. The patterns of a pair
-    stand in the order of their ids, whichever way round they are given.
+    stand in the order of their ids, whichever way round they are given. ``less``: ``hidden_patterns``, for who is not
+    to know the runs in them.
     """
     counts = AgreementCount.objects.filter(
         project=project, stage=stage, label=label, pair=pair_key(*pair) if pair else ""
@@ -93,8 +96,19 @@ def read_agreement(
         counts = counts.filter(week__gte=monday(since))
     if until is not None:
         counts = counts.filter(week__lte=monday(until))
-    totals = counts.values_list("pattern").annotate(total=Sum("count")).order_by()
-    return PatternCounts({read_pattern(key): int(total) for key, total in totals})
+    totals = dict(counts.values_list("pattern").annotate(total=Sum("count")).order_by())
+    first, last = (None if day is None else monday(day) for day in (since, until))
+    for key, count in (less or {}).items():
+        fits = (key.stage, key.label, key.pair) == (stage, label, pair_key(*pair) if pair else "")
+        if fits and key.pattern in totals and (first or key.week) <= key.week <= (last or key.week):
+            totals[key.pattern] -= count
+    return PatternCounts({read_pattern(key): int(total) for key, total in totals.items() if total > 0})
+
+
+def hidden_patterns(project: Project) -> Mapping[Key, int]:
+    """What the known answers of gold items add to the counts. Reads their reviews; there are as many as gold items."""
+    runs = [run.pk for run in hidden_runs(project)]
+    return _tally_countable(list(_countable(project).filter(pk__in=runs).values_list("pk", flat=True)))[0]
 
 
 def read_pairs(*, project: Project, stage: str) -> list[tuple[int, int]]:

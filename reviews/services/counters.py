@@ -38,6 +38,7 @@ from reviews.models import (
     StageRunState,
     Verdict,
 )
+from reviews.services.gold_hidden import hidden_counts
 
 #: Rows of the outbox that one transaction folds.
 FOLD_SIZE = 20_000
@@ -70,10 +71,13 @@ def read_counters(project: Project, *, with_gold: bool = False) -> dict[str, int
     or more reviews, ``discrepant:<stage>`` that disagreed, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
 
     Gold items are left out, but ``with_gold``: then all is as if they were ordinary, as their lists show them to people
-    who are not to know them.
+    who are not to know them, and what became of the dialogues they stand for is left out.
     """
     out: Tally[str] = Tally()
-    for key, value in stored_counters(project).items():
+    stored = list(stored_counters(project).items())
+    if with_gold and any(key.startswith("gold:status:") for key, _ in stored):
+        stored += [(key, -count) for key, count in hidden_counts(project).items()]
+    for key, value in stored:
         name, _, rest = key.partition(":")
         if name == "gold":
             if not with_gold:

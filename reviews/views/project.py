@@ -20,6 +20,7 @@ from reviews.models import Draw
 from reviews.protocols import EntryMode
 from reviews.protocols.drawing import ROUNDS
 from reviews.services import progress, sampling
+from reviews.services.statistics import oversees
 
 #: Unread notices on one's own page; the others are one click away.
 _MOST_NOTICES = 10
@@ -66,6 +67,7 @@ def project(request: PageRequest) -> HttpResponse:
         "drawing": _drawing(stands),
         "draws": Draw.objects.filter(project=request.project).select_related("actor").order_by("-id")[:10],
         "is_admin": Role.ADMINISTRATOR in request.roles,
+        "overseer": oversees(request.roles),
     }
     template = "reviews/project.html#figures" if request.htmx else "reviews/project.html"
     return render(request, template, context)

@@ -92,9 +92,13 @@ def pairs_table(stage: str, rounds: Sequence[RoundFigures], names: Mapping[str, 
     )
 
 
-def draws_table(draws: Sequence[Draw], titles: Mapping[str, str]) -> Table:
-    """Every draw with all that is needed to draw it again."""
-    return Table(
+def draws_table(draws: Sequence[Draw], titles: Mapping[str, str], *, sizes: bool) -> Table:
+    """Every draw with all that is needed to draw it again.
+
+    ``sizes``: with its population. Whoever may not know gold items could try which of the dialogues that seem to wait
+    was in it.
+    """
+    whole = Table(
         "draws",
         "Every draw, with what it takes to draw it again",
         [
@@ -119,6 +123,7 @@ def draws_table(draws: Sequence[Draw], titles: Mapping[str, str]) -> Table:
             for one in draws
         ],
     )  # fmt: skip
+    return whole if sizes else whole.without("population", "sample", "population_sha256")
 
 
 def _kind(draw: Draw) -> str:

@@ -46,7 +46,7 @@ def samples(request: PageRequest) -> HttpResponse:
     draws = list_draws(project)
     titles = stage_titles(project)
     if draws:
-        tables["draws"] = made.draws_table(draws, titles)
+        tables["draws"] = made.draws_table(draws, titles, sizes=overseer)
     return answer(
         request,
         "reviews/statistics/samples.html",

@@ -18,7 +18,7 @@ from annotator.services.filters import day_of, one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.accuracy import Accuracy, read_accuracy
-from reviews.services.agreement import read_agreement, read_each_pair, read_set_aside
+from reviews.services.agreement import hidden_patterns, read_agreement, read_each_pair, read_set_aside
 from reviews.services.gold_reading import count_own_results
 from reviews.services.protocols import stage_titles
 from reviews.services.revising import read_revision_rounds, repeating_stages
@@ -87,7 +87,7 @@ def progress(request: PageRequest) -> HttpResponse:
 @takes("csv")
 def accuracy(request: PageRequest) -> HttpResponse:
     """How right the items were after each stage and each round, what was revised, and what is left."""
-    found = read_accuracy(project=request.project)
+    found = read_accuracy(project=request.project, hide_answers=not oversees(request.roles))
     tables, context = _accuracy(found)
     if oversees(request.roles) and found.audits:
         names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
@@ -100,13 +100,14 @@ def accuracy(request: PageRequest) -> HttpResponse:
 @takes("csv")
 def revisions(request: PageRequest) -> HttpResponse:
     """How many items the stages that repeat after a change revised, and in how many rounds."""
-    stages = read_revision_rounds(request.project)
+    hide = not oversees(request.roles)
+    stages = read_revision_rounds(request.project, hide_answers=hide)
     return answer(
         request,
         "reviews/statistics/revisions.html",
         {"rounds": rounds_table(stages)} if stages else {},
         {
-            "found": read_accuracy(project=request.project),
+            "found": read_accuracy(project=request.project, hide_answers=hide),
             "stages": stages,
             "chart": drawn(rounds_chart(stages)) if stages else "",
         },
@@ -126,8 +127,9 @@ def agreement(request: PageRequest) -> HttpResponse:
     chosen = [label] if label else list(_LABELS)
     since, until = day_of(asked, "since"), day_of(asked, "until")
     pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=request.roles)
+    less = None if overseer else hidden_patterns(project)
     counts = {
-        label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until)
+        label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less)
         for label in chosen
     }
     figures = [(label, summarise(label, counts[label], pair=pair is not None)) for label in chosen]
@@ -197,7 +199,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     throughput = read_throughput(project=project, now=now, person=whose, by_week=True, **which)
     times = read_times(project=project, person=whose, **which)
     named, received = (read_faults(project=project, person=whose, received=one) for one in (False, True))
-    found = read_accuracy(project=project, owner=whose)
+    found = read_accuracy(project=project, owner=whose, hide_answers=not oversees(request.roles))
     tables, context = _accuracy(found)
     tables |= {
         "throughput": made.throughput_table(throughput),

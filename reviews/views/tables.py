@@ -39,6 +39,12 @@ class Table:
                 for value, column in zip(row, self.columns, strict=True)
             ]
 
+    def without(self, *keys: str) -> "Table":
+        """The table without these columns."""
+        kept = [place for place, column in enumerate(self.columns) if column.key not in keys]
+        columns, *rows = ([row[place] for place in kept] for row in (self.columns, *self.rows))
+        return Table(self.key, self.caption, columns, rows)
+
     def heads(self) -> list[tuple[str, bool]]:
         return [(column.head, column.kind != "text") for column in self.columns]
 

@@ -15,9 +15,11 @@ from annotator.models import Dialogue, Draft, Revision, User, Waiver
 from annotator.services import jobs
 from benchmark.models import Release
 from benchmark.services.releases import start_release
-from reviews.models import Claim, Comment, GoldItem, GoldRate, Review, Slot
+from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot
+from reviews.services.agreement import fold_agreement
 from reviews.services.claims import claim_next, load_work
 from reviews.services.comments import add_comment
+from reviews.services.courses import fold_courses
 from reviews.services.gold_settings import retire_gold_item
 from reviews.services.waivers import waive_all
 from tests.factories import (
@@ -264,6 +266,46 @@ def test_lists_and_figures_agree_for_an_annotator(team: Team) -> None:
     record = signed_in(team.administrator).get(f"/api/projects/{slug}/status/").json()["dialogues"]
     assert (counted["verified"], counted["in_review"]) == (1, 3)
     assert (record["verified"], record["in_review"]) == (3, 1)
+
+
+def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
+    """Three that have passed, and one that the lists show as passed: then two of those that wait are gold items."""
+    for _ in range(2):
+        make_gold(team)
+    verified(team)
+    make_item(team, STAGE)
+    fold_courses()
+    fold_agreement()
+    slug = team.project.slug
+
+    def read(person: User) -> list[object]:
+        def get(what: str) -> Any:
+            return signed_in(person).get(f"/api/projects/{slug}/{what}").json()
+
+        stage = next(one for one in get("status/")["stages"] if one["key"] == STAGE)
+        accuracy, verdicts = get("statistics/accuracy/"), get(f"statistics/agreement/?stage={STAGE}&label=verdict")
+        units = sum(verdicts["labels"][0]["patterns"].values())
+        return [
+            get("status/")["dialogues"]["verified"], stage["settled"], stage["compared"],
+            accuracy["verified"], accuracy["by_stage"][0]["of"], accuracy["unfinished"], units,
+        ]  # fmt: skip
+
+    assert read(team.annotators[4]) == [1, 1, 1, 1, 1, 3, 1]
+    assert read(team.administrator) == [3, 3, 3, 3, 3, 1, 3]
+
+
+def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
+    """Its hash says of any dialogue that seems to wait whether it was in there."""
+    draw = Draw.objects.create(
+        project=team.project, stage="expert", number=1, fraction=0.1, seed="5eed", population_hash="ab" * 32,
+        population_size=1234, sample_size=124,
+    )  # fmt: skip
+    telling = [draw.population_hash, "1,234", "1234", "124"]
+    for path in ("", "statistics/samples/", "statistics/samples/?csv=draws"):
+        for person, seen in ((team.annotators[4], False), (team.senior, True)):
+            text = signed_in(person).get(f"/p/{team.project.slug}/{path}").content.decode()
+            assert draw.seed in text
+            assert any(re.search(rf"\b{word}\b", text) for word in telling) is seen, (path, person)
 
 
 def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

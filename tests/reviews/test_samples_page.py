@@ -43,7 +43,7 @@ def test_rounds_and_their_draws(team: Team) -> None:
         "2",
     )
     assert (one["errors"], one["conflicts"], one["open_conflicts"], one["state"]) == ("0", "1", "1", "under way")
-    [draw] = csv_rows(page(team.annotator, team, csv="draws"))
+    [draw] = csv_rows(page(team.senior, team, csv="draws"))
     assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "the program")
 
     seen = page(team.senior, team).content.decode()

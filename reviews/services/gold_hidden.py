@@ -1,0 +1,61 @@
+"""What became of known answers, which figures leave out for people who are not to know them.
+
+To these, an answer is the gold item that stands in its place, and has not left the stage. A figure that counts it all
+the same tells how many of those that wait there are gold items.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterable
+
+from django.db.models import Count, Q
+
+from annotator.models import Project
+from annotator.models.content import SetApart
+from reviews.models import GoldItem, ItemCourse, Review, Slot, SlotState, StageRun, StageRunState, Verdict
+
+
+def hidden_runs(project: Project) -> list[StageRun]:
+    """The settled runs of answers from the stage of their gold item on, and of passages that the item does not show."""
+    stages = dict(GoldItem.objects.filter(project=project, retired_at=None).values_list("source", "stage"))
+    by_dialogue: dict[int, list[StageRun]] = {}
+    runs = StageRun.objects.filter(cycle__dialogue__in=stages, state=StageRunState.SETTLED).select_related("cycle")
+    for run in runs.order_by("pk"):
+        by_dialogue.setdefault(run.cycle.dialogue_id, []).append(run)
+    out = []
+    for dialogue_id, found in by_dialogue.items():
+        last = max(run.cycle.number for run in found)
+        first = next(
+            (run.pk for run in found if run.cycle.number == last and run.stage == stages[dialogue_id]), found[0].pk
+        )
+        out += [run for run in found if run.cycle.number != last or run.pk >= first]
+    return out
+
+
+def hidden_counts(project: Project) -> Tally[str]:
+    """What these runs add to the counters of a project, under their stored keys."""
+    out: Tally[str] = Tally()
+    runs = hidden_runs(project)
+    for run in runs:
+        out[f"outcome:{run.stage}:{run.outcome}"] += 1
+        if run.discrepancy_count is not None:
+            out[f"compared:{run.stage}"] += 1
+            out[f"discrepant:{run.stage}"] += run.discrepancy_count > 0
+    if runs:
+        # In a blind stage nobody can count them: those of what has not settled are sealed.
+        open_runs = [run for run in runs if not run.blind]
+        done = Slot.objects.filter(stage_run__in=open_runs, state=SlotState.DONE).values_list("stage")
+        out.update({f"done:{stage}": count for stage, count in done.annotate(Count("id")).order_by()})
+        sampled = Review.objects.filter(stage_run__in=runs, stage_run__entered_as="sampled")
+        by_stage = sampled.values_list("stage_run__stage").order_by()
+        wrong = Count("id", filter=~Q(verdict=Verdict.APPROVE))
+        for stage, count, errors in by_stage.annotate(n=Count("id"), wrong=wrong):
+            out[f"sampled:{stage}"] += count
+            out[f"sampled_errors:{stage}"] += errors
+    return out
+
+
+def hidden_courses(project: Project) -> Tally[tuple[str, str, str, str]]:
+    """What answers add to the counts of ``reviews.services.courses``, under their keys."""
+    courses = ItemCourse.objects.filter(project=project, dialogue__set_apart=SetApart.ANSWER)
+    found: Iterable[list[list[str]]] = courses.values_list("keys", flat=True)
+    return Tally((one[0], one[1], one[2], one[3]) for keys in found for one in keys)
