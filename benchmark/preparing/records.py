@@ -10,7 +10,7 @@ from annotator.schema.exact_json import dumps
 from annotator.schema.layout import lay_out, on_one_line
 from annotator.schema.toolsets import CompiledToolset, read_tools
 from annotator.search import describe_document
-from benchmark.formats import READERS, ReadDialogue, guess_format
+from benchmark.formats import CANARY, READERS, ReadDialogue, guess_format
 from benchmark.formats.check_files import CHECK_CODE
 from benchmark.formats.files import RawLine, RecordFault, parse_line
 from benchmark.preparing.patience import MOST_SECONDS, TookTooLong, patience
@@ -52,7 +52,8 @@ class Preparer:
     def prepare(self, lines: Sequence[RawLine]) -> dict[str, Any]:
         """What an import has to know of these lines, as JSON values.
 
-            {"records": [{"line", "member", "id", "problems": [[pointer, sentence]], "guess", "dialogues": […]} or
+            {"records": [{"line", "member", "id", "problems": [[pointer, sentence]], "guess", "dialogues": […],
+                          "released": whether it comes from a release} or
                          {"line", "member", "fault", "fatal", "pointer"}],
              "toolsets": {hash: {"content", "names"}}}
 
@@ -75,6 +76,7 @@ class Preparer:
                 # One record may hold a dialogue in several languages; it is laid out once.
                 described[0]["native_line"] = _laid_out(item.data, line.content)
             record["dialogues"], record["id"] = described, dialogues[0].external_id
+            record["released"] = CANARY in item.data
         except TookTooLong:
             # It may have been stopped anywhere: what it had begun to remember is remembered anew.
             self._forget()

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
 from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.import_released import released_as
 from benchmark.services.import_report import NOTES_PER_RECORD, Note
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 
@@ -146,6 +147,7 @@ class Sorter:
         known, last, pending = self._look_up(incoming)
         refusals = self._refusals(known, pending)
         worked = self._worked_on(known, pending, refusals)
+        released = self._released(records, known)
         outcome = Outcome()
         here: dict[str, tuple[str, str]] = {}
         for record in records:
@@ -172,7 +174,10 @@ class Sorter:
                     self._accepted(outcome, record, dialogue)
                 elif found.pk in pending:
                     self._double(outcome, record, dialogue, same=pending[found.pk] == content)
-                elif found.published and content in (found.content, last.get(found.pk)):
+                elif found.published and (
+                    content in (found.content, last.get(found.pk))
+                    or content == (released.get(found.pk), found.content[1])
+                ):
                     # What another import may yet take back is not there.
                     outcome.unchanged += 1
                     self._group_stays(outcome, record, dialogue, found)
@@ -225,6 +230,16 @@ class Sorter:
                 known[external_id] = found
                 pending[found.pk] = (content_hash, toolset)
         return known, last, pending
+
+    def _released(self, records: list[dict[str, Any] | Note], known: dict[str, _Known]) -> dict[int, str]:
+        """What a release would make of the dialogues that records of one speak of: their content, by key."""
+        groups = []
+        for record in records:
+            if isinstance(record, dict) and record.get("released"):
+                there = [(known.get(one["external_id"]), one["content_hash"]) for one in record["dialogues"]]
+                if any(found is not None and found.content[0] != content for found, content in there):
+                    groups.append([found.pk for found, _ in there if found is not None])
+        return released_as(self._batch.native_format, groups) if groups else {}
 
     def _refusals(self, known: dict[str, _Known], pending: dict[int, Any]) -> dict[int, str]:
         """Why dialogues may not be revised now, by key."""

@@ -341,6 +341,27 @@ def test_a_release_of_the_copy_holds_the_same_native_records(team: Team, run_imp
     assert records(first) == records(second)
 
 
+@pytest.mark.parametrize("native_format", ["neutral", "wild", "c3", "mmtb", "openai"])
+def test_a_release_imported_into_its_own_project_changes_nothing(
+    team: Team, run_import: RunImport, native_format: str
+) -> None:
+    for name in ("a", "b"):
+        make_verified(team, name)
+    release = run_release(team, native_format=native_format)
+    archive = archive_path(release).read_bytes()
+    options = {"filename": "release.zip", "native_format": native_format, "revise": True, "reopen": True}
+    for dry_run in (True, False):
+        assert counters(run_import(content=archive, dry_run=dry_run, **options)) == (2, 0, 0, 2, 0, 0)
+    # What was changed in it is a change.
+    content = members(release)
+    name = f"{native_format}.jsonl" if f"{native_format}.jsonl" in content else "dialogues.jsonl"
+    text = content[name]
+    edited = text.replace(b"Ghent a", b"Bruges", 1)
+    assert edited != text
+    batch = run_import(content=edited, **options | {"filename": name, "dry_run": True})
+    assert (batch.unchanged, batch.revised + batch.rejected) == (1, 1)
+
+
 class TestMarks:
     """What was checked and found clean is not checked again; whatever has changed since, it is."""
 

@@ -1,0 +1,40 @@
+"""Whether a record is what a release would write of a dialogue that is there.
+
+A release writes all that the published evaluators read, some of which the dialogue's own record did not have, and in
+words of its own. Read again, such a record gives another document, though nothing has changed.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from annotator.models import Dialogue
+from annotator.schema import SchemaProblem, content_hash
+from annotator.schema.exact_json import dumps, loads
+from benchmark.formats import READERS, WRITERS
+from benchmark.services.release_items import Item
+
+
+def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int, str]:
+    """The content hash of each dialogue as it is read back from a release, by key.
+
+    ``groups``: keys of the dialogues of one record each. What cannot be written in the format, or read back, is left
+    out.
+    """
+    groups = [list(keys) for keys in groups]
+    rows = Dialogue.objects.filter(pk__in=[key for keys in groups for key in keys], head__isnull=False)
+    rows = rows.select_related("head__toolset_revision").defer("search_text")
+    items = {row.pk: Item.of(row, row.head) for row in rows if row.head is not None}
+    found: dict[int, str] = {}
+    for keys in groups:
+        if items.keys() >= set(keys):
+            found.update(zip(keys, _read_back(native_format, [items[key] for key in keys]), strict=False))
+    return found
+
+
+def _read_back(native_format: str, items: list[Item]) -> list[str]:
+    writer, reader = WRITERS[native_format], READERS[native_format]
+    try:
+        record: Any = loads(dumps(writer.write(items, full=True)))
+        return [content_hash(dialogue.text) for dialogue in reader.read(record)]
+    except (SchemaProblem, ValueError, KeyError):
+        return []
