@@ -19,8 +19,10 @@ class Stratum:
     population: int
     audited: int
     errors: int
-    #: Of which sample it is: draws have shares of their own, so what two of them say is never pooled.
+    #: Of which sample it is.
     draw: str = ""
+    #: The share that was to be drawn; None where nobody knows. Rounding makes more of a small stratum.
+    share: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.errors <= self.audited <= self.population:
@@ -73,10 +75,11 @@ class Residual:
 def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
     """The error rate of a population from the audit of its strata, before and after the found errors were mended.
 
-    The estimate is Σ N_h · e_h / a_h / N. Its bounds: where every stratum was drawn at one rate, up to rounding, those
-    of one sample from the whole, an approximation of ours that strata which differ make wider than need be. Otherwise
-    the sums of the strata's exact bounds, each at level^(1/strata), which hold together with at least ``level`` and are
-    wide. n is the number of audited items.
+    The estimate is Σ N_h · e_h / a_h / N. Its bounds: of a stratum that was audited as a whole the errors are known.
+    What was drawn at one rate, up to rounding, is bounded as one sample from all of it, an approximation of ours that
+    strata which differ make wider than need be. Where there are several rates their bounds are summed, each at
+    level^(1/rates), so that they hold together with at least ``level``; they are wide. n is the number of audited
+    items.
     """
     name, left = "Error rate", "Residual error rate"
     each = [_of_stratum(one, level) for one in strata]
@@ -90,15 +93,21 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
         return Residual(undefined(name, audited, reason), undefined(left, audited, reason), each)
     population, errors = sum(one.population for one in strata), sum(one.errors for one in strata)
     wrong = sum(one.population * one.errors / one.audited for one in strata)
-    if all(abs(one.audited - audited * one.population / population) < 1 for one in strata):
-        low, high = error_bounds(population, audited, errors, level)
+    samples = _samples([one for one in strata if one.audited < one.population])
+    low = high = sum(one.errors for one in strata if one.audited == one.population)
+    for sample in samples:
+        least, most = error_bounds(
+            sum(one.population for one in sample),
+            sum(one.audited for one in sample),
+            sum(one.errors for one in sample),
+            level ** (1 / len(samples)),
+        )
+        low, high = low + least, high + most
+    method = "Exact hypergeometric bounds."
+    if any(len(sample) > 1 for sample in samples):
         method = "Exact hypergeometric bounds; strata drawn at one rate are taken as one sample."
-        if len(strata) == 1:
-            method = "Exact hypergeometric bounds."
-    else:
-        bounds = [error_bounds(one.population, one.audited, one.errors, level ** (1 / len(strata))) for one in strata]
-        low, high = sum(one[0] for one in bounds), sum(one[1] for one in bounds)
-        method = "Sum of the strata's exact hypergeometric bounds, which hold together."
+    if len(samples) > 1:
+        method = method.replace(".", ", summed over the rates so that they hold together.")
     # With rounding, one sample from the whole may be bounded on the near side of the weighted estimate.
     low, high = min(low, math.floor(wrong)), max(high, math.ceil(wrong))
     return Residual(
@@ -113,6 +122,17 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
         ),
         each,
     )
+
+
+def _samples(strata: list[Stratum]) -> list[list[Stratum]]:
+    """The strata in groups, each drawn at one rate: all in one where rounding explains how their rates differ."""
+    population, audited = sum(one.population for one in strata), sum(one.audited for one in strata)
+    if all(abs(one.audited - audited * one.population / population) < 1 for one in strata):
+        return [strata] if strata else []
+    groups: dict[object, list[Stratum]] = {}
+    for number, one in enumerate(strata):
+        groups.setdefault(one.share if one.share is not None else f"stratum {number}", []).append(one)
+    return list(groups.values())
 
 
 def _of_stratum(one: Stratum, level: float) -> Figure:

@@ -19,7 +19,7 @@ from reviews.agreement import (
     revision_rates,
 )
 from reviews.agreement.courses import BASELINE, VERIFIED
-from reviews.models import CourseCount, CoursePending
+from reviews.models import CourseCount, CoursePending, Draw
 from reviews.services.counters import read_counters
 from reviews.services.gold_hidden import hidden_courses
 from reviews.services.protocols import stage_titles
@@ -148,6 +148,8 @@ def read_accuracy(*, project: Project, owner: User | None = None, hide_answers: 
     titles = stage_titles(project)
     outbox = CoursePending.objects.filter(project=project)
     counters = read_counters(project, with_gold=hide_answers) if owner is None else {}
+    draws = Draw.objects.filter(project=project, stage__in=list(strata)).values_list("stage", "number", "fraction")
+    shares = {(stage, str(number)): fraction for stage, number, fraction in draws} if strata else {}
     items = axes["item"][""]
     return Accuracy(
         by_stage=_by_stage(axes["stage"], titles),
@@ -158,7 +160,7 @@ def read_accuracy(*, project: Project, owner: User | None = None, hide_answers: 
         ],
         revisions=[_revisions(stage, title, axes["revised"][stage]) for stage, title in titles.items()
                    if axes["revised"][stage]],
-        audits=[_audit(stage, title, strata[stage]) for stage, title in titles.items() if strata[stage]],
+        audits=[_audit(stage, title, strata[stage], shares) for stage, title in titles.items() if strata[stage]],
         verified=items["verified"],
         rejected=items["rejected"],
         unfinished=sum(counters.get(f"status:{status}", 0) for status in _IN_REVIEW) if owner is None else None,
@@ -195,7 +197,10 @@ def _revisions(stage: str, title: str, values: Tally[str]) -> StageRevisions:
     return StageRevisions(stage, title, dict(sorted(revised.items())), values.total())
 
 
-def _audit(stage: str, title: str, strata: dict[tuple[str, str], Tally[str]]) -> StageAudit:
+def _audit(
+    stage: str, title: str, strata: dict[tuple[str, str], Tally[str]], shares: dict[tuple[str, str], float]
+) -> StageAudit:
+    strata = {key: values for key, values in strata.items() if values.total()}
     # Where nothing of an owner's was looked at in one of the draws, all of theirs is one stratum: better than nothing.
     unseen = {owner for (owner, _), values in strata.items() if not values["right"] + values["error"]}
     joined: dict[tuple[str, str], Tally[str]] = defaultdict(Tally)
@@ -205,7 +210,10 @@ def _audit(stage: str, title: str, strata: dict[tuple[str, str], Tally[str]]) ->
         stage,
         title,
         [
-            Stratum(owner, values.total(), values["right"] + values["error"], values["error"], draw)
+            Stratum(
+                owner, values.total(), values["right"] + values["error"], values["error"], draw,
+                shares.get((stage, draw)),
+            )
             for (owner, draw), values in sorted(joined.items(), key=lambda one: (one[0][0], int(one[0][1] or 0)))
         ],
-    )
+    )  # fmt: skip

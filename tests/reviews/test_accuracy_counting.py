@@ -125,7 +125,7 @@ def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
     assert accuracy.by_stage[1].figure.value == 0
     assert accuracy.by_stage[1].without_messages.value == 1
     [audit] = accuracy.audits
-    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1, "1")])
+    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1, "1", 0.1)])
     assert [(one.revised, one.items) for one in accuracy.revisions] == [({1: 1}, 1), ({}, 1), ({}, 1), ({1: 1}, 1)]
 
 
@@ -143,7 +143,7 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
         hand_in(team.senior, item, "approve")
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1")]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1", 0.1)]
     assert audit.residual.error_rate.value == 0
     assert recount_courses(team.project) == []
 
@@ -160,7 +160,7 @@ def test_draws_of_unlike_shares_are_strata_of_their_own(team: Team) -> None:
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
     owner = team.annotator.pseudonym
-    assert audit.strata == [Stratum(owner, 5, 1, 1, "1"), Stratum(owner, 5, 5, 0, "2")]
+    assert audit.strata == [Stratum(owner, 5, 1, 1, "1", 0.2), Stratum(owner, 5, 5, 0, "2", 1.0)]
     assert audit.residual.error_rate.value == 0.5
     assert [figure.value for figure in audit.residual.strata] == [1.0, 0.0]
 

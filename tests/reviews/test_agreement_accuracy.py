@@ -137,6 +137,7 @@ def test_strata_are_weighted_by_their_size() -> None:
     said = residual_error([Stratum("ann", 900, 10, 1), Stratum("ben", 100, 10, 5)])
     assert said.error_rate.value == pytest.approx(0.14)
     assert "hold together" in said.error_rate.interval
+    assert "one sample" not in said.error_rate.interval
     parts = [error_bounds(900, 10, 1, 0.95**0.5), error_bounds(100, 10, 5, 0.95**0.5)]
     assert said.error_rate.low == pytest.approx(sum(low for low, _ in parts) / 1000)
     assert said.error_rate.high == pytest.approx(sum(high for _, high in parts) / 1000)
@@ -147,6 +148,22 @@ def test_strata_drawn_at_one_rate_are_one_sample() -> None:
     low, high = error_bounds(200, 20, 1)
     assert (said.error_rate.low, said.error_rate.high) == (low / 200, high / 200)
     assert "one sample" in said.error_rate.interval
+
+
+def test_what_was_looked_at_as_a_whole_adds_no_doubt() -> None:
+    said = residual_error([Stratum("ann", 6, 6, 3), Stratum("ann", 60, 6, 0, "2")]).error_rate
+    low, high = error_bounds(60, 6, 0)
+    assert (said.value, said.low, said.high) == (3 / 66, (3 + low) / 66, (3 + high) / 66)
+
+
+def test_small_draws_of_one_share_are_one_sample_with_large_ones() -> None:
+    # Of a small draw the rounding makes more than a tenth.
+    small = [Stratum("ann", 3, 1, 0, str(number), 0.1) for number in range(40)]
+    strata = [*small, Stratum("ann", 300, 30, 3, "40", 0.1), Stratum("ann", 100, 50, 2, "41", 0.5)]
+    said = residual_error(strata).error_rate
+    parts = [error_bounds(420, 70, 3, 0.95**0.5), error_bounds(100, 50, 2, 0.95**0.5)]
+    assert (said.low, said.high) == (sum(low for low, _ in parts) / 520, sum(high for _, high in parts) / 520)
+    assert "one sample, summed over the rates" in said.interval
 
 
 def test_a_stratum_nobody_audited_leaves_the_whole_unknown() -> None:
