@@ -132,7 +132,7 @@ class DialogueDetailSerializer(DialogueSerializer):
     """A dialogue with its head revision and the findings of it."""
 
     head = serializers.SerializerMethodField()
-    findings = FindingSerializer(many=True)
+    findings = serializers.SerializerMethodField()
 
     class Meta(DialogueSerializer.Meta):
         fields = [*DialogueSerializer.Meta.fields, "head", "findings"]
@@ -142,6 +142,11 @@ class DialogueDetailSerializer(DialogueSerializer):
         if dialogue.head is None:
             return None
         return RevisionContentSerializer(dialogue.head, context={"head_id": dialogue.head_id}).data
+
+    @extend_schema_field(FindingSerializer(many=True))
+    def get_findings(self, dialogue: Dialogue) -> Any:
+        # Those beside follow from other dialogues, and are not stored.
+        return FindingSerializer([*dialogue.findings.all(), *self.context.get("beside", ())], many=True).data
 
 
 class ChangeSerializer(serializers.Serializer[Any]):

@@ -28,6 +28,7 @@ from annotator.services.access import load_dialogue, load_project
 from annotator.services.blindness import blind_to, veil
 from annotator.services.listing import veil_owners
 from annotator.services.revisions import load_revision
+from annotator.services.variants import variant_findings
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "There is no such thing, or it is not yours to see.")
 
@@ -80,8 +81,9 @@ class DialogueDetail(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         dialogue = requested_dialogue(request, slug, public_id)
         _veil([dialogue.head] if dialogue.head else [], request, dialogue)
+        beside = variant_findings(actor=actor(request), dialogue=dialogue)
         veil_owners([dialogue], actor=actor(request))
-        return Response(DialogueDetailSerializer(dialogue).data)
+        return Response(DialogueDetailSerializer(dialogue, context={"beside": beside}).data)
 
 
 class RevisionList(APIView):

@@ -2,7 +2,7 @@
 looked at both and says that they say the same.
 
 Nothing is stored when a variant changes: whether two are in step follows from their newest versions, so no edit of one
-has to wait for an edit of another.
+has to wait for an edit of another. It is a finding of each of the two all the same: see ``variant_findings``.
 """
 
 from collections import defaultdict
@@ -15,12 +15,13 @@ from django.db.models import Q
 
 from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Project, Revision, Role, User, VariantMatch
+from annotator.models import Dialogue, Finding, Project, Revision, Role, User, VariantMatch
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.access import require_role
 from annotator.services.events import append_event
 from annotator.services.revisions import lock_dialogue
 
+CHECK = "dialogue.variant"
 #: Who may say that two variants say the same.
 MATCHERS = {Role.ADMINISTRATOR, Role.SENIOR_REVIEWER}
 
@@ -81,6 +82,15 @@ def variants_of(*, actor: User, dialogue: Dialogue) -> list[Variant]:
     shown = Dialogue.objects.visible_to(actor).filter(pk__in=[one.dialogue.pk for one in found])
     visible = set(shown.values_list("pk", flat=True))
     return [one for one in found if one.dialogue.pk in visible]
+
+
+def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
+    """What the other variants that the actor may see make a finding of the whole dialogue; no rows of the database."""
+    return [
+        Finding(dialogue=dialogue, revision=dialogue.head, check_id=CHECK, severity="warning", message=one.why[:1000])
+        for one in variants_of(actor=actor, dialogue=dialogue)
+        if one.why
+    ]
 
 
 def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[str, str]) -> VariantMatch:

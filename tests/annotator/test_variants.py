@@ -13,7 +13,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, VariantMatch
 from annotator.services.events import broken_links
 from annotator.services.revisions import lock_dialogue, revise
-from annotator.services.variants import match_variants, variants_of
+from annotator.services.variants import CHECK, match_variants, variants_of
 from tests.factories import Team, make_dialogue, make_document, make_team
 
 pytestmark = pytest.mark.django_db
@@ -124,6 +124,21 @@ def test_a_word_about_versions_that_have_moved_on_is_refused(team: Team, pair: P
     alone = make_dialogue(team.project)
     with pytest.raises(Hidden):
         match_variants(actor=team.senior, dialogue=one, other=alone.public_id, seen=seen)
+
+
+def test_the_api_has_a_variant_out_of_step_among_the_findings(team: Team, pair: Pair) -> None:
+    def found(one: Dialogue) -> list[tuple[str, str, str]]:
+        client = Client()
+        client.force_login(team.annotator)
+        sent = client.get(f"/api/projects/{team.project.slug}/dialogues/{one.public_id}/").json()["findings"]
+        return [(each["check"], each["anchor"], each["message"]) for each in sent if each["check"] == CHECK]
+
+    assert [found(one) for one in pair] == [[], []]
+    edit(team, pair[0], other_message)
+    mine, theirs = whys(team, pair)
+    assert [found(one) for one in pair] == [[(CHECK, "", mine)], [(CHECK, "", theirs)]]
+    say_the_same(team, pair)
+    assert [found(one) for one in pair] == [[], []]
 
 
 def test_the_list_tells_overseers_which_are_not_in_step(team: Team, pair: Pair) -> None:
