@@ -6,12 +6,21 @@ database shows even where its checksum was changed with it.
 
 from collections.abc import Iterable, Sequence
 
-from annotator.models import Event, Revision
+from annotator.models import Event, Project, Revision, ToolsetRevision
 from annotator.schema import content_hash
 
 #: Texts held at a time.
 _TEXTS = 200
 _HASH = "content_hash"
+
+
+def toolset_faults(project: Project) -> Iterable[str]:
+    """Toolsets of a project that were changed, as sentences: by them every call is judged."""
+    versions = ToolsetRevision.objects.filter(project=project).order_by("pk")
+    columns = ("toolset__name", "number", _HASH, "content")
+    for name, number, stored, text in versions.values_list(*columns).iterator(_TEXTS):
+        if content_hash(text) != stored:
+            yield f"toolset {name}: version {number} is not what its checksum says"
 
 
 def content_faults(dialogues: Sequence[int]) -> Iterable[str]:

@@ -8,7 +8,7 @@ from django.db import transaction
 from annotator.models import Dialogue, Event, Job, Project, User
 from annotator.services.access import require_administrator
 from annotator.services.checkpoints import checkpoint_faults
-from annotator.services.content_checks import content_faults
+from annotator.services.content_checks import content_faults, toolset_faults
 from annotator.services.events import chain_faults, loose_faults
 from annotator.services.jobs import Running, job_kind, start_job
 
@@ -42,6 +42,12 @@ def history_faults(project: Project) -> Iterator[str]:
     while keys := _portion(project, after):
         yield from _faults_among(keys)
         after = keys[-1]
+    yield from _faults_of(project)
+
+
+def _faults_of(project: Project) -> Iterator[str]:
+    """Those that are no dialogue's."""
+    yield from toolset_faults(project)
     yield from loose_faults(project)
     yield from checkpoint_faults(project)
 
@@ -77,7 +83,7 @@ def _run(running: Running) -> dict[str, Any]:
         with running.chunk() as chunk:
             state = {"after": after, "done": done, "count": count, "named": named}
             chunk.advance(done=done, total=total, checkpoint=state)
-    found = [*loose_faults(project), *checkpoint_faults(project)]
+    found = list(_faults_of(project))
     return {
         "events": Event.objects.filter(project=project).count(),
         "faults": count + len(found),

@@ -69,8 +69,9 @@ class _Verification:
         self.report = report
         self.budget = Budget(limits)
         self.members: dict[str, zipfile.ZipInfo] = {}
-        #: Id → hash of the verified revision, from the list of items.
+        #: Id → hash of the verified revision, from the list of items; and of its tools.
         self.revisions: dict[str, str] = {}
+        self.toolsets: dict[str, str | None] = {}
         self.found: set[str] = set()
         self.neutral_files = 0
         self.beside: CheckFiles | None = None
@@ -222,6 +223,7 @@ class _Verification:
         if item.id in self.revisions:
             self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
         self.revisions[item.id] = item.document_sha256 or item.revision_sha256
+        self.toolsets[item.id] = item.toolset_sha256
 
     def _dialogue(self, record: dict[str, Any], where: str, kind: str, *, first: bool) -> None:
         if kind == "neutral":
@@ -247,10 +249,13 @@ class _Verification:
             return
         try:
             actual = content_hash(canonical(document))
+            tools = content_hash(canonical({"tools": record.get("tools")}))
         except SchemaProblem:
             return  # the reader says so
         if actual != expected:
             self._say(f"{where}: the document of {shown_name(name)} is not the revision that was verified.")
+        if self.toolsets[name] not in (None, tools):
+            self._say(f"{where}: the tools of {shown_name(name)} are not those by which it was verified.")
 
     def _say(self, problem: str) -> None:
         problems = self.report.problems

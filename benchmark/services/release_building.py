@@ -181,11 +181,8 @@ class _Building:
                 (
                     external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid, revision,
                 ) = rows[pk]  # fmt: skip
-                if checksum(content) != content_hash:
-                    raise Invalid(
-                        f"What is stored of dialogue {external_id} is not what its checksum says: the database is "
-                        "damaged. Restore a backup."
-                    )
+                _require_whole(content, content_hash, f"dialogue {external_id}")
+                _require_whole(toolsets[toolset], toolset_hash, f"the tools of dialogue {external_id}")
                 item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
                 line = _line(
                     {
@@ -265,6 +262,13 @@ _COLUMNS = (
     "revision__toolset_revision_id", "revision__toolset_revision__content_hash", "revision__content_hash",
     "revision__content", "line", "revision_id",
 )  # fmt: skip
+
+
+def _require_whole(text: str, known: str, what: str) -> None:
+    if checksum(text) != known:
+        raise Invalid(
+            f"What is stored of {what} is not what its checksum says: the database is damaged. Restore a backup."
+        )
 
 
 def _place(item: Item) -> tuple[str, str]:

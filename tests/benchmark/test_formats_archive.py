@@ -45,6 +45,7 @@ def release_members(root: str = "") -> Members:
             "language": item.language,
             "variant_group": item.variant_group,
             "revision_sha256": content_hash(item.text),
+            "toolset_sha256": content_hash(canonical({"tools": item.tools})),
             "stages": [{"stage": "cross_check"}],
         }
         for item in items
@@ -218,6 +219,7 @@ ALTERED: list[tuple[Callable[[Members], Members], str]] = [
     (replaced("README.md", CANARY.encode(), b""), "README.md does not carry the canary"),
     (replaced("wild.jsonl", b"Kyoto", b"Osaka", again=False), "wild.jsonl was altered"),
     (replaced("dialogues.jsonl", b"It is clear.", b"It is cloudy."), "is not the revision that was verified"),
+    (replaced("dialogues.jsonl", b'"description"', b'"descriptio"'), "the tools of d0 are not those by which"),
     (replaced("dialogues.jsonl", b'"id":"d1"', b'"id":"d9"'), "does not name d9"),
     (replaced("dialogues.jsonl", b'"id":"d1"', b'"id":"d9"'), "names d1, but no file holds its document"),
     (replaced("dialogues.jsonl", b'"id":"d1"', b'"id":"d0"'), "d0 stands there twice"),

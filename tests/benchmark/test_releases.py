@@ -18,6 +18,7 @@ from annotator.checks import clean
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Job, Revision
 from annotator.models.content import DialogueStatus
+from annotator.schema import content_hash
 from annotator.services import jobs
 from annotator.services.revisions import check_document, revise
 from annotator.services.variants import match_variants
@@ -444,6 +445,15 @@ def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyP
     release = run_release(team)
     assert (release.state, release.job.state) == ("failed", "failed")
     assert "dialogue a is not what its checksum says" in release.job.error
+
+
+def test_damaged_tools_are_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_verified(team, "a")
+    tools = '{"tools"'
+    monkeypatch.setattr(
+        release_building, "checksum", lambda text: "0" * 64 if text.startswith(tools) else content_hash(text)
+    )
+    assert "the tools of dialogue a is not what its checksum says" in run_release(team).job.error
 
 
 class TestKilled:

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Event, Job, Revision, Role, User
+from annotator.models import Event, Job, Revision, Role, ToolsetRevision, User
 from annotator.schema import content_hash
 from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
@@ -345,6 +345,14 @@ def test_whatever_a_review_leads_to_agrees_with_its_history(team: Team) -> None:
     hand_in(team.senior, rejected, "reject", reason="Not worth it.")
     supersede_cycle(actor=team.administrator, dialogue=anew, reason="Once more.", force=True)
     assert list(history_faults(team.project)) == []
+
+
+def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
+    make_item(team, "cross_check")
+    unguard("annotator_toolsetrevision")
+    tools = ToolsetRevision.objects.get(project=team.project)
+    ToolsetRevision.objects.filter(pk=tools.pk).update(content=tools.content.replace("city", "town"))
+    assert list(history_faults(team.project)) == ["toolset weather: version 1 is not what its checksum says"]
 
 
 def test_checking_the_history_holds_a_portion_in_memory(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
