@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from typing import Any
 from zoneinfo import available_timezones
 
 from django.db import IntegrityError, transaction
@@ -25,6 +26,8 @@ IN_HAND: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
 #: Each takes that from them, in the transaction in which the role ends: (actor, project, person, roles left).
 TAKE_BACK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
 SEVERITIES = ("error", "warning", "info", "off")
+SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settings")
+_CHECK = "the check "
 MAX_GUIDELINE = 200_000
 
 
@@ -87,6 +90,11 @@ def _required_name(name: str) -> str:
     return name
 
 
+def settings_of(project: Project) -> dict[str, Any]:
+    """A project's settings, as ``change_project`` takes them."""
+    return {name: getattr(project, name) for name in SETTINGS}
+
+
 def change_project(
     *,
     actor: User,
@@ -96,8 +104,13 @@ def change_project(
     time_zone: str,
     long_range_rule: str,
     check_settings: dict[str, str],
+    seen: dict[str, Any] | None = None,
 ) -> Project:
-    """Change a project's settings. ``check_settings`` holds only what differs from the registry's severities."""
+    """Change a project's settings. ``check_settings`` holds only what differs from the registry's severities.
+
+    ``seen``: the settings that the actor began with; what others have changed since stays, and where both have changed
+    the same, Conflict is raised. Its ``mine`` are the settings with what the actor changed, its ``now`` what they are.
+    """
     require_administrator(actor=actor, project=project)
     name = _required_name(name)
     if time_zone not in time_zones():
@@ -119,6 +132,8 @@ def change_project(
             "long_range_rule": long_range_rule,
             "check_settings": check_settings,
         }
+        if seen is not None:
+            new = _beside(new, seen, settings_of(project))
         before = {field: getattr(project, field) for field in new if getattr(project, field) != new[field]}
         for field in before:
             setattr(project, field, new[field])
@@ -132,6 +147,35 @@ def change_project(
                 after={field: new[field] for field in before},
             )
     return project
+
+
+def _beside(mine: dict[str, Any], seen: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The settings there are now, with what somebody changed who began with ``seen``. Raises Conflict."""
+    mine, seen, now = (_one_by_one(settings) for settings in (mine, seen, now))
+    ours = {key for key in {*mine, *seen} if mine.get(key) != seen.get(key)}
+    merged = {key: value for key, value in now.items() if key not in ours}
+    merged |= {key: mine[key] for key in ours if key in mine}
+    clashes = sorted(key for key in ours if now.get(key) not in (seen.get(key), mine.get(key)))
+    together = _together(merged)
+    if clashes:
+        words = ", ".join(f"{key.replace('_', ' ')} is “{now.get(key, 'as it comes')[:80]}” now" for key in clashes)
+        raise Conflict(
+            f"Somebody else has changed the same meanwhile: {words}. Nothing is saved yet; yours is kept below. Save "
+            "again to put it in the place of theirs.",
+            mine=together,
+            now=_together(now),
+        )
+    return together
+
+
+def _one_by_one(settings: dict[str, Any]) -> dict[str, str]:
+    checks = {f"{_CHECK}{check}": severity for check, severity in settings["check_settings"].items()}
+    return {name: value for name, value in settings.items() if name != "check_settings"} | checks
+
+
+def _together(flat: dict[str, str]) -> dict[str, Any]:
+    checks = {key.removeprefix(_CHECK): value for key, value in flat.items() if key.startswith(_CHECK)}
+    return {key: value for key, value in flat.items() if not key.startswith(_CHECK)} | {"check_settings": checks}
 
 
 def grant_role(*, actor: User | None, project: Project, user: User, role: Role) -> Membership:

@@ -13,9 +13,10 @@ from django.http import HttpRequest
 
 from annotator.errors import Conflict
 from annotator.models import NoticeKind, Role, User
+from annotator.schema.exact_json import loads
 from annotator.services.accounts import require_attempt, send_aside
 from annotator.services.attempts import client_address, forget_attempts
-from annotator.services.projects import MAX_GUIDELINE, time_zones
+from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 
 
 class SignInForm(LoginForm):
@@ -107,6 +108,13 @@ class ProjectForm(forms.Form):
     )
 
 
+def _is_texts(settings: dict[str, Any]) -> bool:
+    """Whether settings hold texts alone, those of the checks included."""
+    checks = settings["check_settings"]
+    values = [value for name, value in settings.items() if name != "check_settings"]
+    return isinstance(checks, dict) and all(isinstance(value, str) for value in [*values, *checks.values()])
+
+
 class SettingsForm(forms.Form):
     name = forms.CharField(max_length=120, label="Name")
     description = forms.CharField(
@@ -120,6 +128,18 @@ class SettingsForm(forms.Form):
             ("wild", "WildToolBench: more than two user messages back, clarifications included"),
         ],
     )
+    seen = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
+
+    def clean_seen(self) -> dict[str, Any] | None:
+        """The settings that the page showed."""
+        text = self.cleaned_data["seen"]
+        try:
+            seen = loads(text) if text else None
+        except ValueError:
+            seen = {}
+        if seen is None or (isinstance(seen, dict) and seen.keys() == {*SETTINGS} and _is_texts(seen)):
+            return seen
+        raise ValidationError("What was sent does not say which settings it began with; open the page again.")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from annotator.checks import all_checks
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.markdown import render_markdown
 from annotator.models import Guideline, Invitation, Project, Role, User
+from annotator.schema.exact_json import dumps
 from annotator.services import projects
 from annotator.services.access import require_administrator, roles_in
 from annotator.services.accounts import SESSION_KEY
@@ -68,14 +69,10 @@ def project_settings(request: PageRequest) -> HttpResponse:
     """Name, rules and the severities of checks."""
     require_administrator(actor=request.user, project=request.project)
     project = request.project
-    initial = {
-        "name": project.name,
-        "description": project.description,
-        "time_zone": project.time_zone,
-        "long_range_rule": project.long_range_rule,
-    }
-    form = SettingsForm(posted(request), initial=initial)
+    seen = projects.settings_of(project)
     chosen = dict(project.check_settings)
+    form = SettingsForm(posted(request), initial=seen | {"seen": dumps(seen).decode()})
+    refused, status = "", 422 if form.is_bound else 200
     if request.method == "POST":
         chosen = {
             check.id: request.POST[f"check-{check.id}"]
@@ -83,9 +80,16 @@ def project_settings(request: PageRequest) -> HttpResponse:
             if request.POST.get(f"check-{check.id}", "") not in ("", "default")
         }
         if form.is_valid():
-            projects.change_project(actor=request.user, project=project, check_settings=chosen, **form.cleaned_data)
-            messages.success(request, "The settings are saved. Checks use them from the next save on.")
-            return redirect("project-settings", slug=project.slug)
+            try:
+                projects.change_project(actor=request.user, project=project, check_settings=chosen, **form.cleaned_data)
+            except Conflict as error:
+                # Nothing is overwritten unseen: the next try is against what there is now.
+                refused, status, mine = error.sentence, 409, error.details["mine"]
+                form = SettingsForm(initial=mine | {"seen": dumps(error.details["now"]).decode()})
+                chosen = mine["check_settings"]
+            else:
+                messages.success(request, "The settings are saved. Checks use them from the next save on.")
+                return redirect("project-settings", slug=project.slug)
     rows = [
         {"check": check, "family": check.id.partition(".")[0], "chosen": chosen.get(check.id, "default")}
         for check in sorted(all_checks(), key=lambda check: check.id)
@@ -96,8 +100,9 @@ def project_settings(request: PageRequest) -> HttpResponse:
         "checks": rows,
         "changed_families": {check.partition(".")[0] for check in chosen},
         "severities": projects.SEVERITIES,
+        "refused": refused,
     }
-    return render(request, "annotator/project_settings.html", context, status=422 if form.is_bound else 200)
+    return render(request, "annotator/project_settings.html", context, status=status)
 
 
 @never_cache  # a link that was shown once is not shown again by going back

@@ -1,5 +1,6 @@
 """Pages of projects and people: what they show to whom, what they refuse, and that odd input is never a fault."""
 
+import html
 import re
 from datetime import timedelta
 
@@ -151,6 +152,45 @@ def test_settings_are_kept_and_only_differences_of_checks_are_stored(admin, team
     assert (team.project.time_zone, team.project.check_settings) == ("Asia/Shanghai", {"graph.cycle": "warning"})
     page = words(admin.get(url(team, "settings")))
     assert '<option value="warning" selected>' in page.partition('id="check-graph.cycle"')[2].partition("</select>")[0]
+
+
+def shown(page):
+    return html.unescape(re.search(r'name="seen" value="([^"]*)"', words(page))[1])
+
+
+def test_settings_that_somebody_else_saved_meanwhile_stay(admin, team):
+    page, seen = url(team, "settings"), shown(admin.get(url(team, "settings")))
+    theirs = {"description": "Theirs", "check-graph.cycle": "warning", "seen": seen}
+    assert admin.post(page, settings_of(team, **theirs)).status_code == 302
+    mine = {"time_zone": "Asia/Shanghai", "check-label.first_explicit": "off", "seen": seen}
+    assert admin.post(page, settings_of(team, **mine)).status_code == 302
+    team.project.refresh_from_db()
+    assert (team.project.description, team.project.time_zone) == ("Theirs", "Asia/Shanghai")
+    assert team.project.check_settings == {"graph.cycle": "warning", "label.first_explicit": "off"}
+
+
+def test_a_setting_that_two_people_changed_is_overwritten_only_knowingly(admin, team):
+    page, seen = url(team, "settings"), shown(admin.get(url(team, "settings")))
+    admin.post(page, settings_of(team, **{"description": "Theirs", "check-graph.cycle": "info", "seen": seen}))
+    mine = {"description": "Mine", "time_zone": "Asia/Shanghai", "seen": seen}
+    refused = admin.post(page, settings_of(team, **mine))
+    assert refused.status_code == 409
+    assert "Somebody else has changed the same meanwhile: description is “Theirs” now." in words(refused)
+    assert "Mine" in words(refused)
+    team.project.refresh_from_db()
+    assert team.project.time_zone == "UTC"
+    again = {"check-graph.cycle": "info", "seen": shown(refused)}
+    assert admin.post(page, settings_of(team, **mine | again)).status_code == 302
+    team.project.refresh_from_db()
+    assert (team.project.description, team.project.time_zone) == ("Mine", "Asia/Shanghai")
+    assert team.project.check_settings == {"graph.cycle": "info"}
+
+
+@pytest.mark.parametrize("seen", ["{", "[]", "{}", '{"name": 1}'])
+def test_settings_that_began_with_nothing_known_are_refused(admin, team, seen):
+    response = admin.post(url(team, "settings"), settings_of(team, seen=seen))
+    assert response.status_code == 422
+    assert "open the page again" in words(response)
 
 
 @pytest.mark.parametrize(
