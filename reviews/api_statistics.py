@@ -210,7 +210,7 @@ class ProgressStatistics(APIView):
                     "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, with_gold=gold)),
                     "times": read_times(project=project, with_gold=gold),
                     "faults": read_faults(project=project),
-                    "forecast": _forecast(read_outlook(project=project, now=now)),
+                    "forecast": _forecast(read_outlook(project=project, now=now, with_gold=gold)),
                 }
             ).data
         )

@@ -184,11 +184,14 @@ def read_people(*, project: Project) -> list[PersonWork]:
     return sorted(people, key=lambda one: (-one.total, one.pseudonym))
 
 
-def read_outlook(*, project: Project, now: datetime) -> Outlook:
-    """When the project's work will be done at the pace of the last four weeks."""
+def read_outlook(*, project: Project, now: datetime, with_gold: bool = False) -> Outlook:
+    """When the project's work will be done at the pace of the last four weeks.
+
+    ``with_gold``: as for ``read_throughput``; what is to come is what the project's page says.
+    """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     protocol = current_protocol(project)
-    counters = read_counters(project)
+    counters = read_counters(project, with_gold=with_gold)
     left = {
         stage.key: counters.get(f"stage:{stage.key}:open", 0) + counters.get(f"stage:{stage.key}:claimed", 0)
         for stage in (protocol.stages if protocol else ())
@@ -196,7 +199,7 @@ def read_outlook(*, project: Project, now: datetime) -> Outlook:
     following = expected_to_follow(protocol, left, counters) if protocol else 0.0
     since = today - timedelta(days=PACE_DAYS)
     days: Tally[date] = Tally()
-    for (day, _), count in _days(project, None, since).items():
+    for (day, _), count in _days(project, None, since, with_gold).items():
         days[day] += count
     first = min(days, default=today)
     # Days before anybody began say nothing of the pace; today is not over.

@@ -74,7 +74,7 @@ def progress(request: PageRequest) -> HttpResponse:
             "fault_chart": drawn(made.fault_chart(faults, "faults", "Kinds of fault that were named"))
             if faults
             else "",
-            "outlook": read_outlook(project=project, now=now),
+            "outlook": read_outlook(project=project, now=now, with_gold=not overseer),
             "waiting": count_waiting_work(project),
             "set_aside": read_work_set_aside(project),
             "people": [(one, names[one.pseudonym]) for one in people if one.pseudonym in names],
