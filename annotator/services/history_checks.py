@@ -17,6 +17,8 @@ JOB = "history"
 PORTION, MOST_NAMED = 500, 50
 #: What else holds rows against the history, by keys of dialogues; other apps add theirs. The events are sound.
 RECORDS: list[Callable[[Sequence[int]], Iterable[str]]] = []
+#: The same of rows that are no dialogue's.
+PROJECT_RECORDS: list[Callable[[Project], Iterable[str]]] = []
 
 
 def start_check(*, actor: User, project: Project) -> Job:
@@ -48,6 +50,8 @@ def history_faults(project: Project) -> Iterator[str]:
 def _faults_of(project: Project) -> Iterator[str]:
     """Those that are no dialogue's."""
     yield from toolset_faults(project)
+    for look in PROJECT_RECORDS:
+        yield from look(project)
     yield from loose_faults(project)
     yield from checkpoint_faults(project)
 

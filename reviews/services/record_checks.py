@@ -11,9 +11,10 @@ from typing import Any
 
 from django.db import transaction
 
-from annotator.models import Dialogue, Event, Revision
+from annotator.models import Dialogue, Event, Project, Revision
 from annotator.models.content import DialogueStatus, SetApart
-from reviews.models import Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
+from annotator.schema import content_hash
+from reviews.models import Cycle, CycleState, Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.advancing import NOT_DRAWN
 
 _ENDS = {f"cycle.{state}": state for state in ("verified", "rejected", "superseded")}
@@ -66,6 +67,32 @@ def record_faults(keys: Sequence[int]) -> Iterable[str]:
             rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=suspects).order_by("pk")
             found = list(_differences(list(rows.values_list("pk", flat=True))))
         yield from (fault for _, fault in found)
+
+
+def project_record_faults(project: Project) -> Iterator[str]:
+    """What protocols and draws say otherwise than the history recorded as they were adopted and drawn, as sentences."""
+    adopted: dict[int, str] = {}
+    drawn: dict[str, dict[str, Any]] = {}
+    events = Event.objects.filter(project=project, dialogue=None, kind__in=("protocol.adopted", "draw.closed"))
+    for kind, after in events.order_by("pk").values_list("kind", "after"):
+        if kind == "draw.closed":
+            drawn[after["draw"]] = after
+        elif "hash" in after:
+            adopted[after["number"]] = after["hash"]
+    versions = ProtocolVersion.objects.filter(project=project).order_by("number")
+    for number, stored, text in versions.values_list("number", "content_hash", "definition"):
+        if content_hash(text) != stored or adopted.get(number, stored) != stored:
+            yield f"version {number} of the protocol is not what was adopted"
+    for draw in Draw.objects.filter(project=project).order_by("pk"):
+        said = drawn.pop(draw.public_id, {})
+        is_now = {
+            "stage": draw.stage, "number": draw.number, "seed": draw.seed, "population_hash": draw.population_hash,
+            "population": draw.population_size, "sample": draw.sample_size,
+        }  # fmt: skip
+        if any(said.get(key) != value for key, value in is_now.items()):
+            yield f"draw {draw.number} of {draw.stage} is not what was recorded as it was drawn"
+    for said in drawn.values():
+        yield f"draw {said['number']} of {said['stage']} is gone"
 
 
 def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -19,10 +19,11 @@ from annotator.services.checkpoints import write_checkpoint
 from annotator.services.events import event_digest
 from annotator.services.filters import UnknownFilter
 from annotator.services.history_checks import history_faults
-from reviews.models import Priority, Review, Slot
+from reviews.models import Draw, Priority, ProtocolVersion, Review, Slot
 from reviews.services import project_history as history
 from reviews.services.assignments import prioritise
 from reviews.services.cycles import supersede_cycle
+from reviews.services.sampling import close_population_and_draw
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -353,6 +354,22 @@ def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
     tools = ToolsetRevision.objects.get(project=team.project)
     ToolsetRevision.objects.filter(pk=tools.pk).update(content=tools.content.replace("city", "town"))
     assert list(history_faults(team.project)) == ["toolset weather: version 1 is not what its checksum says"]
+
+
+def test_a_protocol_or_a_draw_that_was_changed_shows(team: Team) -> None:
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert draw is not None
+    assert list(history_faults(team.project)) == []
+    version = ProtocolVersion.objects.get(project=team.project)
+    ProtocolVersion.objects.update(definition=version.definition.replace("0.1", "0.9"))
+    Draw.objects.update(seed="0" * 64)
+    assert list(history_faults(team.project)) == [
+        "version 1 of the protocol is not what was adopted",
+        "draw 1 of expert is not what was recorded as it was drawn",
+    ]
 
 
 def test_checking_the_history_holds_a_portion_in_memory(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
