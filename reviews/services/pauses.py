@@ -1,6 +1,6 @@
 """Pauses: nothing new is given out in a project, in a stage or to a person; what is held can be handed in."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError, transaction
@@ -123,10 +123,12 @@ def resume(*, actor: User, project: Project, public_id: str) -> Pause:
     return ended
 
 
-def set_rules(*, actor: User, project: Project, most_held: int | None, absent_days: int | None) -> AssignmentRules:
+def set_rules(
+    *, actor: User, project: Project, most_held: int | None, absent_days: int | None, keep: Collection[str] = ()
+) -> AssignmentRules:
     """Say how many items one person may hold, and when somebody counts as away (None: no limit, never).
 
-    Raises Denied, or Invalid for a number out of bounds.
+    ``keep``: names of those of the two that stay as they are. Raises Denied, or Invalid for a number out of bounds.
     """
     require_administrator(actor=actor, project=project)
     for name, value, most in (("most_held", most_held, 500), ("absent_days", absent_days, 365)):
@@ -137,8 +139,9 @@ def set_rules(*, actor: User, project: Project, most_held: int | None, absent_da
         rules = AssignmentRules.objects.filter(project=project).first() or AssignmentRules(project=project)
         before = {"most_held": rules.most_held, "absent_days": rules.absent_days}
         after = {"most_held": most_held, "absent_days": absent_days}
+        after |= {name: before[name] for name in keep}
         if rules.pk is None or before != after:
-            rules.most_held, rules.absent_days = most_held, absent_days
+            rules.most_held, rules.absent_days = after["most_held"], after["absent_days"]
             rules.save()
             append_event(actor=actor, project=project, kind="assignment_rules.changed", before=before, after=after)
     return rules

@@ -89,7 +89,10 @@ def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dic
     """The fields of the rules: as they are in force, or as they were posted where something is wrong."""
     fields = []
     for name, (label, hint, most) in _RULES.items():
-        typed = request.POST.get(name, "").strip()[:20] if wrong else getattr(rules, name, None)
+        stored = getattr(rules, name, None)
+        typed = request.POST.get(name, "").strip()[:20] if wrong else stored
+        # Where something is wrong, what the page showed at first is what the person began with.
+        seen = request.POST.get(f"seen:{name}", "")[:20] if wrong else stored
         fields.append(
             {
                 "name": name,
@@ -97,6 +100,7 @@ def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dic
                 "hint": hint,
                 "most": most,
                 "value": "" if typed is None else typed,
+                "seen": "" if seen is None else seen,
                 # A browser shows nothing in a field for numbers that holds something else.
                 "type": "number" if typed in (None, "") or str(typed).isdigit() else "text",
                 "error": wrong.get(name, ""),
@@ -264,9 +268,11 @@ def assignment_rules(request: PageRequest) -> HttpResponse:
         if text and not (text.isascii() and text.isdigit() and len(text) < 6):
             wrong[name] = "Write a whole number, or leave it empty."
         numbers[name] = int(text) if text and name not in wrong else None
+    # What was left as the page showed it stays as it is, also where somebody else has changed it since.
+    keep = [name for name in _RULES if request.POST.get(f"seen:{name}") == request.POST.get(name, "").strip()]
     if not wrong:
         try:
-            pauses.set_rules(actor=request.user, project=request.project, **numbers)
+            pauses.set_rules(actor=request.user, project=request.project, keep=keep, **numbers)
         except Invalid as error:
             wrong[error.details["field"]] = error.sentence
     if wrong:

@@ -315,6 +315,19 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
     assert client.post(f"{base}pause/", {"person": "nobody"}).status_code == 422
 
 
+def test_a_rule_that_somebody_else_saved_meanwhile_stays(team: Team, client: Client) -> None:
+    base = f"/p/{team.project.slug}/assignments/"
+    seen = {"seen:most_held": "", "seen:absent_days": ""}
+    assert 'name="seen:most_held" value=""' in client.get(base).content.decode()
+    client.post(f"{base}rules/", {"most_held": "4", "absent_days": "", **seen})
+    mine = {"most_held": "", "absent_days": "none", **seen}
+    assert 'name="seen:absent_days" value=""' in client.post(f"{base}rules/", mine).content.decode()
+    client.post(f"{base}rules/", mine | {"absent_days": "9"})
+    assert AssignmentRules.objects.values_list("most_held", "absent_days").get() == (4, 9)
+    client.post(f"{base}rules/", {"most_held": "", "absent_days": "9", "seen:most_held": "4", "seen:absent_days": "9"})
+    assert AssignmentRules.objects.values_list("most_held", "absent_days").get() == (None, 9)
+
+
 def test_machines_do_the_same(team: Team, client: Client) -> None:
     slots = first_slots(team, 1)
     base = f"/api/projects/{team.project.slug}/"
