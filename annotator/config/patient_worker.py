@@ -9,7 +9,6 @@ import contextlib
 import re
 import selectors
 import socket
-import struct
 import time
 from functools import partial
 from typing import Any
@@ -23,12 +22,36 @@ HEAD_SECONDS, BODY_SECONDS = 10.0, 600.0
 MOST_HEAD, MOST_BODY = 2**16, 10 * 10**6
 #: Connections that may be sending at a time, and bytes of theirs: then the one that has sent longest is closed.
 MOST_SENDING, MOST_HELD = 500, 100 * 10**6
-#: Seconds that a thread waits for somebody to take more of an answer, or to send more of a large body.
+#: Seconds that a thread waits for somebody to take the next piece of an answer, or to send more of a large body.
 STALLED_SECONDS = 20
+#: Bytes of such a piece; who takes them more slowly than that is given up.
+PIECE = 2**16
+#: Seconds that an ended connection is given to close its end, so that the last of the answer arrives.
+LEAVING_SECONDS = 2
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 _EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue", re.IGNORECASE)
+
+
+class _Socket(socket.socket):
+    """A connection on which no thread waits without an end. Python counts a timeout over all that is sent at once."""
+
+    def setblocking(self, flag: bool) -> None:
+        self.settimeout(STALLED_SECONDS if flag else 0)
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        view = memoryview(data)
+        for start in range(0, len(view), PIECE):
+            super().sendall(view[start : start + PIECE], flags)
+
+    def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
+        file.seek(offset)
+        sent = 0
+        while block := file.read(PIECE if count is None else min(PIECE, count - sent)):
+            self.sendall(block)
+            sent += len(block)
+        return sent
 
 
 class _Coming:
@@ -77,9 +100,12 @@ class PatientWorker(ThreadWorker):
         super().__init__(*args, **kwargs)
         self._coming: dict[Any, _Coming] = {}
         self._held = 0
+        self._leaving: dict[Any, float] = {}
 
     def enqueue_req(self, conn: Any) -> None:
         """Wait for the request of a connection that is new, or was kept; in the main thread alone."""
+        if not isinstance(conn.sock, _Socket):
+            conn.sock = _Socket(fileno=conn.sock.detach())
         self._coming[conn] = coming = _Coming()
         conn.sock.setblocking(False)
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._receive, conn))
@@ -120,18 +146,45 @@ class PatientWorker(ThreadWorker):
 
     def _hand_on(self, conn: Any) -> None:
         data = bytes(self._forget(conn).data)
-        for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-            conn.sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALLED_SECONDS, 0))
         if conn.parser is None:
             conn.parser = get_parser(conn.cfg, conn.sock, conn.client)
         conn.parser.unreader.unread(data)
         conn.data_ready = True
         super().enqueue_req(conn)
 
+    def finish_request(self, conn: Any, fs: Any) -> None:
+        """Keep a connection, or see it off: gunicorn does so here, in the main thread, and all others wait."""
+        if fs.cancelled() or fs.exception() or fs.result():
+            super().finish_request(conn, fs)
+            return
+        conn.sock.setblocking(False)
+        self._leaving[conn] = time.monotonic() + LEAVING_SECONDS
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._hear_out, conn))
+        with contextlib.suppress(OSError):
+            conn.sock.shutdown(socket.SHUT_WR)
+
+    def _hear_out(self, conn: Any, _socket: Any) -> None:
+        """What still comes is read and thrown away: unread, it would have the kernel throw the answer away."""
+        with contextlib.suppress(BlockingIOError):
+            try:
+                more = conn.sock.recv(2**16)
+            except ConnectionError:
+                more = b""
+            if not more:
+                self._part(conn)
+
+    def _part(self, conn: Any) -> None:
+        self.poller.unregister(conn.sock)
+        del self._leaving[conn]
+        self.nr_conns -= 1
+        conn.close()
+
     def murder_pending(self) -> None:
         """Close connections whose request has not come in time; all of them where the worker stops."""
         super().murder_pending()
         now = time.monotonic()
+        for conn in [conn for conn, until in self._leaving.items() if until < now]:
+            self._part(conn)
         for conn in [conn for conn, coming in self._coming.items() if coming.until < now or not self.alive]:
             self._drop(conn)
 

@@ -1,14 +1,19 @@
-"""Without a proxy: whoever sends slowly takes no thread of the web server, and what comes in pieces is read whole."""
+"""Without a proxy: who sends slowly takes no thread, who reads slowly none for long; pieces are read as a whole."""
 
 import contextlib
 import http.client
+import selectors
 import socket
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from gunicorn.config import Config
+from gunicorn.workers.gthread import TConn
 
-from annotator.config.patient_worker import MOST_BODY, MOST_HEAD, _Coming
+from annotator.config import patient_worker
+from annotator.config.patient_worker import MOST_BODY, MOST_HEAD, PatientWorker, _Coming, _Socket
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
 
@@ -39,6 +44,61 @@ def test_a_request_is_handed_on_when_it_has_come():
     assert taken(large, b"a" * (MOST_BODY - 1), b"a") == [False, False, True]
     # A head without an end: gunicorn says what is wrong with it.
     assert taken(b"a" * MOST_HEAD, b"a") == [False, True]
+
+
+@pytest.fixture
+def worker():
+    """One that serves nothing, and a connection of its that has been answered; the other end of it."""
+    worker = PatientWorker(1, 0, [], None, 30, Config(), None)
+    worker.poller = selectors.DefaultSelector()
+    ours, theirs = socket.socketpair()
+    with theirs, contextlib.closing(worker.poller), contextlib.closing(worker.tmp):
+        yield worker, TConn(worker.cfg, ours, ("", 0), ("", 0)), theirs
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_who_does_not_close_an_ended_connection_holds_nobody_up(worker, closes):
+    """The loop in which this happens takes in everybody's requests."""
+    worker, conn, theirs = worker
+    worker.nr_conns = 1
+    done = Future()
+    done.set_result(False)
+    theirs.sendall(b"more than was read")
+    worker.finish_request(conn, done)
+    # That nothing more comes is said at once; the end is heard out.
+    assert theirs.recv(1) == b""
+    worker.wait_for_and_dispatch_events(0)
+    assert (worker.nr_conns, conn.sock.fileno() > 0) == (1, True)
+    if closes:
+        theirs.close()
+        worker.wait_for_and_dispatch_events(0)
+    else:
+        worker._leaving[conn] = 0
+        worker.murder_pending()
+    assert (worker.nr_conns, conn.sock.fileno(), worker._leaving) == (0, -1, {})
+
+
+def test_an_answer_is_sent_in_pieces_each_of_which_has_its_time(monkeypatch, tmp_path):
+    sent = []
+    monkeypatch.setattr(socket.socket, "sendall", lambda self, data, flags=0: sent.append((self.gettimeout(), *data)))
+    monkeypatch.setattr(patient_worker, "PIECE", 2)
+    file = tmp_path / "file"
+    file.write_bytes(b"abcdef")
+    with _Socket() as connection, file.open("rb") as opened:
+        connection.setblocking(True)
+        connection.sendall(b"abc")
+        assert connection.sendfile(opened, offset=1, count=3) == 3
+        assert connection.sendfile(opened, offset=5) == 1
+    assert sent == [(20, *piece) for piece in (b"ab", b"c", b"bc", b"d", b"f")]
+
+
+def test_who_takes_nothing_of_an_answer_is_given_up(monkeypatch):
+    monkeypatch.setattr(patient_worker, "STALLED_SECONDS", 0.05)
+    ours, theirs = socket.socketpair()
+    with theirs, _Socket(fileno=ours.detach()) as connection:
+        connection.setblocking(True)
+        with pytest.raises(TimeoutError):
+            connection.sendall(b"a" * 10**8)
 
 
 @pytest.fixture
