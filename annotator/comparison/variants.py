@@ -6,6 +6,12 @@ from typing import Any
 Document = dict[str, Any]
 
 
+#: Whose texts are no words: labels, names of tools.
+_LABELS = frozenset({"scenario", "dimension", "category", "name", "parameters"})
+#: In these no key means a label; what is in parameters is all of one kind.
+_OPEN = frozenset({"arguments", "observation", "unsolved_set", "validator", "extra", "parameters"})
+
+
 def shared_difference(one: Document, other: Document) -> str:
     """The first thing that two variants should share and do not, as a place in words; blank where they share all.
 
@@ -22,7 +28,7 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
     yield "the kind of dialogue", document["kind"]
     if "tasks" not in document:
         for key in sorted(set(document) - {"language", "kind"}):
-            yield key.replace("_", " "), _without_words(document[key])
+            yield key.replace("_", " "), _without_words(document[key], key)
         return
     yield "the number of tasks", len(document["tasks"])
     for number, task in enumerate(document["tasks"], 1):
@@ -37,14 +43,14 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
                 f"the dependencies {where}",
                 needs if needs is None else {(order.get(one["id"], one["id"]), one["kind"]) for one in needs},
             )
-            yield f"the arguments {where}", _without_words(step.get("arguments"))
+            yield f"the arguments {where}", _without_words(step.get("arguments"), "arguments")
             yield f"the answer type {where}", step.get("answer_type")
 
 
-def _without_words(value: Any) -> Any:
-    """A value in which every text is the same text; 40.0 is not 40, nor true 1."""
+def _without_words(value: Any, key: str) -> Any:
+    """What stands under a key, with every text the same text but labels; 40.0 is not 40, nor true 1."""
     if isinstance(value, str):
-        return ""
+        return value if key in _LABELS else ""
     if isinstance(value, dict):
-        return {key: _without_words(one) for key, one in value.items()}
-    return [_without_words(one) for one in value] if isinstance(value, list) else repr(value)
+        return {inner: _without_words(one, key if key in _OPEN else inner) for inner, one in value.items()}
+    return [_without_words(one, key) for one in value] if isinstance(value, list) else repr(value)

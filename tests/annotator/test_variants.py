@@ -14,6 +14,7 @@ from annotator.models import Dialogue, VariantMatch
 from annotator.services.events import broken_links
 from annotator.services.revisions import lock_dialogue, revise
 from annotator.services.variants import CHECK, match_variants, variants_of
+from tests.annotator.case_documents import case
 from tests.factories import Team, make_dialogue, make_document, make_team
 
 pytestmark = pytest.mark.django_db
@@ -186,6 +187,25 @@ def test_all_that_is_no_word_is_shared(change: Any, words: str) -> None:
     change(other)
     assert shared_difference(one, other) == words
     assert shared_difference(other, one) == words
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d.update(scenario="single_hop"), "scenario"),
+        (lambda d: d["constraints"][0].update(category="interaction rounds"), "constraints"),
+        (lambda d: d["constraints"][1]["parameters"]["order_constraints"][0].reverse(), "constraints"),
+        (lambda d: d["reference_trajectory"][0]["calls"][0].update(name="read_timetable"), "reference trajectory"),
+    ],
+)
+def test_labels_and_tools_of_a_case_are_shared(change: Any, words: str) -> None:
+    one = case()
+    other = case(user_query="Wann fährt das letzte Boot?", answer="Um 21:40.")
+    other["unsolved_set"]["find_ferry"] = ["Möwe"]
+    other["reference_trajectory"][0]["calls"][0]["arguments"] = {"harbour": "Nordhafen"}
+    assert shared_difference(one, other) == ""
+    change(other)
+    assert shared_difference(one, other) == words
 
 
 def test_ids_of_steps_are_each_variants_own() -> None:
