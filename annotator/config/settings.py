@@ -11,34 +11,24 @@ import re
 from pathlib import Path
 from typing import Any
 
-import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu.entity import Exchange, Queue
 
+from annotator.config import environment as given
+
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
-env = environ.Env()
-
-
-def _whole(name: str, *, default: int) -> int:
-    """A whole number, never less than 0: of days to keep something, -1 would mean all that will ever be."""
-    text = env.str(name, default=str(default)).strip()
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ImproperlyConfigured(f"{name} is “{text}”; it must be a whole number, 0 or more.")
-    return int(text)
-
-
-MODE = env.str("ASSAY_MODE", default="embedded")
+MODE = given.text("ASSAY_MODE", default="embedded")
 if MODE not in ("embedded", "server"):
     raise ImproperlyConfigured(f"ASSAY_MODE is “{MODE}”; it must be embedded or server.")
 EMBEDDED = MODE == "embedded"
-DEMO = env.bool("ASSAY_DEMO", default=False)
-DEBUG = env.bool("DEBUG", default=False)
-DATA_DIR = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var")))
+DEMO = given.yes_no("ASSAY_DEMO", default=False)
+DEBUG = given.yes_no("DEBUG", default=False)
+DATA_DIR = Path(given.text("ASSAY_DATA", default=str(BASE_DIR / "var")))
 # Nobody else on this machine reads candidates, mails or releases: not what any process writes from here on (a database
 # and the files beside it, too), and not what an earlier version wrote.
 os.umask(0o077)
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+given.folder("ASSAY_DATA", DATA_DIR)
 if DATA_DIR.stat().st_mode & 0o077:
     try:
         DATA_DIR.chmod(0o700)
@@ -52,8 +42,7 @@ EMBEDDED_SECRET_KEY = "embedded-mode-only-this-key-is-public-and-server-mode-ref
 
 
 def _secret_key() -> str:
-    file = env.str("SECRET_KEY_FILE", default="")
-    key = Path(file).read_text().strip() if file else env.str("SECRET_KEY", default="")
+    key = given.content("SECRET_KEY_FILE") or given.text("SECRET_KEY")
     if EMBEDDED:
         return key or EMBEDDED_SECRET_KEY
     if not key:
@@ -78,8 +67,10 @@ if DEMO and not EMBEDDED:
 if DEBUG and not EMBEDDED:
     raise ImproperlyConfigured("DEBUG shows settings and data to whoever meets an error; it is refused in server mode.")
 
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if EMBEDDED else [])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ALLOWED_HOSTS = given.hosts(default=["localhost", "127.0.0.1", "[::1]"] if EMBEDDED else [])
+if not ALLOWED_HOSTS:
+    raise ImproperlyConfigured("Server mode needs a name to answer to: set ALLOWED_HOSTS, to assay.example.org say.")
+CSRF_TRUSTED_ORIGINS = given.origins()
 
 INSTALLED_APPS = [
     "annotator",
@@ -141,9 +132,7 @@ TEMPLATES = [
 
 # Not by way of a URL: the folder's name may hold signs that mean something there.
 _SQLITE: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "assay.sqlite3")}
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db("DATABASE_URL") if env.str("DATABASE_URL", default="") else _SQLITE
-}
+DATABASES: dict[str, dict[str, Any]] = {"default": given.database(sqlite=_SQLITE if EMBEDDED else None)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # Immediate transactions: a writer waits its turn at BEGIN instead of failing in the middle.
     DATABASES["default"]["OPTIONS"] = {
@@ -167,15 +156,15 @@ else:
 # Seconds that a request waits for a lock, and that one statement of a request takes, before it is answered 503, and that
 # one of a job takes, before the job is taken up again. Only the web server (annotator.config.wsgi) and the workers
 # (annotator.config.celery) set them: commands and migrations may wait. 0: no limit.
-REQUEST_LOCK_SECONDS = _whole("REQUEST_LOCK_SECONDS", default=10)
-REQUEST_STATEMENT_SECONDS = _whole("REQUEST_STATEMENT_SECONDS", default=30)
-JOB_STATEMENT_SECONDS = _whole("JOB_STATEMENT_SECONDS", default=900)
+REQUEST_LOCK_SECONDS = given.seconds("REQUEST_LOCK_SECONDS", default=10)
+REQUEST_STATEMENT_SECONDS = given.seconds("REQUEST_STATEMENT_SECONDS", default=30)
+JOB_STATEMENT_SECONDS = given.seconds("JOB_STATEMENT_SECONDS", default=900)
 # Seconds after which PostgreSQL ends the connection of a web server or worker that is in a transaction and says nothing:
 # it is frozen, or gone, and others wait for what it has locked. Far longer than any step computes. 0: no limit.
-SILENT_TRANSACTION_SECONDS = _whole("SILENT_TRANSACTION_SECONDS", default=300)
+SILENT_TRANSACTION_SECONDS = given.seconds("SILENT_TRANSACTION_SECONDS", default=300)
 # Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back. On
 # PostgreSQL what was prepared is lost with its connection.
-DATABASES["default"]["CONN_MAX_AGE"] = _whole("CONN_MAX_AGE", default=600)
+DATABASES["default"]["CONN_MAX_AGE"] = given.seconds("CONN_MAX_AGE", default=600)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people -----------------------------------------------------------------------------------------------------
@@ -204,17 +193,17 @@ ACCOUNT_FORMS = {
     "reset_password": "annotator.views.forms.ForgottenPasswordForm",
 }
 # The demo's mails are files that can be looked at.
-EMAIL_BACKEND = env.str(
-    "EMAIL_BACKEND", default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend"
+EMAIL_BACKEND = given.mail_backend(
+    default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend"
 )
-EMAIL_FILE_PATH = env.str("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
-EMAIL_TIMEOUT = _whole("EMAIL_TIMEOUT", default=30)
-EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
-EMAIL_PORT = _whole("EMAIL_PORT", default=25)
-EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
-EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
-EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="assay@localhost")
+EMAIL_FILE_PATH = given.text("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
+EMAIL_TIMEOUT = given.seconds("EMAIL_TIMEOUT", default=30, least=1)
+EMAIL_HOST = given.text("EMAIL_HOST", default="localhost")
+EMAIL_PORT = given.whole("EMAIL_PORT", default=25, least=1, most=65535)
+EMAIL_HOST_USER = given.text("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = given.text("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = given.yes_no("EMAIL_USE_TLS", default=False)
+DEFAULT_FROM_EMAIL = given.mail_address("DEFAULT_FROM_EMAIL", default="assay@localhost")
 
 # --- safety -----------------------------------------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {
@@ -237,12 +226,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_ENGINE = "annotator.services.sessions"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-HTTPS = env.bool("ASSAY_HTTPS", default=not EMBEDDED)
+HTTPS = given.yes_no("ASSAY_HTTPS", default=not EMBEDDED)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 # Whose X-Forwarded-For is believed: tries to sign in are counted by the reader's address, not by the proxy's own.
 try:
     TRUSTED_PROXIES = [
-        ipaddress.ip_network(one.strip()) for one in env.list("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"])
+        ipaddress.ip_network(one) for one in given.names("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"])
     ]
 except ValueError as error:
     raise ImproperlyConfigured(
@@ -252,7 +241,7 @@ if not EMBEDDED:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = HTTPS
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
-    SECURE_HSTS_SECONDS = _whole("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
+    SECURE_HSTS_SECONDS = given.whole("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 # Of a whole request, files included, but from those who may send large ones; deploy/Caddyfile has the same limit.
 MOST_SENT = 10 * 10**6
@@ -260,8 +249,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
 # Beside what is kept of them, so that /readyz looks at this disk, and what a killed web server leaves there is removed.
-FILE_UPLOAD_TEMP_DIR = DATA_DIR / "uploads"
-FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
+FILE_UPLOAD_TEMP_DIR = given.folder("ASSAY_DATA", DATA_DIR / "uploads")
 FILE_UPLOAD_HANDLERS = [
     "annotator.views.uploads.DoorHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
@@ -270,7 +258,7 @@ FILE_UPLOAD_HANDLERS = [
 
 # --- files ------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
+STATIC_ROOT = Path(given.text("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "files"
 
@@ -280,15 +268,15 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if DEBUG or env.bool("ASSAY_PLAIN_STATIC", default=False)
+        if DEBUG or given.yes_no("ASSAY_PLAIN_STATIC", default=False)
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False
-WHITENOISE_USE_FINDERS = env.bool("ASSAY_PLAIN_STATIC", default=False)
+WHITENOISE_USE_FINDERS = given.yes_no("ASSAY_PLAIN_STATIC", default=False)
 
 # --- background work --------------------------------------------------------------------------------------------
-REDIS_URL = env.str("REDIS_URL", default="" if EMBEDDED else "redis://localhost:6379/0")
+REDIS_URL = given.redis(default="" if EMBEDDED else "redis://localhost:6379/0")
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600, "socket_keepalive": True}
@@ -296,7 +284,7 @@ else:
     # Kombu's file-system transport: a broker that needs no server. One folder, read and written by both sides.
     BROKER_DIR = DATA_DIR / "broker"
     for folder in ("messages", "processed", "control"):
-        (BROKER_DIR / folder).mkdir(parents=True, exist_ok=True)
+        given.folder("ASSAY_DATA", BROKER_DIR / folder)
     CELERY_BROKER_URL = "filesystem://localhost"
     CELERY_BROKER_TRANSPORT = "annotator.config.broker:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -319,14 +307,14 @@ CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in 
 CELERY_TIMEZONE = "UTC"
 # Days after which what nothing needs any more is removed (annotator.services.retention); 0: never.
 KEEP_DAYS = {
-    "draft_steps": _whole("KEEP_DRAFT_STEPS_DAYS", default=30),
-    "uploads": _whole("KEEP_UPLOADS_DAYS", default=90),
-    "tokens": _whole("KEEP_TOKENS_DAYS", default=90),
-    "mails": _whole("KEEP_MAILS_DAYS", default=30),
+    "draft_steps": given.days("KEEP_DRAFT_STEPS_DAYS", default=30),
+    "uploads": given.days("KEEP_UPLOADS_DAYS", default=90),
+    "tokens": given.days("KEEP_TOKENS_DAYS", default=90),
+    "mails": given.days("KEEP_MAILS_DAYS", default=30),
 }
 # What /readyz asks: how old the workers' last sign of life may be, and how much room the data folder has to have.
-WORKER_LAG_SECONDS = _whole("WORKER_LAG_SECONDS", default=300)
-DISK_RESERVE_MB = _whole("DISK_RESERVE_MB", default=500)
+WORKER_LAG_SECONDS = given.seconds("WORKER_LAG_SECONDS", default=300)
+DISK_RESERVE_MB = given.whole("DISK_RESERVE_MB", default=500)
 CELERY_BEAT_SCHEDULER = "annotator.config.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 #: Name → (task, seconds between two of its messages).
@@ -391,7 +379,7 @@ USE_I18N = False
 # What people type to come here. Links in mails and invitations begin with it, whatever a request's Host header says.
 _host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")
 _address = f"{'https' if HTTPS else 'http'}://{_host}" if _host else "http://localhost:8000"
-SITE_URL = env.str("SITE_URL", default=_address).rstrip("/")
+SITE_URL = given.text("SITE_URL", default=_address).rstrip("/")
 if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]+)?", SITE_URL):
     raise ImproperlyConfigured(f"SITE_URL is “{SITE_URL}”; it must be an address like https://assay.example.org.")
 
@@ -401,7 +389,7 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "filters": {"secrets": {"()": "annotator.config.logs.WithoutSecrets"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="WARNING")},
+    "root": {"handlers": ["stderr"], "level": given.level("LOG_LEVEL", default="WARNING")},
     # What is removed is said in any case.
     "loggers": {"annotator.services.retention": {"level": "INFO"}},
 }

@@ -3,8 +3,10 @@
 import gc
 import os
 from importlib import import_module
+from pathlib import Path
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.config.settings")
@@ -12,6 +14,12 @@ application = get_wsgi_application()
 if settings.DATABASES["default"]["ENGINE"] == "annotator.config.postgresql":
     # Before the first connection is opened. A row or a table that somebody holds must not silence the whole site.
     import_module("annotator.config.postgresql.limits").limit_requests(settings.DATABASES["default"])
+if not settings.WHITENOISE_USE_FINDERS and not Path(settings.STATIC_ROOT, "staticfiles.json").is_file():
+    # Every page would fail, one after the other.
+    raise ImproperlyConfigured(
+        f"There are no static files in {settings.STATIC_ROOT}: run manage.py collectstatic --noinput, with the same "
+        "ASSAY_DATA and STATIC_ROOT, before you start."
+    )
 # The addresses and all they lead to, before the first request asks for them, and before a server forks its workers.
 import_module("annotator.config.urls")
 # What is loaded by now stays for good: the collector need not walk over it again, nor a forked worker copy its pages.

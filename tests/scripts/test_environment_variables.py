@@ -1,0 +1,83 @@
+"""A mistake in the environment is a sentence at the start that says what to write instead."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from traceback import format_exception
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from annotator.config import environment as given
+
+SQLITE = {"ENGINE": "django.db.backends.sqlite3"}
+embedded, server = partial(given.database, sqlite=SQLITE), partial(given.database, sqlite=None)
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "value", "words"),
+    [
+        (partial(given.yes_no, "ASSAY_HTTPS", default=True), "ASSAY_HTTPS", "maybe", "it must be 1 (yes) or 0 (no)"),
+        (server, "DATABASE_URL", "", "Server mode needs PostgreSQL: set DATABASE_URL"),
+        (server, "DATABASE_URL", "sqlite:////srv/assay.sqlite3", "it must be postgres://"),
+        (server, "DATABASE_URL", "mysql://u:p@localhost/assay", "it must be postgres://"),
+        (server, "DATABASE_URL", "postgres:/localhost/assay", "it must be postgres://"),
+        (server, "DATABASE_URL", "postgres://localhost:5432", "it must be postgres://"),
+        (embedded, "DATABASE_URL", "assay", "or sqlite:///path"),
+        (partial(given.redis, default=""), "REDIS_URL", "localhost:6379", "it must be redis://host:port/0"),
+        (partial(given.redis, default=""), "REDIS_URL", "redis://localhost:abc/0", "it must be redis://host:port/0"),
+        (partial(given.hosts, default=[]), "ALLOWED_HOSTS", "https://a.example", "without https:// or a port"),
+        (partial(given.hosts, default=[]), "ALLOWED_HOSTS", "a.example:8000", "without https:// or a port"),
+        (given.origins, "CSRF_TRUSTED_ORIGINS", "a.example", "it must begin with https://"),
+        (partial(given.level, "LOG_LEVEL", default="INFO"), "LOG_LEVEL", "chatty", "it must be one of DEBUG, INFO"),
+        (partial(given.days, "KEEP_MAILS_DAYS", default=1), "KEEP_MAILS_DAYS", "99999999", "from 0 to 36500"),
+        (partial(given.seconds, "REQUEST_LOCK_SECONDS", default=1), "REQUEST_LOCK_SECONDS", "9999999", "to 2000000"),
+        (partial(given.seconds, "EMAIL_TIMEOUT", default=1, least=1), "EMAIL_TIMEOUT", "0", "from 1 to"),
+        (partial(given.mail_backend, default=""), "EMAIL_BACKEND", "smtp", "mail.backends.smtp.EmailBackend"),
+        (partial(given.mail_address, "DEFAULT_FROM_EMAIL", default=""), "DEFAULT_FROM_EMAIL", "us", "be an address"),
+        (partial(given.content, "SECRET_KEY_FILE"), "SECRET_KEY_FILE", "/nowhere", "cannot be read: No such file"),
+        (partial(given.content, "SECRET_KEY_FILE"), "SECRET_KEY_FILE", "/dev/null", "is empty"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[], Any], name: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        read()
+    assert name in str(refusal.value)
+    assert words in str(refusal.value)
+
+
+def test_no_sentence_repeats_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, read in (("DATABASE_URL", server), ("REDIS_URL", partial(given.redis, default=""))):
+        monkeypatch.setenv(
+            name, f"{'postgres' if read is server else 'redis'}://assay:sesame/open@localhost:5432/assay"
+        )
+        with pytest.raises(ImproperlyConfigured) as refusal:
+            read()
+        assert "sesame" not in "".join(format_exception(refusal.value))
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ImproperlyConfigured, match="set ASSAY_DATA to a folder that this user may write to"):
+        given.folder("ASSAY_DATA", tmp_path / "file" / "data")
+
+
+def test_what_is_right_is_read_as_it_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HTTPS", " ")
+    assert given.yes_no("ASSAY_HTTPS", default=True)
+    monkeypatch.setenv("ASSAY_HTTPS", "Off")
+    assert not given.yes_no("ASSAY_HTTPS", default=True)
+    monkeypatch.setenv("ALLOWED_HOSTS", "a.example, .b.example,[::1],*")
+    assert given.hosts(default=[]) == ["a.example", ".b.example", "[::1]", "*"]
+    monkeypatch.setenv("LOG_LEVEL", "info")
+    assert given.level("LOG_LEVEL", default="ERROR") == "INFO"
+    monkeypatch.setenv("DATABASE_URL", "postgres:///assay")
+    assert server()["NAME"] == "assay"
+    monkeypatch.setenv("DATABASE_URL", "postgresql://assay:a%2Fb@db:5433/assay")
+    assert (server()["PASSWORD"], server()["PORT"]) == ("a/b", 5433)
+    monkeypatch.delenv("DATABASE_URL")
+    assert embedded() == SQLITE
