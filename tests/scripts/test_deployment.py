@@ -50,6 +50,16 @@ def test_application_runs_in_server_mode_with_one_environment(compose):
     assert "ASSAY_DEMO" not in environments[0]
 
 
+def test_every_setting_that_the_documentation_names_reaches_the_application(compose):
+    """One in ``.env`` that the containers are not given would do nothing, without a word."""
+    rows = re.findall(r"^\| (`[A-Z`_, ]+) \|", (ROOT / "docs" / "running.md").read_text(), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"[A-Z_]{4,}", row)}
+    assert {"JOB_STATEMENT_SECONDS", "LOG_LEVEL"} < named
+    # What makes it a container, and what only an embedded or unusual server has.
+    fixed = {"ASSAY_HTTPS", "ASSAY_DEMO", "EMAIL_FILE_PATH", "STATIC_ROOT", "SECRET_KEY_FILE"}
+    assert named - fixed - set(compose["services"]["web"]["environment"]) == set()
+
+
 def test_nobody_serves_before_the_database_is_migrated(compose):
     for name in APPLICATION - {"migrate"}:
         assert compose["services"][name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
