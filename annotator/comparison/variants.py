@@ -15,7 +15,8 @@ _OPEN = frozenset({"arguments", "observation", "unsolved_set", "validator", "ext
 def shared_difference(one: Document, other: Document) -> str:
     """The first thing that two variants should share and do not, as a place in words; blank where they share all.
 
-    Labels, steps, tools, dependencies and the shape of arguments are shared, and so is every value that is no text.
+    Labels, steps, tools, dependencies, the shape of arguments and observations are shared, and so is every value in
+    these that is no text.
     """
     for (place, mine), (_, theirs) in zip(_shared(one), _shared(other), strict=False):
         if mine != theirs:
@@ -44,6 +45,7 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
                 needs if needs is None else {(order.get(one["id"], one["id"]), one["kind"]) for one in needs},
             )
             yield f"the arguments {where}", _without_words(step.get("arguments"), "arguments")
+            yield f"the observation {where}", _without_words(step.get("observation"), "observation")
             yield f"the answer type {where}", step.get("answer_type")
 
 

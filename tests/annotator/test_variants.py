@@ -179,6 +179,7 @@ def test_the_page_says_what_has_changed_and_takes_the_word_of_a_senior_reviewer(
         (lambda d: d["tasks"][0]["steps"][-1].update(depends_on=[]), "the dependencies of step 2 of task 1"),
         (lambda d: d["tasks"].append(copy.deepcopy(d["tasks"][0])), "the number of tasks"),
         (lambda d: call(d)["arguments"].pop(first_argument(d)[1]), "the arguments of step 1 of task 1"),
+        (lambda d: call(d)["observation"].update(degrees=19), "the observation of step 1 of task 1"),
     ],
 )
 def test_all_that_is_no_word_is_shared(change: Any, words: str) -> None:
