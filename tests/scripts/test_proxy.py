@@ -2,11 +2,13 @@
 
 import contextlib
 import http.client
+import http.server
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -29,15 +31,33 @@ def buffering(caddy):
     return "request_buffers 10MB" if number >= (2, 6, 4) else "buffer_requests\nmax_buffer_size 10MB"
 
 
+def start_proxy(programs, folder, web):
+    """Start the proxy before the web server at that port; returns its own port."""
+    with listening_socket("0") as before, listening_socket("0") as administration:
+        port, admin = before.getsockname()[1], administration.getsockname()[1]
+    caddy = find_caddy()
+    programs.start(
+        "proxy",
+        [caddy, "run", "--config", "deploy/Caddyfile", "--adapter", "caddyfile"],
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "ASSAY_HOST": f"http://127.0.0.1:{port}",
+            "ASSAY_WEB": f"localhost {web}",
+            "ASSAY_BUFFERS": buffering(caddy),
+            "CADDY_ADMIN": f"127.0.0.1:{admin}",
+        },
+        cwd=ROOT,
+        log=folder / "proxy.log",
+    )
+    return port
+
+
 @pytest.fixture
 def site(process_environment, tmp_path):
     """The port of the proxy. Behind it two threads serve, which two requests that dawdle would take."""
     (tmp_path / "uploads").mkdir()
-    with Supervisor() as programs, contextlib.ExitStack() as ports:
-        behind, before, administration = (ports.enter_context(listening_socket("0")) for _ in range(3))
-        port, admin = before.getsockname()[1], administration.getsockname()[1]
-        before.close()
-        administration.close()
+    with Supervisor() as programs, listening_socket("0") as behind:
         command = [sys.executable, "-m", "gunicorn", "annotator.config.wsgi:application", "--no-control-socket"]
         programs.start(
             "web server",
@@ -47,21 +67,7 @@ def site(process_environment, tmp_path):
             log=tmp_path / "web.log",
             pass_fds=[behind.fileno()],
         )
-        caddy = find_caddy()
-        programs.start(
-            "proxy",
-            [caddy, "run", "--config", "deploy/Caddyfile", "--adapter", "caddyfile"],
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(tmp_path),
-                "ASSAY_HOST": f"http://127.0.0.1:{port}",
-                "ASSAY_WEB": f"localhost {behind.getsockname()[1]}",
-                "ASSAY_BUFFERS": buffering(caddy),
-                "CADDY_ADMIN": f"127.0.0.1:{admin}",
-            },
-            cwd=ROOT,
-            log=tmp_path / "proxy.log",
-        )
+        port = start_proxy(programs, tmp_path, behind.getsockname()[1])
         assert programs.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=90)
         yield port
 
@@ -135,3 +141,36 @@ def test_large_requests_are_refused_and_nothing_is_kept(site, tmp_path):
     assert refusal(site, "/theme/", 2 * 10**6)[0] == 403
     assert list((tmp_path / "uploads").rglob("*.upload*")) == []
     assert status(site) == 200
+
+
+class Failing(http.server.BaseHTTPRequestHandler):
+    """A web server that is up, and breaks off whatever is sent to it."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def do_POST(self):
+        self.close_connection = True
+
+
+def test_the_log_of_errors_holds_no_link_that_opens_something(tmp_path):
+    with contextlib.ExitStack() as stack:
+        web = stack.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Failing))
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        stack.callback(web.shutdown)
+        programs = stack.enter_context(Supervisor())
+        port = start_proxy(programs, tmp_path, web.server_address[1])
+        assert programs.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=90)
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        stack.callback(client.close)
+        # On one connection, so that of all but the last the line is there when the next is answered.
+        for path in ("/invitation/sesame/", "/accounts/password/reset/key/1-sesame/?next=/invitation/sesame/", "/"):
+            client.request("POST", path, body=b"", headers={"Referer": f"http://127.0.0.1/invitation/sesame{path}"})
+            answer = client.getresponse()
+            answer.read()
+            assert answer.status == 502
+        log = (tmp_path / "proxy.log").read_text()
+    assert "sesame" not in log
+    for line in ('"uri":"/invitation/…/"', '"uri":"/accounts/password/reset/key/…/?next=/invitation/…/"'):
+        assert line in log
