@@ -10,7 +10,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from django.core.management import CommandError, call_command
 
+from benchmark.management.commands import load_demo
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
 
@@ -63,6 +65,20 @@ def test_start_with_a_short_key_is_refused(tmp_path):
 
 def test_sign_in_without_password_is_refused(tmp_path):
     assert "ASSAY_DEMO" in load_settings(server_variables(tmp_path, SECRET_KEY=OWN_KEY, ASSAY_DEMO="1"))
+
+
+def test_people_whose_password_is_public_are_made_in_server_mode_only_when_asked_for(settings, monkeypatch):
+    made = []
+    monkeypatch.setattr(load_demo, "is_loaded", lambda: False)
+    monkeypatch.setattr(load_demo, "load_demo", lambda say: made.append("people"))
+    settings.EMBEDDED = False
+    with pytest.raises(CommandError, match=r"everybody can read.*refused in server mode.*add --public-password"):
+        call_command("load_demo")
+    assert not made
+    call_command("load_demo", "--public-password")
+    settings.EMBEDDED = True
+    call_command("load_demo")
+    assert made == ["people", "people"]
 
 
 def test_debug_mode_is_refused(tmp_path):
