@@ -5,11 +5,14 @@ import shutil
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from annotator.models import Routine
@@ -34,6 +37,10 @@ def _database() -> dict[str, str]:
     waiting = waiting_in_vain(before=late).values_list("created_at")[:1]
     try:
         with closing(_new_connection()) as database, database.cursor() as cursor:
+            behind = _behind(database)
+            if behind:
+                # What else could be asked may need a table, or a column, that is still to come.
+                return {"database": behind}
             found = []
             for rows in (pulse, waiting):
                 cursor.execute(*rows.query.sql_with_params())
@@ -43,6 +50,25 @@ def _database() -> dict[str, str]:
     except DatabaseError:
         return {"database": "The database does not answer."}
     return {"database": full, "workers": _workers(found[0]), "strangers": _strangers(found[1])}
+
+
+def _behind(database: BaseDatabaseWrapper) -> str:
+    """What this program needs and nobody has migrated to: pages then fail one by one, for reasons nobody recognises."""
+    recorder = MigrationRecorder(database)
+    applied = set()
+    if recorder.has_table():
+        rows = recorder.Migration.objects.values_list("app", "name")
+        with database.cursor() as cursor:
+            cursor.execute(*rows.query.sql_with_params())
+            applied = {(app, name) for app, name in cursor.fetchall()}
+    missing = [f"{app}.{name}" for app, name in _newest_migrations() if (app, name) not in applied]
+    return f"Migrations are missing, up to {', '.join(missing)}: run “manage.py migrate”." if missing else ""
+
+
+@cache
+def _newest_migrations() -> list[tuple[str, str]]:
+    """The last of each application: it is applied after all others. Reading them takes a moment; they do not change."""
+    return sorted(MigrationLoader(None).graph.leaf_nodes())
 
 
 def _writes(database: BaseDatabaseWrapper) -> str:

@@ -44,11 +44,7 @@ def start_release(
         )
     existing = find_release(project=project, version=version)
     if existing is not None:
-        asked = (existing.requester, existing.native_format, existing.require_all)
-        if existing.state == ReleaseState.FREEZING and asked == (actor, native_format, require_all):
-            # A second click.
-            return existing
-        raise _exists(existing)
+        return _begun(existing, actor, native_format, require_all)
     try:
         with transaction.atomic():
             job = start_job(
@@ -68,7 +64,11 @@ def start_release(
                 requester=actor,
             )
     except IntegrityError:
-        raise Conflict(f"Release {version} has just been begun by somebody else.") from None
+        existing = find_release(project=project, version=version)
+        if existing is None:
+            # Something else is wrong with the database, and not for people to mend.
+            raise
+        return _begun(existing, actor, native_format, require_all)
 
 
 def find_release(*, project: Project, version: str) -> Release | None:
@@ -140,7 +140,10 @@ def archive_path(release: Release) -> Path:
     return path
 
 
-def _exists(release: Release) -> Conflict:
+def _begun(release: Release, actor: User | None, native_format: str, require_all: bool) -> Release:
+    """The release that is there, for whoever asked for just that by a first click. Raises Conflict for all others."""
     if release.state == ReleaseState.FROZEN:
-        return Conflict(f"Release {release.version} exists; releases are never edited. Choose the next version.")
-    return Conflict(f"Release {release.version} is being frozen at this moment.")
+        raise Conflict(f"Release {release.version} exists; releases are never edited. Choose the next version.")
+    if (release.requester, release.native_format, release.require_all) != (actor, native_format, require_all):
+        raise Conflict(f"Release {release.version} is being frozen at this moment.")
+    return release

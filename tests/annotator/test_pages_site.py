@@ -14,6 +14,7 @@ from django.conf import settings as django_settings
 from django.core.files.base import ContentFile
 from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
@@ -138,6 +139,25 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             response = client.get("/readyz")
     assert response.status_code == 503
     assert words(response) == "database: The database does not answer.\nbroker: Redis does not answer.\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_before_the_database_is_migrated(client, ready):
+    """Neither after an update, nor where there is nothing at all yet."""
+    recorder = MigrationRecorder(connection)
+    newest = max(name for app, name in recorder.applied_migrations() if app == "reviews")
+    recorder.record_unapplied("reviews", newest)
+    try:
+        response = client.get("/readyz")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(MigrationRecorder, "has_table", lambda self: False)
+            of_nothing = client.get("/readyz")
+    finally:
+        recorder.record_applied("reviews", newest)
+    assert response.status_code == 503
+    assert words(response) == f"database: Migrations are missing, up to reviews.{newest}: run “manage.py migrate”.\n"
+    assert words(of_nothing).startswith("database: Migrations are missing, up to account.")
+    assert client.get("/readyz").status_code == 200
 
 
 @pytest.mark.postgres

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -25,7 +25,7 @@ from annotator.services.variants import match_variants
 from benchmark.formats import READERS, WRITERS
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
-from benchmark.services import release_building, release_freezing, release_runner
+from benchmark.services import release_building, release_freezing, release_runner, releases
 from benchmark.services.release_building import build_archive
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
@@ -609,6 +609,20 @@ def test_a_release_begun_by_a_second_click_is_one_release(team: Team) -> None:
     with pytest.raises(Conflict, match="is being frozen at this moment"):
         start_release(actor=team.administrator, **ask | {"require_all": True})
     assert Job.objects.filter(kind="release").count() == 1
+
+
+def test_a_second_click_at_the_same_moment_is_told_from_a_fault(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that takes no release, because it is not migrated say, was reported as somebody else's release."""
+    ask = {"actor": team.administrator, "project": team.project, "native_format": "wild", "wake_worker": False}
+    release = start_release(version="1.0", **ask)
+    looks = iter([None, release, None, release])
+    monkeypatch.setattr(releases, "find_release", lambda **which: next(looks))
+    assert start_release(version="1.0", **ask) == release
+    with pytest.raises(Conflict, match="is being frozen at this moment"):
+        start_release(version="1.0", **ask | {"native_format": "c3"})
+    monkeypatch.setattr(releases, "find_release", lambda **which: None)
+    with pytest.raises(IntegrityError):
+        start_release(version="1.0", **ask)
 
 
 def test_a_version_is_given_once(team: Team) -> None:
