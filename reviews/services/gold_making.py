@@ -30,6 +30,7 @@ from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_matches, copy_past
 from reviews.services.gold_turns import behind, involved
+from reviews.services.overtaking import flag_newcomer
 from reviews.services.protocols import parse, require_version
 
 #: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
@@ -82,6 +83,7 @@ def make_gold_item(
             copies |= versions
             _describe(dialogue, gold_run.entry_revision)
             _waive(dialogue, way.source, gold_run.entry_revision)
+            flag_newcomer(dialogue)
             items[way.source.pk] = _item(actor, way, wanted, gold_run, planted=document is not None)
         copy_matches(copies, until=min(way.run.opened_at for way in ways))
     return items[source.pk]

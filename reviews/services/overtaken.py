@@ -9,36 +9,30 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import BigIntegerField, Count, Exists, OuterRef, Q, QuerySet, Value
+from django.db import transaction
+from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Guideline, GuidelineMark, Job, JobState, NoticeKind, Project, StaleWork, User
-from annotator.models.content import DialogueStatus
+from annotator.models.content import DialogueQuerySet, DialogueStatus, SetApart
 from annotator.schema.documents import Policy
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
 from annotator.services.notices import notify
-from reviews.models import Review, ReviewFinding, Ruling
+from annotator.services.stale import clear_stale
+from reviews.models import GoldItem
 from reviews.services.cycles import supersede_cycle
+from reviews.services.gold_settings import retire_with
+from reviews.services.overtaking import Scope, flag, flagged, touched
 from reviews.services.protocols import current_protocol
 
 JOB = "send_back_stale"
 #: Dialogues that one transaction of that job sends back.
 CHUNK = 20
 MOST_SHOWN = 20
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What a mark is to touch, before it is made."""
-
-    guideline: Guideline
-    policies: tuple[str, ...]
-    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,7 @@ def read_scope(*, project: Project, number: int, policies: Sequence[str], kinds:
 def preview_mark(*, actor: User, project: Project, scope: Scope) -> Preview:
     """What the mark would touch. Raises Denied."""
     require_administrator(actor=actor, project=project)
-    return _preview(_touched(project, scope))
+    return _preview(touched(project, scope))
 
 
 def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> GuidelineMark:
@@ -99,9 +93,9 @@ def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> G
         last = GuidelineMark.objects.filter(guideline=scope.guideline).order_by("-pk").first()
         said = (actor, list(scope.policies), list(scope.kinds), reason)
         if last is not None and (last.author, last.policies, last.kinds, last.reason) == said:
-            touched = _touched(project, scope)
+            fitting = touched(project, scope)
             # A second click, unless there is something new to flag.
-            if touched.exists() and not touched.exclude(pk__in=_flagged(last).values("pk")).exists():
+            if fitting.exists() and not fitting.exclude(pk__in=flagged(last).values("pk")).exists():
                 return last
         mark = GuidelineMark.objects.create(
             guideline=scope.guideline,
@@ -110,7 +104,8 @@ def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> G
             reason=reason,
             author=actor,
         )
-        count = _flag(mark, _touched(project, scope))
+        flag(mark, touched(project, scope))
+        count = flagged(mark).counted().count()
         if not count:
             raise Conflict("Nothing that was reviewed under an earlier guideline fits this; there is nothing to mark.")
         append_event(
@@ -143,8 +138,10 @@ def list_marks(*, actor: User, project: Project) -> list[MarkLine]:
     """The project's marks, newest first. Raises Denied."""
     require_administrator(actor=actor, project=project)
     rows = GuidelineMark.objects.filter(guideline__project=project).select_related("guideline", "author")
+    counted = ~Q(dialogues__dialogue__set_apart=SetApart.GOLD)
     rows = rows.defer("guideline__text").annotate(
-        touched=Count("dialogues"), left=Count("dialogues", filter=Q(dialogues__cleared_at=None))
+        touched=Count("dialogues", filter=counted),
+        left=Count("dialogues", filter=counted & Q(dialogues__cleared_at=None)),
     )
     return [MarkLine(row, row.touched, row.left) for row in rows.order_by("-pk")[:50]]
 
@@ -161,7 +158,7 @@ def load_mark(*, actor: User, project: Project, public_id: str) -> GuidelineMark
 def preview_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> Preview:
     """What sending back would move: all of the mark's dialogues that are flagged still. Raises Denied."""
     require_administrator(actor=actor, project=project)
-    return _preview(_flagged(mark))
+    return _preview(flagged(mark))
 
 
 def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> None:
@@ -173,7 +170,7 @@ def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> No
     unfinished = [JobState.QUEUED, JobState.RUNNING]
     if Job.objects.filter(project=project, kind=JOB, parameters__mark=mark.pk, state__in=unfinished).exists():
         return
-    if not _flagged(mark).exists():
+    if not flagged(mark).counted().exists():
         raise Conflict("Nothing is marked any more.")
     start_job(actor=actor, project=project, kind=JOB, parameters={"mark": mark.pk})
 
@@ -185,7 +182,9 @@ def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
-        count = StaleWork.objects.filter(mark=mark, cleared_at=None).update(cleared_at=timezone.now())
+        left = StaleWork.objects.filter(mark=mark, cleared_at=None)
+        count = left.exclude(dialogue__set_apart=SetApart.GOLD).count()
+        left.update(cleared_at=timezone.now())
         if not count:
             withdrawn = project.events.filter(kind="guideline.mark_withdrawn", actor=actor)
             said = withdrawn.filter(before__mark=mark.public_id).order_by("pk").last()
@@ -206,16 +205,22 @@ def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:
 def _run(running: Running) -> dict[str, Any]:
     """Each dialogue that nobody is at work on begins a new cycle; the others keep their flag and are counted."""
     mark = GuidelineMark.objects.select_related("guideline").get(pk=running.job.parameters["mark"])
-    total: int = running.checkpoint.get("total") or _flagged(mark).count()
+    total: int = running.checkpoint.get("total") or flagged(mark).counted().count()
     done: int = running.checkpoint.get("done", 0)
     busy: int = running.checkpoint.get("busy", 0)
     last: int = running.checkpoint.get("last", 0)
     reason = f"Guideline {mark.guideline.number}: {mark.reason}"
     while True:
         with running.chunk() as chunk:
-            rows = list(_flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
+            rows = list(flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
             for dialogue in rows:
                 last = dialogue.pk
+                if dialogue.set_apart == SetApart.GOLD:
+                    # Alone in its stage it would be known by having stayed.
+                    sources = GoldItem.objects.filter(dialogue=dialogue).values_list("source", flat=True)
+                    retire_with(actor=running.job.requester, dialogue_ids=list(sources), reason=reason)
+                    clear_stale([dialogue.pk])
+                    continue
                 try:
                     with transaction.atomic():
                         supersede_cycle(
@@ -236,28 +241,8 @@ def _is_idle(dialogue: Dialogue) -> bool:
     return not dialogue.slots.filter(state="claimed").exists()
 
 
-def _touched(project: Project, scope: Scope) -> QuerySet[Dialogue]:
-    """Dialogues of which an opened review was made under an earlier guideline, and that fit the scope."""
-    earlier = Review.objects.filter(dialogue=OuterRef("pk"), sealed=False).exclude(
-        guideline__in=Guideline.objects.filter(project=project, number__gte=scope.guideline.number)
-    )
-    rows = Dialogue.objects.filter(Exists(earlier), project=project, published=True, archived_at=None)
-    rows = rows.exclude(status=DialogueStatus.REJECTED).counted()
-    fits = Q()
-    for policy in scope.policies:
-        fits |= Q(policies__contains=f",{policy},")
-    if scope.kinds:
-        named = {"review__dialogue": OuterRef("pk"), "review__sealed": False}
-        fits |= Q(Exists(ReviewFinding.objects.filter(kind__in=scope.kinds, **named)))
-        fits |= Q(Exists(Ruling.objects.filter(reason_kind__in=scope.kinds, **named)))
-    return rows.filter(fits)
-
-
-def _flagged(mark: GuidelineMark) -> QuerySet[Dialogue]:
-    return Dialogue.objects.filter(pk__in=StaleWork.objects.filter(mark=mark, cleared_at=None).values("dialogue"))
-
-
-def _preview(rows: QuerySet[Dialogue]) -> Preview:
+def _preview(rows: DialogueQuerySet) -> Preview:
+    rows = rows.counted()
     counts = dict(rows.order_by().values_list("status").annotate(Count("pk")))
     labels: Collection[tuple[str, str]] = DialogueStatus.choices
     return Preview(
@@ -265,12 +250,3 @@ def _preview(rows: QuerySet[Dialogue]) -> Preview:
         statuses=[(label, counts[status]) for status, label in labels if status in counts],
         first=list(rows.defer("search_text").order_by("pk")[:MOST_SHOWN]),
     )
-
-
-def _flag(mark: GuidelineMark, rows: QuerySet[Dialogue]) -> int:
-    """One statement, however many there are."""
-    chosen = rows.order_by().annotate(mark_key=Value(mark.pk, output_field=BigIntegerField()))
-    select, values = chosen.values_list("pk", "project_id", "mark_key").query.sql_with_params()
-    with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO annotator_stalework (dialogue_id, project_id, mark_id) {select}", values)
-        return int(cursor.rowcount)

@@ -14,6 +14,7 @@ from reviews.models import Cycle, Review
 from reviews.services import overtaken
 from reviews.services.claims import claim_slot
 from tests.factories import Team, adopt_c3, hand_in, make_dialogue, make_document, make_item, make_team, open_slot
+from tests.reviews.gold_team import STAGE, gold_team, make_gold, verified
 
 pytestmark = pytest.mark.django_db
 
@@ -207,3 +208,36 @@ def test_the_page_without_scripts(team: Team, client: Client) -> None:
     assert client.post(address, {"mark": one.public_id, "action": "send_back"}).status_code == 302
     assert Job.objects.filter(kind=overtaken.JOB).exists()
     assert client.post(address, posted | {"reason": ""}).status_code == 422
+
+
+def test_a_gold_item_is_flagged_as_what_waits_beside_it() -> None:
+    """Made before the mark or after it; the list of what is flagged had all that waits but the gold items."""
+    team = gold_team()
+    publish_guideline(actor=team.administrator, project=team.project, text="# One", seen=0)
+    waiting = {make_item(team, STAGE, external_id="waits").external_id}
+    sources = [verified(team), verified(team)]
+    first = make_gold(team, sources[0])
+    publish(team)
+    made = mark(team)
+    second = make_gold(team, sources[1])
+
+    def listed(**more: str) -> set[str]:
+        page = list_dialogues(
+            actor=team.annotators[4], project=team.project, filters=Filters(status="in_review", **more)
+        )
+        return {row.external_id for row in page.rows}
+
+    assert listed(stale="1") == listed() == waiting | {source.external_id for source in sources}
+    # Administrators count what there is: the three dialogues.
+    administrator = {"actor": team.administrator, "project": team.project}
+    [line] = overtaken.list_marks(**administrator)
+    assert (line.touched, line.left) == (3, 3)
+    assert overtaken.preview_send_back(mark=made, **administrator).total == 3
+    assert mark(team) == made
+    # What goes back leaves none of them behind in the stage.
+    overtaken.start_send_back(mark=made, **administrator)
+    assert run_job() == {"sent_back": 3, "busy": 0}
+    assert not flagged()
+    for item in (first, second):
+        item.refresh_from_db()
+        assert not item.live
