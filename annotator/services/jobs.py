@@ -290,13 +290,13 @@ def _has_turn(job_id: int, stale_after: timedelta) -> bool:
     job = _strangers_jobs().filter(pk=job_id).only("requester").first()
     if job is None or job.requester_id is None:
         return True
-    _hold_turns(job.requester_id)
+    hold_turns(job.requester_id)
     alive = Q(state=JobState.RUNNING) & ~_quiet(stale_after)
     return not _strangers_jobs().filter(alive, requester=job.requester_id).exclude(pk=job_id).exists()
 
 
-def _hold_turns(person: int) -> None:
-    """Two workers that begin or end jobs of one person look one after the other; taken before any lock of a job."""
+def hold_turns(person: int) -> None:
+    """Whoever asks for, begins or ends jobs of one person looks one after the other; taken before any lock of a job."""
     User.objects.select_for_update(no_key=True).only("pk").get(pk=person)
 
 
@@ -362,7 +362,7 @@ def _end(
     kind, person = _KINDS[running.job.kind], running.job.requester_id
     with transaction.atomic():
         if kind.strangers and person is not None:
-            _hold_turns(person)
+            hold_turns(person)
         mine = Job.objects.select_for_update(no_key=True).filter(
             pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING
         )

@@ -14,7 +14,7 @@ from django.utils.text import slugify
 
 from annotator.checks import all_checks
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Guideline, Invitation, Membership, Project, Role, User
+from annotator.models import Event, Guideline, Invitation, Membership, Project, Role, User
 from annotator.models.people import InvitationQuerySet
 from annotator.services.access import require_administrator, roles_in
 from annotator.services.events import append_event
@@ -47,12 +47,12 @@ def may_create_projects(user: User) -> bool:
 def create_project(*, actor: User | None, name: str, slug: str = "", description: str = "") -> Project:
     """A new project, administered by the actor (None: by the command line, with nobody in it yet).
 
-    Without a ``slug`` one is made from the name, with a number behind it where it is taken. Raises Denied, Invalid, or
-    Conflict where the given one is taken.
+    Without a ``slug`` one is made from the name, with a number behind it where it is taken. Whoever asks again for what
+    they have just made gets that. Raises Denied, Invalid, or Conflict where the given one is taken.
     """
     if actor is not None:
         require_project_creator(actor=actor)
-    name = _required_name(name)
+    name, description = _required_name(name), description[:2000]
     wanted = slugify(slug or name)[: 60 if slug else 56].strip("-_")
     if not wanted:
         raise Invalid(
@@ -63,16 +63,28 @@ def create_project(*, actor: User | None, name: str, slug: str = "", description
         tried = wanted if n == 1 else f"{wanted}-{n}"
         try:
             with transaction.atomic():
-                project = Project.objects.create(name=name, slug=tried, description=description[:2000])
+                project = Project.objects.create(name=name, slug=tried, description=description)
                 if actor is not None:
                     Membership.objects.create(project=project, user=actor, role=Role.ADMINISTRATOR)
                 append_event(actor=actor, project=project, kind="project.created", after={"name": name, "slug": tried})
         except IntegrityError:
+            made = actor and _just_made(actor, name=name, slug=tried, description=description)
+            if made:
+                return made
             if slug:
                 break
         else:
             return project
     raise Conflict(f"The address “{wanted}” is taken; choose another.", field="slug")
+
+
+def _just_made(actor: User, **fields: str) -> Project | None:
+    """The project that the actor has made so, where nothing has happened in it since: by a first click, then."""
+    project = Project.objects.administered_by(actor).filter(**fields).first()
+    if project is None:
+        return None
+    kinds = Event.objects.filter(project=project).order_by("pk").values_list("kind", "actor")[:2]
+    return project if list(kinds) == [("project.created", actor.pk)] else None
 
 
 def require_project_creator(*, actor: User) -> None:

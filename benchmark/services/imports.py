@@ -1,7 +1,7 @@
 """Imports as people meet them: begin one, look at it, stop it, repeat a dry run for real."""
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -11,7 +11,7 @@ from annotator.models import Job, JobState, Project, User
 from annotator.models.keys import new_public_id
 from annotator.models.work import JOB_ENDED
 from annotator.services.access import require_administrator
-from annotator.services.jobs import cancel_job, start_job
+from annotator.services.jobs import cancel_job, hold_turns, start_job
 from benchmark.formats import READERS
 from benchmark.formats.files import EXTENSIONS
 from benchmark.models import ImportBatch, ImportNote
@@ -38,7 +38,8 @@ def start_import(
 
     The file is an ``upload`` or stands at ``path``. It lies under a name of ours; ``filename`` is only shown and says
     what kind of file it is. ``revise``: known ids with other content become revisions; ``reopen``: also of dialogues
-    that people have worked on, where a dry run of the same file has named them. Raises Denied for whoever is no
+    that people have worked on, where a dry run of the same file has named them. Whoever asks for what is under way for
+    them already, by a second click, gets that. Raises Denied for whoever is no
     administrator, Invalid for an unknown format or kind of file, and for ``reopen`` without ``revise``.
     """
     if actor is not None:
@@ -53,8 +54,16 @@ def start_import(
     public_id = new_public_id()
     name = f"imports/{public_id}"
     stored = _store(upload, path, name)
+    asked = {"native_format": native_format, "dry_run": dry_run, "revise": revise, "reopen": reopen}
     try:
         with transaction.atomic():
+            if actor is not None:
+                hold_turns(actor.pk)
+                same = asked | {"requester": actor, "filename": filename, "sha256": stored.sha256}
+                begun = unfinished_import(project=project, **same)
+                if begun is not None:
+                    full_path(name).unlink()
+                    return begun
             job = start_job(
                 actor=actor,
                 project=project,
@@ -75,14 +84,11 @@ def start_import(
                 project=project,
                 job=job,
                 requester=actor,
-                native_format=native_format,
                 filename=filename,
                 file=stored.name,
                 bytes=stored.bytes,
                 sha256=stored.sha256,
-                dry_run=dry_run,
-                revise=revise,
-                reopen=reopen,
+                **asked,
             )
     except BaseException:
         full_path(name).unlink(missing_ok=True)
@@ -167,19 +173,11 @@ def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch
     return batch
 
 
-def unfinished_import(
-    *, project: Project, sha256: str, native_format: str, revise: bool, reopen: bool
-) -> ImportBatch | None:
-    """An import of the same file, under the same rules, that has begun and not ended."""
+def unfinished_import(*, project: Project, **asked: Any) -> ImportBatch | None:
+    """An import that was asked for like that (``sha256`` and the rules), and neither has ended nor is to be stopped."""
     return (
         ImportBatch.objects.filter(
-            project=project,
-            sha256=sha256,
-            native_format=native_format,
-            revise=revise,
-            reopen=reopen,
-            dry_run=False,
-            job__state__in=[JobState.QUEUED, JobState.RUNNING],
+            project=project, job__state__in=[JobState.QUEUED, JobState.RUNNING], job__cancellation=None, **asked
         )
         .select_related("job", "project")
         .order_by("-id")

@@ -59,8 +59,25 @@ def test_the_command_line_makes_a_project_with_nobody_in_it():
 
 
 def test_an_address_made_from_the_name_gets_a_number_where_it_is_taken(team):
-    slugs = [projects.create_project(actor=team.administrator, name="Travel").slug for _ in range(3)]
+    slugs = [projects.create_project(actor=team.administrator, name="Travel", description=n).slug for n in "123"]
     assert slugs == ["travel", "travel-2", "travel-3"]
+
+
+@pytest.mark.parametrize("slug", ["", "trips"])
+def test_a_second_click_makes_no_second_project(team, slug):
+    wish = {"actor": team.administrator, "name": "Travel", "slug": slug, "description": "Trips."}
+    project = projects.create_project(**wish)
+    assert projects.create_project(**wish) == project
+    assert len(events(project, "project.created")) == 1
+    # Another's wish, another wish, and one for a project in which something has happened since, are no second click.
+    others = [wish | {"actor": make_user("staff", is_staff=True)}, wish | {"description": ""}]
+    projects.create_invitation(actor=team.administrator, project=project, roles=["annotator"])
+    for other in [*others, wish]:
+        if slug:
+            with pytest.raises(Conflict, match="“trips” is taken"):
+                projects.create_project(**other)
+        else:
+            assert projects.create_project(**other) != project
 
 
 def test_a_given_address_that_is_taken_is_a_conflict(team):
@@ -87,7 +104,7 @@ def test_names_and_addresses_that_do_not_serve(team, name, slug, field, words):
 
 
 def test_long_names_make_addresses_that_fit(team):
-    made = [projects.create_project(actor=team.administrator, name="a" * 120) for _ in range(2)]
+    made = [projects.create_project(actor=team.administrator, name="a" * 120, description=n) for n in "12"]
     assert [len(project.slug) for project in made] == [56, 58]
     assert projects.create_project(actor=team.administrator, name="B", slug="b" * 90).slug == "b" * 60
 
@@ -476,6 +493,10 @@ def test_one_role_given_twice_at_once_is_held_once(team):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_two_projects_of_one_name_at_once_get_two_addresses(team):
-    _, second = overlap(*[lambda: projects.create_project(actor=team.administrator, name="Twin")] * 2)
-    assert second.slug == "twin-2"
+def test_two_projects_of_one_name_at_once_get_two_addresses_and_a_double_click_gets_one(team):
+    staff = make_user("staff", is_staff=True)
+    asks = [lambda who=who: projects.create_project(actor=who, name="Twin") for who in (team.administrator, staff)]
+    first, second = overlap(*asks)
+    assert (first.slug, second.slug) == ("twin", "twin-2")
+    pair = overlap(*[lambda: projects.create_project(actor=staff, name="Click")] * 2)
+    assert [project.slug for project in pair] == ["click", "click"]

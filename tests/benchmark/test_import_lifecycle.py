@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Invalid
-from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, ToolsetRevision
+from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Role, ToolsetRevision
 from annotator.services import jobs
 from annotator.services.jobs import run
 from benchmark.models import ImportBatch
@@ -25,7 +25,8 @@ from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot, StageRun
 from reviews.services.counters import recount, stored_counters
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, fresh, report_of
-from tests.factories import Team, broken, changed, make_document
+from tests.factories import Team, broken, changed, give_role, make_document, make_user
+from tests.racing import overlap
 
 RunImport = Callable[..., ImportBatch]
 
@@ -360,6 +361,32 @@ def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(
         repeat_import(actor=team.annotator, batch=dry)
     with pytest.raises(Denied):
         cancel_import(actor=team.senior, batch=fresh(real))
+
+
+def test_a_second_click_starts_no_second_import(team: Team, run_import: RunImport) -> None:
+    dry = run_import(candidates(2), dry_run=True)
+    real = repeat_import(actor=team.administrator, batch=dry)
+    assert repeat_import(actor=team.administrator, batch=dry) == real
+    assert [fresh(batch).job.state for batch in ImportBatch.objects.order_by("pk")] == ["done", "queued"]
+    assert len([*full_path(real.file).parent.iterdir()]) == ImportBatch.objects.count()
+    # A colleague's, one by other rules, and one after that was cancelled are asked for in earnest.
+    colleague = give_role(team.project, make_user("second"), Role.ADMINISTRATOR)
+    others = [
+        repeat_import(actor=colleague, batch=dry),
+        begin_import(team, full_path(real.file).read_bytes(), real.filename, revise=True),
+    ]
+    jobs.take_up(real.job_id)
+    cancel_import(actor=team.administrator, batch=fresh(real))
+    others.append(repeat_import(actor=team.administrator, batch=dry))
+    assert len({real, *others}) == 4
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_at_once_start_one_import(team: Team, run_import: RunImport) -> None:
+    dry = run_import(candidates(2), dry_run=True)
+    first, second = overlap(*[lambda: repeat_import(actor=team.administrator, batch=fresh(dry))] * 2)
+    assert first == second
 
 
 def test_a_file_that_is_removed_while_somebody_repeats_is_named_without_its_place(

@@ -132,6 +132,7 @@ class Command(PipelineCommand):
                 project=project,
                 sha256=sha256_of(file),
                 native_format=options["format"],
+                dry_run=False,
                 revise=options["revise"],
                 reopen=options["reopen"],
             )
