@@ -18,9 +18,11 @@ from scripts.private_services import find_caddy, find_chromium
 
 pytest_plugins = ["tests.browser", "tests.databases"]
 
-# No test is timed: how long an example takes says more about the machine than about the code.
-hypothesis_settings.register_profile("untimed", deadline=None)
-hypothesis_settings.load_profile("untimed")
+# No test is timed: how long an example takes says more about the machine than about the code. Every run tries the same
+# examples, so that a change is what fails it; --hypothesis-profile=search looks for others.
+hypothesis_settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis_settings.register_profile("search", deadline=None, max_examples=1_000)
+hypothesis_settings.load_profile("same")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"

@@ -194,7 +194,9 @@ def _read(field: Field, key: str, posted: Mapping[str, str], before: Any) -> tup
     if len(text) > MAX_TEXT:
         return before, f"The text has {len(text):,} characters; {MAX_TEXT:,} are the most that is accepted."
     as_json = key.startswith(AS_JSON) or field.shape.kind is Kind.JSON
-    if not text.strip() and (as_json or not text or field.shape.kind is not Kind.TEXT):
+    # Blanks that nobody touched are a value of another kind than the field's, not a field that was emptied.
+    emptied = not text.strip() and not (untouched and text)
+    if emptied and (as_json or not text or field.shape.kind is not Kind.TEXT):
         return ("" if posted.get(field.empty_key) and not as_json else ABSENT), ""
     if untouched and (as_json or fits(field.shape, before)):
         return before, ""

@@ -39,7 +39,8 @@ def error_bounds(population: int, audited: int, errors: int, level: float = LEVE
     ``level`` (Buonaccorsi 1987). Raises ValueError for impossible numbers.
     """
     Stratum("", population, audited, errors)
-    tail = (1 - level) / 2
+    # A tail that is just so large leaves a number out; sums of logarithms are not exact to the last digit.
+    tail = (1 - level) / 2 * (1 + 1e-9)
     least, most = errors, population - (audited - errors)
     # P(at most this many found) falls as the population holds more errors, P(at least as many) rises.
     low, high = least, most

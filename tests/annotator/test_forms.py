@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotator.editing.forms import AS_EMPTY, AS_JSON, MAX_FIELDS, fields, parse
@@ -399,6 +399,7 @@ def test_an_untouched_form_keeps_what_fits_exactly(arguments):
     assert json.dumps(again, sort_keys=True) == json.dumps(arguments, sort_keys=True)
 
 
+@example({"budget": " ", "people": "\n", "day": "  "})
 @given(st.dictionaries(st.sampled_from(sorted(SCHEMA["properties"])) | st.text(max_size=3), _json, max_size=5))
 def test_an_untouched_form_of_anything_loses_nothing(arguments):
     again, errors = parse(SCHEMA, untouched(arguments), current=arguments)

@@ -1,6 +1,7 @@
 """Accuracy after each stage, revision rates and what an audit says of the rest, held to values worked out by hand."""
 
 import random
+from fractions import Fraction
 from math import comb
 
 import pytest
@@ -100,6 +101,8 @@ def test_bounds_of_a_small_audit_by_hand() -> None:
     # 10 items, 4 audited, none wrong. P(none | 6 wrong) = C(4,4)/C(10,4) = 1/210 < 0.025;
     # P(none | 5) = C(5,4)/210 = 5/210 = 0.0238 < 0.025; P(none | 4) = C(6,4)/210 = 15/210 > 0.025.
     assert error_bounds(10, 4, 0) == (0, 4)
+    # 16 items, 13 audited, none wrong. P(none | 2 wrong) = C(14,13)/C(16,13) = 14/560 = 0.025, and not more.
+    assert error_bounds(16, 13, 0) == (0, 1)
 
 
 def test_an_audit_of_everything_leaves_no_doubt() -> None:
@@ -111,14 +114,14 @@ def test_bounds_are_those_of_trying_every_number(population: int, data: st.DataO
     audited = data.draw(st.integers(0, population))
     errors = data.draw(st.integers(0, audited))
 
-    def chance(found: int, wrong: int) -> float:
-        return comb(wrong, found) * comb(population - wrong, audited - found) / comb(population, audited)
+    def chance(found: int, wrong: int) -> Fraction:
+        return Fraction(comb(wrong, found) * comb(population - wrong, audited - found), comb(population, audited))
 
     possible = [
         wrong
         for wrong in range(errors, population - (audited - errors) + 1)
-        if sum(chance(found, wrong) for found in range(errors + 1)) > 0.025
-        and sum(chance(found, wrong) for found in range(errors, audited + 1)) > 0.025
+        if sum(chance(found, wrong) for found in range(errors + 1)) > Fraction(1, 40)
+        and sum(chance(found, wrong) for found in range(errors, audited + 1)) > Fraction(1, 40)
     ]
     assert error_bounds(population, audited, errors) == (possible[0], possible[-1])
 
