@@ -7,11 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
+from annotator.checks import Finding as CheckFinding
 from annotator.checks import near_duplicate_finding
 from annotator.checks.similarity import THRESHOLD, bands, dialogue_text, jaccard, shingles
 from annotator.models import Dialogue, Finding, Revision
+from annotator.models.content import SetApart
 from annotator.services import bulk
 from annotator.services.jobs import Running, job_kind
 from annotator.services.revisions import check_settings
@@ -33,7 +35,7 @@ def run_near_duplicates(running: Running) -> dict[str, Any]:
     project = batch.project
     settings = check_settings(project)
     done, found = running.checkpoint.get("done", 0), running.checkpoint.get("found", 0)
-    total = Revision.objects.filter(batch=batch.job, sealed=False).count()
+    total = _imported(batch).count()
     for revisions in _slices(batch, after=running.checkpoint.get("after", 0)):
         with running.chunk() as chunk:
             pairs = _compare(project.pk, revisions)
@@ -48,9 +50,33 @@ def run_near_duplicates(running: Running) -> dict[str, Any]:
     return {"compared": done, "near_duplicates": found}
 
 
+def found_on_import(revision: Revision) -> CheckFinding | None:
+    """What the search would have found of a gold item, had it come in with the dialogue it is made of."""
+    if revision.batch_id is None:
+        return None
+    dialogue = revision.dialogue
+    own = shingles(dialogue_text(revision.document()))
+    neighbours = _neighbours(dialogue.project_id, set(bands(own)))
+    shared = Counter(pk for found in neighbours.values() for pk in found)
+    earlier = Dialogue.objects.filter(pk__in=shared, created_at__lt=dialogue.created_at).exclude(
+        set_apart=SetApart.GOLD
+    )
+    known = set(earlier.values_list("pk", flat=True))
+    names, texts = _load(set([pk for pk, _ in shared.most_common() if pk in known][:MOST_CANDIDATES]))
+    best = max(((jaccard(own, shingles(text)), -pk) for pk, text in texts.items()), default=(0.0, 0))
+    if best[0] < THRESHOLD:
+        return None
+    settings = check_settings(dialogue.project)
+    return near_duplicate_finding(revision.document(), names[-best[1]], best[0], stage="import", settings=settings)
+
+
+def _imported(batch: ImportBatch) -> QuerySet[Revision]:
+    """What the import brought, without gold items that were made of it meanwhile."""
+    return Revision.objects.filter(batch=batch.job, sealed=False).exclude(dialogue__set_apart=SetApart.GOLD)
+
+
 def _slices(batch: ImportBatch, *, after: int) -> Iterator[list[Revision]]:
-    rows = Revision.objects.filter(batch=batch.job, sealed=False).select_related("dialogue").order_by("pk")
-    rows = rows.defer("dialogue__search_text")
+    rows = _imported(batch).select_related("dialogue").order_by("pk").defer("dialogue__search_text")
     while found := list(rows.filter(pk__gt=after)[:SLICE]):
         after = found[-1].pk
         yield found

@@ -16,6 +16,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
+from annotator.checks import Finding as CheckFinding
 from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Membership, Project, Revision, User, Waiver
@@ -35,6 +36,9 @@ from reviews.services.protocols import parse, require_version
 
 #: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
 PUBLIC_IN: list[Callable[[Dialogue], str]] = []
+
+#: Each says what the jobs after an import find of such a version as it came in, beside the checks; None: nothing.
+FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
 @dataclass(frozen=True)
@@ -279,6 +283,8 @@ def _waive(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
 
 def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     """A dialogue beside the source, as that was when it came into the stage; its content is still to come."""
+    came = run.cycle.entry_revision.created_at
+    before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
     return Dialogue.objects.create(
         project=source.project,
         external_id=source.external_id,
@@ -292,13 +298,14 @@ def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
         title=source.title,
         set_apart=SetApart.GOLD,
         created_at=source.created_at,
-        updated_at=run.opened_at,
+        updated_at=before.settled_at or came if before else came,
     )
 
 
 def _describe(dialogue: Dialogue, head: Revision) -> None:
     document = head.document()
     findings = check_document(document, head.toolset_revision, project=dialogue.project, stage="save")
+    findings += [found for ask in FOUND_ON_IMPORT if (found := ask(head)) is not None]
     dialogue.head = head
     fields: Sequence[str] = denormalise(dialogue, document, findings)
     dialogue.save(update_fields=["head", *fields])

@@ -80,6 +80,8 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
             message=original.message,
             toolset_revision=original.toolset_revision,
             guideline_id=original.guideline_id,
+            # By it is known what came in together, or anew.
+            batch_id=original.batch_id,
             content_hash=content_hash(content),
             content=content,
             created_at=original.created_at,
