@@ -144,6 +144,14 @@ class StageRun(models.Model):
         return f"{self.stage} {self.round} of cycle {self.cycle_id}"
 
     @property
+    def disputed_run(self) -> "StageRun | None":
+        """The run whose dispute is to be settled here. None where nothing is disputed, or an expert has settled it by a
+        version that another one now looks at.
+        """
+        origin = self.escalated_from if self.escalated_from_id is not None else None
+        return origin if origin is not None and origin.exit_revision_id == self.entry_revision_id else None
+
+    @property
     def look(self) -> int:
         """Whether this is the first, second, … time that the item is looked at in this stage in this cycle.
 

@@ -25,7 +25,7 @@ from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
 from annotator.schema.exact_json import loads
-from reviews.models import Review, Slot, StageRun
+from reviews.models import Review, Slot
 
 #: ``none``: neither side's, and nothing in its place.
 CHOICES = ("left", "right", "third", "none")
@@ -107,22 +107,23 @@ class Dispute:
 
 
 def load_dispute(slot: Slot) -> Dispute | None:
-    """The dispute that brought a slot's item to the expert; None for one that was drawn or came in the regular way.
+    """The dispute that brought a slot's item to the expert; None for one that was drawn or came in the regular way, or
+    that another expert has settled, whose version is looked at again like any other.
 
     Two reviewers: one on either side. More: the first, and the next one whose version says something else. One reviewer
     (of their own work, or beside the author): the version before on the left, theirs on the right. The caller has made
     sure that the actor holds the slot.
     """
-    run = slot.stage_run
-    if run.escalated_from_id is None:
+    run = slot.stage_run.disputed_run
+    if run is None:
         return None
     reviews = list(
-        Review.objects.filter(stage_run_id=run.escalated_from_id, sealed=False)
+        Review.objects.filter(stage_run=run, sealed=False)
         .select_related("made_revision", "slot")
         .prefetch_related("findings")
         .order_by("slot__index")
     )
-    base = StageRun.objects.select_related("entry_revision").get(pk=run.escalated_from_id).entry_revision.document()
+    base = run.entry_revision.document()
     sides = [
         Side(
             title=f"Reviewer {number}",

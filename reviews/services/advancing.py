@@ -170,7 +170,9 @@ def _back_to_author(passage: Passage, run: StageRun, revision: Revision) -> None
 
 
 def _restart(passage: Passage, run: StageRun, revision: Revision) -> None:
-    open_run(passage, passage.protocol.stage(run.stage), revision, entered_as=run.entered_as,
+    # The sample counts how an item was found, not the further looks at what was made of it.
+    entered_as = "regular" if run.entered_as == "sampled" else run.entered_as
+    open_run(passage, passage.protocol.stage(run.stage), revision, entered_as=entered_as,
              escalated_from=run.escalated_from)  # fmt: skip
 
 

@@ -215,8 +215,10 @@ def _keys(way: _Way) -> Iterator[Key]:
         yield key("revised", stage, str(revised_rounds(stage, visits)))
     # The audit is of the population as it was drawn from last. Where items are drawn round after round, it is none.
     audited = {stage.key for stage in parse(last.protocol).stages if stage.entry.mode in _AUDITING}
-    for stage, run in {run.stage: run for run in way.runs[last.pk]}.items():
-        if hasattr(run, "draw_item") and stage in audited:
+    # What an expert has changed may come to experts again, undrawn: it stays in its sample, as it was found there.
+    drawn = {run.stage: run for run in way.runs[last.pk] if hasattr(run, "draw_item")}
+    for stage, run in drawn.items():
+        if stage in audited:
             outcome = "passed_over" if run.entered_as != "sampled" else "right" if run.outcome == "pass" else "error"
             yield "audit", f"{stage}:{run.draw_item.draw.number}", run.draw_item.stratum, outcome
 

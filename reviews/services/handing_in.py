@@ -97,7 +97,7 @@ def prepare(
         text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.finding_kinds())
     changed = content_hash(text) != seen.content_hash
     content = load_text(text)
-    disputed = stage.kind is StageKind.EXPERT and slot.stage_run.escalated_from_id is not None
+    disputed = stage.kind is StageKind.EXPERT and slot.stage_run.disputed_run is not None
     chosen = _verdict(stage, verdict, changed, disputed)
     reason = _reason(chosen, reason)
     if chosen in PASSING:

@@ -268,11 +268,18 @@ def _place(passage: Passage, run: StageRun, where: Destination) -> None:
     stage = passage.protocol.stage(where.stage)
     if run.entered_as == "escalated" and stage.kind is StageKind.EXPERT and stage.entry.mode in _TAKES_ESCALATIONS:
         open_run(passage, stage, revision, entered_as="escalated", escalated_from=run.escalated_from)
-    elif run.entered_as == "sampled" and where.action is Action.RESTART and not stage.in_rounds:
-        again = open_run(passage, stage, revision, entered_as="sampled")
+    elif where.action is Action.RESTART and not stage.in_rounds and _was_drawn(run):
+        again = open_run(passage, stage, revision, entered_as=run.entered_as)
         # It is still that draw's: nobody can leave a sample by a change of the protocol.
         DrawItem.objects.filter(stage_run=run).update(stage_run=again)
     elif stage.entry.mode is EntryMode.ALL:
         open_run(passage, stage, revision)
     else:
         pool(passage, stage, revision)
+
+
+def _was_drawn(run: StageRun) -> bool:
+    """Whether an item under way came to the stage by a draw, or is what an expert made of one that did."""
+    if run.state != StageRunState.OPEN or run.entered_as == "escalated":
+        return False
+    return StageRun.objects.filter(cycle=run.cycle_id, stage=run.stage, entered_as="sampled").exists()

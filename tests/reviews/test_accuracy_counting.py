@@ -11,17 +11,20 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotator.models import Dialogue
+from annotator.models import Dialogue, Role
 from annotator.models.content import SetApart
 from reviews.agreement import Stratum
 from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
+from reviews.protocols import load_preset, read_protocol
 from reviews.services import agreement, courses
 from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import fold_agreement, read_agreement, read_set_aside, recount_agreement
+from reviews.services.counters import recount, stored_counters
 from reviews.services.courses import fold_courses, recount_courses
 from reviews.services.cycles import supersede_cycle
+from reviews.services.protocols import adopt_protocol
 from reviews.services.sampling import close_population_and_draw
-from tests.factories import STAGES, Team, adopt_c3, changed, current, hand_in, make_item, make_team
+from tests.factories import STAGES, Team, adopt_c3, changed, current, give_role, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -163,6 +166,29 @@ def test_draws_of_unlike_shares_are_strata_of_their_own(team: Team) -> None:
     assert audit.strata == [Stratum(owner, 5, 1, 1, "1", 0.2), Stratum(owner, 5, 5, 0, "2", 1.0)]
     assert audit.residual.error_rate.value == 0.5
     assert [figure.value for figure in audit.residual.strata] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("outcome", ["restart", "back_to_author"])
+def test_an_error_stays_in_its_sample_when_experts_look_again(team: Team, outcome: str) -> None:
+    preset = load_preset("c3", audit_fraction=1.0).model_dump(mode="json")
+    preset["stages"][-1]["outcomes"][1]["outcome"] = outcome
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(preset))
+    give_role(team.project, team.outsider, Role.SENIOR_REVIEWER)
+    items = [passed(team) for _ in range(2)]
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.senior, items[0], "approve")
+    hand_in(team.senior, items[1], "fix", document=changed(current(items[1])))
+    if outcome == "back_to_author":
+        hand_in(team.annotator, items[1])
+        hand_in(team.annotators[1], items[1], "approve")
+        hand_in(team.annotators[2], items[1], "escalate")
+    hand_in(team.outsider, items[1], "approve")
+    fold_all()
+    [audit] = read_accuracy(project=team.project).audits
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
+    counts = stored_counters(team.project)
+    assert (counts["sampled:expert"], counts["sampled_errors:expert"]) == (2, 1)
+    assert counts == recount(team.project)
 
 
 def test_audits_that_an_earlier_program_counted_by_owner_are_counted_anew(team: Team) -> None:

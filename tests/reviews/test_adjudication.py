@@ -352,3 +352,22 @@ def test_an_expert_settles_once(team: Team) -> None:
 
     with pytest.raises(Conflict):
         claim_slot(actor=team.seniors[1], slot=slot)
+
+
+def test_an_expert_who_looks_again_begins_from_what_the_first_has_settled(team: Team, client: Client) -> None:
+    preset = load_preset("c3").model_dump(mode="json")
+    preset["stages"][-1]["outcomes"][1]["outcome"] = "restart"
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(preset))
+    item = disputed(team, {"text": "Clear."}, None)
+    own = edited(current(item), date="2025-05-02")
+    rulings = {TEXT: {"choice": "left", "reason_kind": "answer_wrong"}}
+    hand_in(team.seniors[0], item, document=own, rulings=rulings)
+    slot = open_slot(item)
+    assert load_dispute(slot) is None
+    claim_slot(actor=team.seniors[1], slot=slot)
+    client.force_login(team.seniors[1])
+    page = client.get(reverse("workspace-settle", args=[slot.public_id]), follow=True)
+    assert page.redirect_chain == [(reverse("workspace", args=[slot.public_id]), 302)]
+    hand_in(team.seniors[1], item, "approve")
+    item.refresh_from_db()
+    assert (item.status, current(item)) == ("verified", edited(own, text="Clear."))

@@ -263,6 +263,23 @@ def test_what_was_drawn_stays_in_its_sample(team: Team) -> None:
     assert DrawItem.objects.get(draw=draw).stage_run == run
 
 
+def test_what_an_expert_has_changed_is_looked_at_and_not_drawn_for_again(team: Team) -> None:
+    again = edited(3).model_dump(mode="json")
+    again["stages"][3]["outcomes"][1]["outcome"] = "restart"
+    adopt(team, read_protocol(again))
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.seniors[0], item, "fix", document=changed(current(item)))
+    again["stages"][3]["blind"] = True
+    adopt(team, read_protocol(again))
+    assert migrate(team) == {"restart": 1}
+    hand_in(team.seniors[1], item, "approve")
+    assert fresh(item).status == DialogueStatus.VERIFIED
+    assert DrawItem.objects.get(draw=draw).stage_run.outcome == "restart"
+
+
 def test_what_ends_meanwhile_and_what_is_new_are_left_alone(team: Team) -> None:
     old = make_item(team, "self_check_single")
     verified = make_item(team, "cross_check")
