@@ -5,13 +5,13 @@ words of its own. Read again, such a record gives another document, though nothi
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from annotator.models import Dialogue
 from annotator.schema import SchemaProblem, content_hash
 from annotator.schema.exact_json import dumps, loads
+from annotator.schema.layout import lay_out
 from benchmark.formats import READERS, WRITERS
-from benchmark.services.release_items import Item
+from benchmark.services.release_items import Item, line_of
 
 
 def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int, str]:
@@ -22,8 +22,9 @@ def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int
     """
     groups = [list(keys) for keys in groups]
     rows = Dialogue.objects.filter(pk__in=[key for keys in groups for key in keys], head__isnull=False)
+    rows = rows.annotate(line=line_of(native_format, dialogue="pk", number="head__number"))
     rows = rows.select_related("head__toolset_revision").defer("search_text")
-    items = {row.pk: Item.of(row, row.head) for row in rows if row.head is not None}
+    items = {row.pk: Item.of(row, row.head, row.line or "") for row in rows if row.head is not None}
     found: dict[int, str] = {}
     for keys in groups:
         if items.keys() >= set(keys):
@@ -34,7 +35,10 @@ def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int
 def _read_back(native_format: str, items: list[Item]) -> list[str]:
     writer, reader = WRITERS[native_format], READERS[native_format]
     try:
-        record: Any = loads(dumps(writer.write(items, full=True)))
+        record = writer.write(items, full=True)
+        # As it is laid out, since some fields repeat others as text, in the same order of keys.
+        line = next((item.line for item in items if item.line), "")
+        record = loads(lay_out(record, line) if line else dumps(record))
         return [content_hash(dialogue.text) for dialogue in reader.read(record)]
     except (SchemaProblem, ValueError, KeyError):
         return []

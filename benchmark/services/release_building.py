@@ -12,7 +12,6 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 import orjson
-from django.db.models import OuterRef, Subquery
 
 from annotator.errors import Invalid
 from annotator.models import Revision, ToolsetRevision
@@ -26,9 +25,9 @@ from benchmark.formats.interface import CANARY
 from benchmark.formats.limits import Limits
 from benchmark.formats.manifest import ITEMS, MANIFEST, VERSION, build_manifest
 from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
-from benchmark.models import LeftOut, NativeLine, Release, ReleaseItem
+from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_card import write_card
-from benchmark.services.release_items import OVERTAKEN, TABLE, Item
+from benchmark.services.release_items import OVERTAKEN, TABLE, Item, line_of
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
@@ -169,7 +168,8 @@ class _Building:
 
     def _rows(self) -> Iterator[tuple[str, Item, bytes]]:
         """All items in order: what variants of one dialogue have in common, the item, its line."""
-        items = ReleaseItem.objects.annotate(line=self._native_lines()).values_list(*_COLUMNS)
+        layout = line_of(self.release.native_format, dialogue="dialogue", number="revision__number")
+        items = ReleaseItem.objects.annotate(line=layout).values_list(*_COLUMNS)
         toolsets: dict[int, str] = {}
         for start in range(0, len(self.order), _SLICE):
             part = self.order[start : start + _SLICE]
@@ -203,15 +203,6 @@ class _Building:
                             "again by this program. Restore the archive from a backup, or freeze a new release."
                         )
                 yield group, item, line
-
-    def _native_lines(self) -> Subquery:
-        """The line by which an item's revision, or the latest one before it that was imported, is laid out."""
-        lines = NativeLine.objects.filter(
-            native_format=self.release.native_format,
-            revision__dialogue=OuterRef("dialogue"),
-            revision__number__lte=OuterRef("revision__number"),
-        ).order_by("-revision__number")
-        return Subquery(lines.values("text")[:1])
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """One record for all languages; one each where the format holds but one, or two items are of one language."""

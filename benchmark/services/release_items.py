@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+from django.db.models import OuterRef, Subquery
 
 from annotator.models import Dialogue, Revision
 from annotator.schema import canonical, content_hash, load_text
@@ -12,6 +13,7 @@ from annotator.schema.exact_json import dumps, load_stored
 from benchmark.formats import WRITERS
 from benchmark.formats.interface import CANARY
 from benchmark.formats.overtaken import forget_overtaken, overtaken_places
+from benchmark.models import NativeLine
 
 #: Under this key an item's trail names the places of the verified version that its document is released without.
 OVERTAKEN = "overtaken_left_out"
@@ -38,11 +40,10 @@ class Item:
     line: str = ""
 
     @classmethod
-    def of(cls, dialogue: Dialogue, revision: Revision) -> "Item":
+    def of(cls, dialogue: Dialogue, revision: Revision, line: str = "") -> "Item":
         """Needs the revision's toolset loaded."""
-        return cls.read(
-            dialogue.external_id, dialogue.variant_group, revision.content, revision.toolset_revision.content
-        )
+        tools = revision.toolset_revision.content
+        return cls.read(dialogue.external_id, dialogue.variant_group, revision.content, tools, line)
 
     @classmethod
     def read(cls, external_id: str, variant_group: str, content: str, toolset: str, line: str = "") -> "Item":
@@ -88,6 +89,17 @@ class Item:
         values = (self.external_id, self.language, self.variant_group, self.document["kind"], self.text)
         row = dict(zip(ROW_COLUMNS, (*values, self.tools_text.decode(), canary), strict=True))
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:
+    """The line by which a version is laid out: its own, or that of the latest one before it that was imported.
+
+    ``dialogue`` and ``number``: the fields of the outer query that hold the version's dialogue and number.
+    """
+    lines = NativeLine.objects.filter(
+        native_format=native_format, revision__dialogue=OuterRef(dialogue), revision__number__lte=OuterRef(number)
+    ).order_by("-revision__number")
+    return Subquery(lines.values("text")[:1])
 
 
 @lru_cache(maxsize=512)

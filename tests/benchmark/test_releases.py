@@ -27,6 +27,7 @@ from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
 from benchmark.services import release_building, release_freezing, release_runner, releases
 from benchmark.services.release_building import build_archive
+from benchmark.services.release_items import Item
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
 from benchmark.services.stored_files import full_path, sha256_of
@@ -361,6 +362,21 @@ def test_a_release_imported_into_its_own_project_changes_nothing(
     assert edited != text
     batch = run_import(content=edited, **options | {"filename": name, "dry_run": True})
     assert (batch.unchanged, batch.revised + batch.rejected) == (1, 1)
+
+
+def test_a_release_laid_out_as_its_records_came_changes_nothing_either(team: Team, run_import: RunImport) -> None:
+    """Messages repeat observations as text, whose order of keys is that of the line."""
+    drafted = make_dialogue(team.project, external_id="a")
+    record = WRITERS["c3"].write([Item.of(drafted, drafted.head)]) | {"id": "b"}
+    record["english_answer_list"][0][0]["observation"] = {"sky": "clear", "degrees": 18}
+    run_import([record], native_format="c3")
+    dialogue = Dialogue.objects.get(external_id="b")
+    for person in (team.annotator, *team.annotators):
+        hand_in(person, dialogue, "approve")
+    release = run_release(team, native_format="c3")
+    archive = archive_path(release).read_bytes()
+    again = run_import(content=archive, filename="release.zip", native_format="c3", revise=True, reopen=True)
+    assert (release.item_count, again.unchanged, again.revised) == (1, 1, 0)
 
 
 class TestMarks:
