@@ -209,7 +209,7 @@ class ProgressStatistics(APIView):
                     "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, with_gold=gold)),
                     "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, with_gold=gold)),
                     "times": read_times(project=project, with_gold=gold),
-                    "faults": read_faults(project=project),
+                    "faults": read_faults(project=project, hide_answers=gold),
                     "forecast": _forecast(read_outlook(project=project, now=now, with_gold=gold)),
                 }
             ).data

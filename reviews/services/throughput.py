@@ -15,11 +15,12 @@ from django.db.models import QuerySet, Sum
 
 from annotator.models import Project, User
 from reviews.agreement.forecasting import Forecast, forecast, quartiles
-from reviews.models import WorkCount, WorkPending
+from reviews.models import Review, WorkCount, WorkPending
 from reviews.protocols import EntryMode, Protocol
 from reviews.services.counters import read_counters
+from reviews.services.gold_hidden import hidden_runs
 from reviews.services.protocols import current_protocol, stage_titles
-from reviews.services.workload import Key, count_unsettled
+from reviews.services.workload import Key, count_named, count_unsettled
 
 #: Days that the pace is taken from, and those that are shown one by one before weeks are.
 PACE_DAYS = 28
@@ -156,16 +157,20 @@ def read_times(
     return out
 
 
-def read_faults(*, project: Project, person: User | None = None, received: bool = False) -> list[FaultCount]:
+def read_faults(
+    *, project: Project, person: User | None = None, received: bool = False, hide_answers: bool = False
+) -> list[FaultCount]:
     """How often each kind of fault was named, the most frequent first.
 
-    Of one person: by them, or ``received``: in versions that they wrote.
+    Of one person: by them, or ``received``: in versions that they wrote. ``hide_answers``: of the whole project for who
+    is not to know of known answers: without what was named in reviews of these that they do not see.
     """
     protocol = current_protocol(project)
     labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     counts: dict[str, Tally[str]] = defaultdict(Tally)
     rows = _rows(project, "received" if received else "named", person)
-    for (stage, kind), count in _sums(rows, "stage", "key"):
+    less = count_named(Review.objects.filter(stage_run__in=hidden_runs(project))) if hide_answers else None
+    for (stage, kind), count in _sums(rows, "stage", "key", less):
         counts[kind][stage] += count
     faults = [FaultCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]
     return sorted(faults, key=lambda one: (-one.total, one.label))

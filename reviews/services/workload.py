@@ -110,6 +110,12 @@ def count_unsettled(project: Project, person: User | None, *, what: str) -> Tall
     return _added_up(project, held.exclude(pk__in=waiting), what)
 
 
+def count_named(reviews: QuerySet[Review]) -> Tally[Key]:
+    """What is counted of the faults that these reviews name."""
+    waiting = WorkPending.objects.filter(faults=True).values("review")
+    return _of_faults(list(reviews.exclude(pk__in=waiting).values_list("pk", flat=True)))
+
+
 def seconds_key(seconds: int) -> str:
     """The time as it is counted: fine enough for quartiles, coarse enough that there are few."""
     step = 1 if seconds < 60 else 5 if seconds < 600 else 30

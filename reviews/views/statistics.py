@@ -52,7 +52,8 @@ def progress(request: PageRequest) -> HttpResponse:
     now = timezone.now()
     titles = stage_titles(project)
     throughput = read_throughput(project=project, now=now, by_week=by_week, with_gold=not overseer)
-    times, faults = read_times(project=project, with_gold=not overseer), read_faults(project=project)
+    times = read_times(project=project, with_gold=not overseer)
+    faults = read_faults(project=project, hide_answers=not overseer)
     people = read_people(project=project) if overseer else []
     names = names_of(project=project)
     tables = {

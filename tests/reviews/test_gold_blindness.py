@@ -22,6 +22,7 @@ from reviews.services.comments import add_comment
 from reviews.services.courses import fold_courses
 from reviews.services.gold_settings import retire_gold_item
 from reviews.services.waivers import waive_all
+from reviews.services.workload import fold_work
 from tests.factories import (
     Team,
     begin,
@@ -298,6 +299,25 @@ def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
 
     assert read(team.annotators[4]) == [1, 1, 1, 1, 1, 3, 1, 0]
     assert read(team.administrator) == [3, 3, 3, 3, 3, 1, 3, 0]
+
+
+def test_faults_that_were_named_in_answers_are_not_counted_for_annotators(team: Team) -> None:
+    """Their reviews are on no page that annotators see: the difference told of the gold items."""
+    fault = {"findings": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
+    for _ in range(2):
+        item = make_item(team, STAGE)
+        for person in team.annotators[1:3]:
+            hand_in(person, item, "fix", document=changed(current(item)), **fault)
+    item.refresh_from_db()
+    make_gold(team, item)
+    while fold_work():
+        pass
+    for person, seen in ((team.annotators[4], 2), (team.senior, 4)):
+        client = signed_in(person)
+        faults = client.get(f"/api/projects/{team.project.slug}/statistics/progress/").json()["faults"]
+        assert [sum(one["by_stage"].values()) for one in faults] == [seen]
+        text = client.get(f"/p/{team.project.slug}/statistics/?csv=faults").content.decode()
+        assert re.search(rf",{seen}\b", text)
 
 
 def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
