@@ -7,7 +7,7 @@ Document = dict[str, Any]
 
 
 #: Whose texts are no words: labels, names of tools.
-_LABELS = frozenset({"scenario", "dimension", "category", "name", "parameters"})
+_LABELS = frozenset({"scenario", "dimension", "category", "name", "parameters", "first", "form"})
 #: In these no key means a label; what is in parameters is all of one kind.
 _OPEN = frozenset({"arguments", "observation", "unsolved_set", "validator", "extra", "parameters"})
 
@@ -31,6 +31,7 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
         for key in sorted(set(document) - {"language", "kind"}):
             yield key.replace("_", " "), _without_words(document[key], key)
         return
+    yield "the dialogue so far", [message["role"] for message in document.get("context", ())]
     yield "the number of tasks", len(document["tasks"])
     for number, task in enumerate(document["tasks"], 1):
         yield f"the policy of task {number}", task["policy"]
@@ -54,5 +55,9 @@ def _without_words(value: Any, key: str) -> Any:
     if isinstance(value, str):
         return value if key in _LABELS else ""
     if isinstance(value, dict):
-        return {inner: _without_words(one, key if key in _OPEN else inner) for inner, one in value.items()}
+        return {
+            # What a ready form looks for are words; which form it is, is not.
+            inner: _without_words(one, key if key in _OPEN and (key, inner) != ("validator", "form") else inner)
+            for inner, one in value.items()
+        }
     return [_without_words(one, key) for one in value] if isinstance(value, list) else repr(value)

@@ -173,6 +173,7 @@ def test_the_page_says_what_has_changed_and_takes_the_word_of_a_senior_reviewer(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        (lambda d: d["context"].append({"role": "user", "content": "Hi"}), "the dialogue so far"),
         (lambda d: d["tasks"][0].update(policy="chat"), "the policy of task 1"),
         (lambda d: d["tasks"][0].update(information="partial_information"), "the information label of task 1"),
         (lambda d: call(d).update(name="another_tool"), "the steps of task 1"),
@@ -196,12 +197,17 @@ def test_all_that_is_no_word_is_shared(change: Any, words: str) -> None:
         (lambda d: d.update(scenario="single_hop"), "scenario"),
         (lambda d: d["constraints"][0].update(category="interaction rounds"), "constraints"),
         (lambda d: d["constraints"][1]["parameters"]["order_constraints"][0].reverse(), "constraints"),
+        (lambda d: d["constraints"][0]["variants"][0].update(first=["read_timetable"]), "constraints"),
+        (lambda d: d["constraints"][4]["validator"].update(form="ends_with"), "constraints"),
         (lambda d: d["reference_trajectory"][0]["calls"][0].update(name="read_timetable"), "reference trajectory"),
     ],
 )
 def test_labels_and_tools_of_a_case_are_shared(change: Any, words: str) -> None:
     one = case()
     other = case(user_query="Wann fährt das letzte Boot?", answer="Um 21:40.")
+    for document, text in ((one, "Best regards"), (other, "Mit freundlichen Grüßen")):
+        document["constraints"][0]["variants"] = [{"first": ["find_ferry"], "parameters": {"max_callTimes": 3}}]
+        document["constraints"][4]["validator"] |= {"code": None, "form": "contains", "parameters": {"texts": [text]}}
     other["unsolved_set"]["find_ferry"] = ["Möwe"]
     other["reference_trajectory"][0]["calls"][0]["arguments"] = {"harbour": "Nordhafen"}
     assert shared_difference(one, other) == ""
