@@ -96,9 +96,18 @@ class Dispute:
         """
         return added_alike(self.base, self.left.document, self.aligned)
 
+    @cached_property
+    def disputed(self) -> dict[str, Discrepancy]:
+        """The disputed places by their anchors: there may be thousands, and a ruling on each."""
+        return {place.anchor: place for place in self.places}
+
+    @cached_property
+    def _by_anchor(self) -> dict[str, Discrepancy]:
+        return {place.anchor: place for place in self.alike} | self.disputed
+
     def place_at(self, anchor: str) -> Discrepancy:
         """The place with that anchor, disputed or added alike."""
-        return next(place for place in (*self.places, *self.alike) if place.anchor == anchor)
+        return self._by_anchor[anchor]
 
     def words(self, anchor: str) -> str:
         """A disputed place in words."""
@@ -229,7 +238,7 @@ def settle_document(
 
 def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list[RulingLine]]:
     """The dispute as if both sides had added what the expert writes instead; and the rulings on what is disputed."""
-    known = {place.anchor for place in dispute.places}
+    known = dispute.disputed
     for line in lines:
         if line.anchor in known:
             continue
@@ -252,7 +261,7 @@ def _is_disputed(dispute: Dispute, anchor: str) -> bool:
 
 def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
     """Raises Invalid for a ruling on a place that is not disputed; on what both added, only a third value is one."""
-    foreign = {line.anchor for line in lines} - {place.anchor for place in dispute.places}
+    foreign = {line.anchor for line in lines} - dispute.disputed.keys()
     if foreign:
         alike = {place.anchor for place in dispute.alike}
         foreign -= alike
@@ -269,7 +278,7 @@ def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
 def _require_complete(
     dispute: Dispute, lines: list[RulingLine], kinds: frozenset[str], moot: Mapping[str, str]
 ) -> None:
-    known, ruled = [place.anchor for place in dispute.places], {line.anchor for line in lines}
+    known, ruled = dispute.disputed, {line.anchor for line in lines}
     missing = [anchor for anchor in known if anchor not in ruled and anchor not in moot]
     if missing:
         raise Invalid(
@@ -293,7 +302,7 @@ def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited
     if line.has_value:
         return replace(line, value=read_value(line, place, dispute), has_value=True)
     # What both added is not in the expert's draft.
-    if not edited or place not in dispute.places:
+    if not edited or line.anchor not in dispute.disputed:
         raise Invalid(f"Give the third value for {dispute.words(line.anchor)}.", anchor=line.anchor)
     own = lookup(draft, line.anchor, _NOTHING)
     return replace(line, value=None if own is _NOTHING else own, has_value=own is not _NOTHING)

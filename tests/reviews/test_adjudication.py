@@ -1,12 +1,15 @@
 """The expert's side by side: what is disputed, what a ruling must say, and the document it makes."""
 
+from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.comparison import Discrepancy
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Notice
 from annotator.services.drafts import edit_draft
@@ -15,7 +18,7 @@ from reviews.api_serializers import ReviewSerializer
 from reviews.models import Feedback, Review, Ruling
 from reviews.protocols import load_preset, read_protocol
 from reviews.protocols.presets import MAJORITY_OF_THREE
-from reviews.services.adjudication import Dispute, disputed_anchors, load_dispute
+from reviews.services.adjudication import Dispute, RulingLine, disputed_anchors, load_dispute, with_value
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_protocol
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
@@ -80,6 +83,32 @@ def test_both_sides_and_the_places_on_which_they_differ(team: Team) -> None:
     assert dispute.base == current(item)
     assert set(disputed_anchors(open_slot(item))) == {MESSAGE, TEXT}
     assert dispute.words(TEXT)
+
+
+class Walks(list[Discrepancy]):
+    """Places that count how often somebody goes through them all."""
+
+    count = 0
+
+    def __iter__(self) -> Iterator[Discrepancy]:
+        self.count += 1
+        return super().__iter__()
+
+    def __contains__(self, place: object) -> bool:
+        self.count += 1
+        return super().__contains__(place)
+
+
+def test_rulings_on_thousands_of_places_look_each_up_once(team: Team) -> None:
+    dispute = dispute_of(disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"}))
+    places = Walks(dispute.places)
+    dispute = replace(dispute, places=places)
+    draft = edited(dispute.base, text="Grey.", message="How is it in Ghent?")
+    for _ in range(50):
+        for anchor, own in ((TEXT, "Grey."), (MESSAGE, "How is it in Ghent?")):
+            line = with_value(RulingLine(anchor, "third", "answer_wrong"), dispute, draft, True)
+            assert (line.value, dispute.place_at(anchor).anchor) == (own, anchor)
+    assert places.count == 1
 
 
 def test_sides_bear_no_names(team: Team) -> None:
