@@ -45,7 +45,7 @@
 // What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in three events:
 //   assay:edit-begins  {form, edit}     cancelled: the edit is not made
 //   assay:edit-ended   {edit}           with its outcome, before the answer is shown
-//   assay:draft-moved  {version}        by an edit of this page
+//   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
 
 const PAUSE = 700;
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
@@ -66,6 +66,13 @@ const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`assay:${n
 const unsent = () => queue.filter((edit) => edit.state !== "refused");
 /** The version of the draft on which the form's words are made. */
 const seenIn = (form) => Number((form.closest("[data-seen]") ?? root()).dataset.seen);
+/** Whether two forms, or what they have sent, are of one place, or one of a part of the other: each shows what the other saves only later. */
+function crosses(one, other) {
+  if (one?.anchor == null || other.anchor == null || (one.anchor === other.anchor && one.op === other.op)) return false;
+  return `${one.anchor}/`.startsWith(`${other.anchor}/`) || `${other.anchor}/`.startsWith(`${one.anchor}/`);
+}
+
+const placeIn = (form) => ({op: form?.elements?.op?.value, anchor: form?.dataset.anchor});
 const isAutosave = (element) => element?.closest?.("form[data-autosave]");
 const savesItself = (element) => element?.closest?.('form[data-autosave]:not([data-autosave="sent"])');
 
@@ -113,6 +120,7 @@ function add({ctx, form}) {
     seen: seenIn(form),
     page,
     anchor: form.dataset.anchor ?? null,
+    op: body.get("op"),
     url: ctx.request.action,
     body: body.toString(),
     target: ctx.target?.id ? `#${CSS.escape(ctx.target.id)}` : null,
@@ -127,7 +135,7 @@ function add({ctx, form}) {
     for (let at = queue.length - 1; at >= 0 && queue[at].anchor !== null; at -= 1) {
       const older = queue[at];
       const untried = made && older.tries === 0 && older !== current && older.state === "unsent";
-      if (older.anchor === edit.anchor && older.url === edit.url && (untried || older.state === "refused")) forget(older);
+      if (older.anchor === edit.anchor && older.op === edit.op && older.url === edit.url && (untried || older.state === "refused")) forget(older);
     }
   }
   if (made) {
@@ -218,22 +226,23 @@ function retry() {
 }
 
 /**
- * An edit of this page has made `version`: what was made on the one before, by this page, is made on this one. What was
- * made on an earlier one stays so, for another window came between, and may have been at the same place.
+ * `made`, an edit of this page, has made `version`: what was made on the one before, by this page, is made on this one.
+ * What was made on an earlier one stays so, for another window came between, and may have been at the same place; so does
+ * what another form of this place holds, which does not show the edit.
  */
-function advance(version) {
+function advance(version, made) {
   const place = root();
   if (!place || version === null) return;
   for (const edit of queue) {
-    if (edit.page === page && edit.seen === version - 1) {
+    if (edit.page === page && edit.seen === version - 1 && !crosses(made, edit)) {
       edit.seen = version;
       if (edit !== current) keep(edit);
     }
   }
   for (const part of document.querySelectorAll("[data-seen]")) {
-    if (Number(part.dataset.seen) === version - 1) part.dataset.seen = version;
+    if (Number(part.dataset.seen) === version - 1 && !crosses(made, placeIn(part))) part.dataset.seen = version;
   }
-  emit("draft-moved", {version});
+  emit("draft-moved", {version, crosses: (other) => crosses(made, other)});
   place.dataset.seen = version;
 }
 
@@ -268,8 +277,9 @@ document.addEventListener("htmx:after:request", (event) => {
   const header = headers.get("X-Draft-Version");
   const version = header === null ? null : Number(header);
   const {edit} = ctx;
+  shownBefore = document.querySelector("#inspector")?.dataset.seen;
   if (!edit) {
-    if (ctx.request.method !== "GET") advance(version);
+    if (ctx.request.method !== "GET") advance(version, queue.find(({state: its}) => its === "conflict"));
     else if (root() && version > Number(root().dataset.seen)) root().dataset.seen = version;
     if (status < 300 && ctx.sourceElement?.closest?.("[data-merge]")) decided(version);
     return;
@@ -282,7 +292,7 @@ document.addEventListener("htmx:after:request", (event) => {
     edit.outcome = "refused";
   } else if (status === 204 || (status < 300 && version !== null)) {
     edit.outcome = "saved";
-    advance(version);
+    advance(version, edit);
   } else {
     const lost = [401, 403, 404, 410].includes(status) ? "lost" : "offline";
     edit.outcome = ctx.response.raw.redirected ? "signed-out" : lost;
@@ -296,7 +306,7 @@ document.addEventListener("htmx:after:request", (event) => {
 function decided(version) {
   for (const edit of queue.filter(({state: its}) => its === "conflict")) {
     forget(edit);
-    for (const later of queue.filter(({url, anchor}) => url === edit.url && anchor === edit.anchor)) later.seen = version ?? later.seen;
+    for (const later of queue.filter(({url, anchor, op}) => url === edit.url && anchor === edit.anchor && op === edit.op)) later.seen = version ?? later.seen;
   }
   state = "saving";
   run();
@@ -318,10 +328,9 @@ globalThis.htmx?.registerExtension("assay-autosave", {
 // keeper of their own (words.js): there the markup is what is stored.
 const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
 
-let shownBefore; // the version that the editor showed
+let shownBefore; // the version that the editor showed before the answer came
 
 document.addEventListener("htmx:before:swap", () => {
-  shownBefore = document.querySelector("#inspector")?.dataset.seen;
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
@@ -331,12 +340,13 @@ document.addEventListener("htmx:before:swap", () => {
 
 document.addEventListener(
   "htmx:after:swap",
-  () => {
+  ({detail: {ctx}}) => {
     for (const field of document.querySelectorAll(MARKED)) {
       if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
       else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
       else if (field.type === "hidden" || field.value === field.defaultValue) continue;
-      else if (field !== document.activeElement) field.value = field.defaultValue;
+      else if (field !== document.activeElement && !field.closest("code-editor")?.isTypedIn) field.value = field.defaultValue;
+      else if (ctx.edit && ctx.edit.anchor === field.form.dataset.anchor && ctx.edit.op === placeIn(field.form).op) continue; // spelled otherwise
       else if (shownBefore) field.form.dataset.seen ??= shownBefore; // what somebody is at stays as it was shown
     }
   },

@@ -39,13 +39,18 @@ class CodeEditor extends HTMLElement {
     else this.textarea?.focus(options);
   }
 
+  /** Whether somebody is here and has typed: a click alone holds up nothing. */
+  get isTypedIn() {
+    return Boolean(this.#typed && this.#view?.hasFocus);
+  }
+
   /** Take over what the server has put into the textarea, unless somebody is typing here. */
   refresh() {
     if (!this.#view || !this.textarea) return;
     const text = this.#view.state.doc.toString();
     if (text === this.textarea.value) return;
-    if (this.#view.hasFocus) this.textarea.value = text;
-    else this.#view.dispatch({changes: {from: 0, to: text.length, insert: this.textarea.value}});
+    if (this.isTypedIn) this.textarea.value = text;
+    else this.#view.dispatch({changes: changed(text, this.textarea.value)});
   }
 
   #start(cm) {
@@ -116,8 +121,9 @@ class CodeEditor extends HTMLElement {
   #updated(update) {
     const {textarea} = this;
     if (!textarea) return;
-    if (update.docChanged && update.view.hasFocus) {
-      textarea.value = update.state.doc.toString();
+    const text = update.docChanged ? update.state.doc.toString() : textarea.value;
+    if (update.view.hasFocus && textarea.value !== text) {
+      textarea.value = text;
       this.#typed = true;
       textarea.dispatchEvent(new Event("input", {bubbles: true}));
     }
@@ -126,6 +132,16 @@ class CodeEditor extends HTMLElement {
       textarea.dispatchEvent(new Event("change", {bubbles: true}));
     }
   }
+}
+
+/** What makes one text of another; all around it, the cursor too, stays where it is. */
+function changed(from, to) {
+  const shorter = Math.min(from.length, to.length);
+  let start = 0;
+  while (start < shorter && from[start] === to[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && from.at(-1 - end) === to.at(-1 - end)) end += 1;
+  return {from: start, to: from.length - end, insert: to.slice(start, to.length - end)};
 }
 
 function insertIndent(view) {

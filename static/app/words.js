@@ -95,7 +95,8 @@ function keep(form, why) {
   if (!texts.length) return;
   if (form.matches(PASSES) && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
   const {seen} = form.closest("[data-seen]")?.dataset ?? {};
-  write(keyOf(form), {body: bodyOf(fields), why, seen, at: document.getElementById("inspector")?.dataset.at});
+  const place = {op: form.elements.op?.value, anchor: form.dataset.anchor};
+  write(keyOf(form), {body: bodyOf(fields), why, seen, ...place, at: document.getElementById("inspector")?.dataset.at});
 }
 
 /** What stands in the fields; or, of `shown`, what the server has put there. */
@@ -238,13 +239,13 @@ document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
   if (edit.outcome === "saved" && words !== null && JSON.parse(words).body === edit.body) remove(edit.words);
   // The answer may hold the form again, with its errors: the words go back into it after the swap.
   if (edit.outcome === "refused" && edit.anchor !== null && words === null) {
-    write(edit.words, {body: edit.body, why: "refused", seen: edit.seen, at: placeOf(edit)});
+    write(edit.words, {body: edit.body, why: "refused", seen: edit.seen, op: edit.op, anchor: edit.anchor, at: placeOf(edit)});
   }
 });
 
 // The page's own edit came between, and no other: what waits was made on the version before, and is made on this one.
-document.addEventListener("assay:draft-moved", ({detail: {version}}) => {
-  for (const [key, entry] of stuck()) if (Number(entry.seen) === version - 1) write(key, {...entry, seen: version});
+document.addEventListener("assay:draft-moved", ({detail: {version, crosses}}) => {
+  for (const [key, entry] of stuck()) if (Number(entry.seen) === version - 1 && !crosses(entry)) write(key, {...entry, seen: version});
 });
 
 // --- the form of a review, and others whose answer says that the server has the words -----------------------------------

@@ -1,5 +1,6 @@
 """Nothing is lost, nothing overwritten: reloads, lost connections, second windows, claims that end, newer versions."""
 
+import json
 import re
 from copy import deepcopy
 from datetime import timedelta
@@ -300,6 +301,58 @@ def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(desk_
         one.page.get_by_label("date", exact=False).first.fill("2026-05-01")
     assert steps_of(team)[0]["arguments"] == {"city": "Bruges", "date": "2026-05-01"}
     assert steps_of(team)[0]["observation"] == {"degrees": 20}
+
+
+def test_arguments_as_json_show_the_fields_that_were_just_left(desk_of, team):
+    """Whoever went from a field straight into the JSON put back what the field had been before."""
+    desk = sit_down(desk_of, team)
+    desk.open_place(CALL)
+    desk.page.get_by_text("Arguments as JSON", exact=True).first.click()
+    before = steps_of(team)[0]["arguments"]
+    desk.page.locator("#f-arguments").get_by_label("city").fill("Ghent")
+    with desk.saving():
+        desk.page.locator("#f-json .cm-content").click()
+    expect(desk.page.locator("#f-json .cm-content")).to_contain_text('"Ghent"')
+    with desk.saving():
+        desk.page.keyboard.press("ControlOrMeta+Home")
+        desk.page.keyboard.press("ArrowRight")
+        desk.page.keyboard.type('"note": 1,')
+    assert steps_of(team)[0]["arguments"] == before | {"city": "Ghent", "note": 1}
+
+
+@pytest.mark.parametrize("json_first", [False, True])
+def test_fields_and_json_of_one_place_typed_without_a_connection_are_asked_about(
+    desk_of, team, page_problems, json_first
+):
+    """Each form holds all arguments, and shows the other's words only when they are saved: one's were lost."""
+    page_problems.allow("status of 409")
+    page_problems.allow("INTERNET_DISCONNECTED|Failed to fetch")
+    desk = sit_down(desk_of, team)
+    desk.open_place(CALL)
+    page = desk.page
+    page.get_by_text("Arguments as JSON", exact=True).first.click()
+    before = steps_of(team)[0]["arguments"]
+    by_field, by_json = before | {"city": "Ghent"}, before | {"note": 1}
+
+    def fill(as_json: bool) -> None:
+        if as_json:
+            desk.fill_code("#f-json", json.dumps(by_json))
+        else:
+            page.locator("#f-arguments").get_by_label("city").fill("Ghent")
+        expect(page.locator("[data-save-text]")).to_contain_text("kept in this browser")
+
+    page.context.set_offline(True)
+    fill(json_first)
+    fill(not json_first)
+    expect(page.locator("[data-save-text]")).to_contain_text("2 changes kept")
+    page.context.set_offline(False)
+    desk.expect_state("conflict")
+    first, second = (by_json, by_field) if json_first else (by_field, by_json)
+    assert steps_of(team)[0]["arguments"] == first
+    page.get_by_role("button", name="Put mine in its place").click()
+    desk.expect_state("saved")
+    # The form of arguments changes what it has fields for, and leaves the rest.
+    assert steps_of(team)[0]["arguments"] == (first | second if json_first else second)
 
 
 def test_json_finished_after_another_window_changed_the_place_asks_which_version_stays(desk_of, team, page_problems):
