@@ -55,6 +55,8 @@ def flag(mark: GuidelineMark, rows: DialogueQuerySet) -> int:
 
 def flag_newcomer(dialogue: Dialogue) -> None:
     """Flag a new gold item by the marks that still flag anything, as if it had been there when they were made."""
+    # Whoever marks holds its guideline: they see the item, or are seen here.
+    list(Guideline.objects.select_for_update(no_key=True).filter(project=dialogue.project_id).order_by("pk").only("pk"))
     marks = GuidelineMark.objects.filter(
         Exists(StaleWork.objects.filter(mark=OuterRef("pk"), cleared_at=None)), guideline__project=dialogue.project_id
     )

@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from annotator.models import Dialogue
+from annotator.models import Dialogue, StaleWork
+from annotator.services.projects import publish_guideline
 from reviews.models import Claim, ClaimState, GoldScore, Slot, SlotState
 from reviews.services.claims import claim_next
 from reviews.services.counters import recount, stored_counters
 from reviews.services.gold_settings import retire_gold_item
+from reviews.services.overtaken import mark_stale, read_scope
 from tests.factories import Team, make_item
-from tests.racing import lost, race
-from tests.reviews.gold_team import STAGE, answer_with, certain, gold_team, make_gold, take
+from tests.racing import lost, overlap, race
+from tests.reviews.gold_team import STAGE, answer_with, certain, gold_team, make_gold, take, verified
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,3 +76,23 @@ def test_claiming_and_handing_in_against_retiring(team: Team, monkeypatch: pytes
     assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
     item.refresh_from_db()
     assert not item.live
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("marks_first", [True, False])
+def test_a_mark_made_at_the_same_moment_flags_the_item(team: Team, marks_first: bool) -> None:
+    publish_guideline(actor=team.administrator, project=team.project, text="# One", seen=0)
+    source = verified(team)
+    publish_guideline(actor=team.administrator, project=team.project, text="# Two", seen=1)
+    scope = read_scope(project=team.project, number=2, policies=[], kinds=[])
+
+    def mark() -> Any:
+        return mark_stale(actor=team.administrator, project=team.project, scope=scope, reason="Dates are ISO 8601 now.")
+
+    def make() -> Any:
+        return make_gold(team, source)
+
+    results = overlap(*((mark, make) if marks_first else (make, mark)))
+    assert not lost(list(results))
+    item = results[marks_first]
+    assert set(StaleWork.objects.values_list("dialogue", flat=True)) == {source.pk, item.dialogue_id}
