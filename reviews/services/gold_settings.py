@@ -2,6 +2,8 @@
 
 import math
 import secrets
+from collections.abc import Collection
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -22,11 +24,13 @@ from reviews.services.gold_turns import behind
 MOST = 0.5
 
 
-def set_gold_rate(*, actor: User, project: Project, stage: str, rate: float, reveal: bool = False) -> GoldRate:
+def set_gold_rate(
+    *, actor: User, project: Project, stage: str, rate: float, reveal: bool = False, keep: Collection[str] = ()
+) -> GoldRate:
     """Let this share of each person's claims in a stage be gold items (0: none), as far as there are any for them.
 
-    ``reveal``: whether people see their own results once an item is retired. Raises Denied, or Invalid for a stage
-    that can have none.
+    ``reveal``: whether people see their own results once an item is retired; ``keep``: names of those of the two that
+    stay as they are. Raises Denied, or Invalid for a stage that can have none.
     """
     require_administrator(actor=actor, project=project)
     if not math.isfinite(rate) or not 0 <= rate <= MOST:
@@ -37,14 +41,16 @@ def set_gold_rate(*, actor: User, project: Project, stage: str, rate: float, rev
         known = GoldRate.objects.select_for_update().filter(project=project, stage=stage).first()
         before = {"rate": known.rate, "reveal": known.reveal} if known else {}
         setting = known or GoldRate(project=project, stage=stage, secret=secrets.token_hex(32))
-        setting.rate, setting.reveal = rate, reveal
+        kept = {name: before[name] for name in keep if name in before}
+        after: dict[str, Any] = {"rate": rate, "reveal": reveal} | kept
+        setting.rate, setting.reveal = after["rate"], after["reveal"]
         setting.save()
         append_event(
             actor=actor,
             project=project,
             kind="gold.rate_set",
             before=before,
-            after={"stage": stage, "rate": rate, "reveal": reveal},
+            after={"stage": stage, **after},
             sealed=True,
         )
     return setting

@@ -64,7 +64,11 @@ def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
 def gold_rate(request: PageRequest) -> HttpResponse:
     """Set how often gold items come in one stage."""
     require_administrator(actor=request.user, project=request.project)
-    raw = request.POST.get("percent", "").replace(",", ".").strip()
+    posted = request.POST
+    raw = posted.get("percent", "").replace(",", ".").strip()
+    # What was left as the page showed it stays as it is, also where somebody else has changed it since.
+    shown = {"rate": ("percent", raw), "reveal": ("reveal", posted.get("reveal", ""))}
+    keep = [name for name, (key, sent) in shown.items() if posted.get(f"seen:{key}") == sent]
     try:
         percent = float(raw)
     except ValueError:
@@ -73,9 +77,10 @@ def gold_rate(request: PageRequest) -> HttpResponse:
         setting = gold_settings.set_gold_rate(
             actor=request.user,
             project=request.project,
-            stage=request.POST.get("stage", ""),
+            stage=posted.get("stage", ""),
             rate=percent / 100,
-            reveal="reveal" in request.POST,
+            reveal="reveal" in posted,
+            keep=keep,
         )
     except Invalid as error:
         if error.details.get("field") != "rate":

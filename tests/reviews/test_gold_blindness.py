@@ -406,6 +406,15 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
         assert f'value="{percent}" required aria-invalid="true"' in refused.content.decode()
     assert client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": "7,5"}).status_code == 302
     assert GoldRate.objects.get().rate == 0.075
+    # Two windows: what one has left as it was is not taken back from the other.
+    seen = {"stage": STAGE, "seen:percent": "7.5", "seen:reveal": ""}
+    page = client.get(f"/p/{slug}/gold/").content.decode()
+    assert all(f'name="{name}" value="{value}"' in page for name, value in seen.items())
+    client.post(f"/p/{slug}/gold/rate/", seen | {"percent": "20"})
+    client.post(f"/p/{slug}/gold/rate/", seen | {"percent": "7.5", "reveal": "on"})
+    assert GoldRate.objects.values_list("rate", "reveal").get() == (0.2, True)
+    client.post(f"/p/{slug}/gold/rate/", seen | {"percent": "7.5", "seen:percent": "20", "seen:reveal": "on"})
+    assert GoldRate.objects.values_list("rate", "reveal").get() == (0.075, False)
     assert client.post(f"/p/{slug}/gold/items/{item.public_id}/retire/", {"reason": "Old."}).status_code == 302
     assert not GoldItem.objects.get(pk=item.pk).live
 
