@@ -1,6 +1,7 @@
 """What the page on progress shows: reviews over time, time per item, faults named, and when the work will be done.
 
-Everything is read from counts that are folded as reviews come in (``reviews.services.workload``) and from counters.
+Everything is read from counts that are folded as reviews come in (``reviews.services.workload``) and from counters, but
+what a protocol's rounds and approvals in a row have still to bring, which is counted among the items under way.
 """
 
 from collections import Counter as Tally
@@ -11,12 +12,12 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum
 
 from annotator.models import Project, User
 from reviews.agreement.forecasting import Forecast, forecast, quartiles
-from reviews.models import Review, WorkCount, WorkPending
-from reviews.protocols import EntryMode, Protocol
+from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, WorkCount, WorkPending
+from reviews.protocols import EntryMode, Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
 from reviews.services.gold_hidden import hidden_runs
 from reviews.services.protocols import current_protocol, stage_titles
@@ -201,7 +202,10 @@ def read_outlook(*, project: Project, now: datetime, with_gold: bool = False) ->
         stage.key: counters.get(f"stage:{stage.key}:open", 0) + counters.get(f"stage:{stage.key}:claimed", 0)
         for stage in (protocol.stages if protocol else ())
     }
-    following = expected_to_follow(protocol, left, counters) if protocol else 0.0
+    following = 0.0
+    if protocol:
+        unseen, confirmed = _unseen(project, protocol), _confirmed(project, protocol)
+        following = expected_to_follow(protocol, left, counters, unseen=unseen, confirmed=confirmed)
     since = today - timedelta(days=PACE_DAYS)
     days: Tally[date] = Tally()
     for (day, _), count in _days(project, None, since, with_gold).items():
@@ -224,32 +228,70 @@ def count_waiting_work(project: Project) -> int:
     return WorkPending.objects.filter(project=project, faults=False, problem="").count()
 
 
-def expected_to_follow(protocol: Protocol, left: dict[str, int], counters: dict[str, int]) -> float:
+def expected_to_follow(
+    protocol: Protocol,
+    left: Mapping[str, int],
+    counters: Mapping[str, int],
+    *,
+    unseen: Mapping[str, int] | None = None,
+    confirmed: Mapping[str, int] | None = None,
+) -> float:
     """How many reviews in later stages the open ones will bring, going by what became of the items so far.
 
     Of the items that left a stage, the share that came to a later one is taken; with fewer than five of them, what the
     protocol says (all of them, or the fraction that is drawn). Items that wait in a pool come to its stage at its
-    fraction. Items that go back to their author are not foreseen.
+    fraction; in rounds all do that were not seen there (``unseen``: how many wait, by stage). In a stage that looks
+    again an item has as many looks as those that left it, with fewer than five the approvals in a row that it takes;
+    ``confirmed``: approvals that those under way have there. Items that go back to their author are not foreseen.
     """
     stages = protocol.stages
 
-    def reached(key: str) -> int:
-        """Items that were really reviewed in a stage."""
-        return counters.get(f"settled:{key}", 0) - counters.get(f"outcome:{key}:not_drawn", 0)
+    def went_on(stage: Stage) -> int:
+        """Items that left a stage; what is looked at there again has not."""
+        again = (counters.get(f"outcome:{stage.key}:{outcome}", 0) for outcome in (Outcome.CONFIRM, Outcome.RESTART))
+        return counters.get(f"settled:{stage.key}", 0) - sum(again)
+
+    def looks(stage: Stage) -> float:
+        """How often an item is looked at before it leaves a stage."""
+        if not stage.repeats:
+            return 1.0
+        done = went_on(stage)
+        return counters.get(f"settled:{stage.key}", 0) / done if done >= LEAST_LEFT else stage.consecutive
 
     out = 0.0
     for place, stage in enumerate(stages):
-        pooled = counters.get(f"stage:{stage.key}:pooled", 0)
-        out += pooled * stage.entry.fraction * stage.reviewers
-        items = left.get(stage.key, 0) / stage.reviewers
+        pooled = counters.get(f"stage:{stage.key}:pooled", 0) * stage.entry.fraction
+        if stage.in_rounds:
+            pooled = (unseen or {}).get(stage.key, 0)
+        out += pooled * stage.reviewers * looks(stage)
+        under_way = left.get(stage.key, 0) / stage.reviewers
+        out += max(0.0, under_way * (looks(stage) - 1) - (confirmed or {}).get(stage.key, 0)) * stage.reviewers
+        items = under_way + pooled
         for later in stages[place + 1 :]:
-            done = counters.get(f"settled:{stage.key}", 0)
-            if done >= LEAST_LEFT:
-                share = min(1.0, reached(later.key) / done)
+            done = went_on(stage)
+            if later.in_rounds or (done < LEAST_LEFT and later.entry.mode is EntryMode.ALL):
+                share = 1.0
+            elif done >= LEAST_LEFT:
+                reached = went_on(later) - counters.get(f"outcome:{later.key}:not_drawn", 0)
+                share = min(1.0, reached / done)
             else:
-                share = 1.0 if later.entry.mode is EntryMode.ALL else later.entry.fraction
-            out += items * share * later.reviewers
+                share = later.entry.fraction
+            out += items * share * later.reviewers * looks(later)
     return out
+
+
+def _unseen(project: Project, protocol: Protocol) -> dict[str, int]:
+    """Items that wait for their first look without conflict, by stage that goes by rounds."""
+    stages = [stage.key for stage in protocol.stages if stage.in_rounds]
+    runs = StageRun.objects.filter(project=project, stage__in=stages, state=StageRunState.POOLED, seen=False)
+    return dict(runs.values_list("stage").annotate(Count("id")).order_by()) if stages else {}
+
+
+def _confirmed(project: Project, protocol: Protocol) -> dict[str, int]:
+    """Approvals that items under way have of the version they are at, by stage that wants some in a row."""
+    stages = [stage.key for stage in protocol.stages if stage.consecutive > 1]
+    slots = Slot.objects.filter(project=project, stage__in=stages, state__in=[SlotState.OPEN, SlotState.CLAIMED])
+    return dict(slots.values_list("stage").annotate(Sum("confirms")).order_by()) if stages else {}
 
 
 def _days(

@@ -14,14 +14,15 @@ from django.utils import timezone
 
 from annotator.models import Project, User
 from reviews.models import Review, WorkCount, WorkPending
+from reviews.protocols import load_preset
 from reviews.services import workload
 from reviews.services.agreement import fold_agreement
 from reviews.services.courses import fold_courses
-from reviews.services.protocols import parse
+from reviews.services.protocols import adopt_preset, parse
 from reviews.services.throughput import expected_to_follow, read_faults, read_outlook, read_throughput, read_times
 from reviews.services.workload import fold_work, recount_work, seconds_key
 from reviews.views import statistics
-from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
+from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_item, make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -232,6 +233,32 @@ def test_what_follows_goes_by_what_became_of_the_items_before(team: Team) -> Non
     assert expected_to_follow(parse(protocol), {"cross_check": 2}, counters) == pytest.approx(0.3)
     # A tenth of what waits in the pool is drawn.
     assert expected_to_follow(parse(protocol), {}, {"stage:expert:pooled": 20}) == pytest.approx(2)
+
+
+def test_looks_in_a_row_and_rounds_until_all_is_seen_are_foreseen() -> None:
+    team = make_team(annotators=4)
+    adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
+    items = begin(team.project, [make_dialogue(team.project) for _ in range(3)])
+    # Two looks at the data and two at the code: one of twelve waits for each.
+    assert _still_to_come(team) == 12
+    hand_in(team.annotators[0], items[0], "approve")
+    assert _still_to_come(team) == 11
+    # Five that left the data had three looks each.
+    counters = {"settled:data": 15, "outcome:data:confirm": 5, "outcome:data:restart": 5}
+    assert expected_to_follow(load_preset("cctu"), {"data": 2}, counters, confirmed={"data": 1}) == pytest.approx(3)
+    rounds = make_team(annotators=4)
+    adopt_preset(actor=rounds.administrator, project=rounds.project, preset="wild")
+    items = begin(rounds.project, [make_dialogue(rounds.project) for _ in range(6)])
+    # A fifth is drawn at a time, until two have seen each.
+    assert _still_to_come(rounds) == 18
+    for item in items:
+        hand_in(rounds.annotators[0], item, "approve")
+    assert _still_to_come(rounds) == 12
+
+
+def _still_to_come(team: Team) -> float:
+    outlook = read_outlook(project=team.project, now=timezone.now())
+    return outlook.open + outlook.following
 
 
 def test_counts_are_found_wrong_and_repaired(team: Team) -> None:
