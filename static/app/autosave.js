@@ -60,6 +60,7 @@ const ENDED = ["signed-out", "lost"]; // nothing is sent before somebody has don
 let failures = 0;
 let retryTimer;
 let counter = 0;
+let chosen = 0; // how often somebody has opened another editor on this page
 
 const root = () => document.querySelector("[data-draft]");
 const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
@@ -106,7 +107,7 @@ function adopt() {
   } catch {
     return;
   }
-  for (const edit of left) queue.push({...edit, page, state: "unsent", tries: edit.tries + 1});
+  for (const edit of left) queue.push({...edit, page, chosen: -1, adopted: true, state: "unsent", tries: edit.tries + 1});
 }
 
 function add({ctx, form}) {
@@ -126,6 +127,7 @@ function add({ctx, form}) {
     target: ctx.target?.id ? `#${CSS.escape(ctx.target.id)}` : null,
     swap: ctx.swap,
     tries: 0,
+    chosen,
     state: "unsent",
   };
   const made = document.dispatchEvent(new CustomEvent("assay:edit-begins", {detail: {form, edit}, cancelable: true}));
@@ -253,6 +255,8 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   const body = new URLSearchParams(ctx.edit.body);
   body.set("seen", ctx.edit.seen);
   body.set("edit", ctx.edit.id);
+  // The field shows what was stored before: it is to be made anew, or the words would be typed over.
+  if (ctx.edit.adopted) body.set("reshape", "1");
   ctx.request.body = body;
   // Leaving the page does not tear up an edit that is on its way (browsers allow 64 kB for this).
   ctx.request.keepalive = ctx.edit.body.length < 60_000;
@@ -330,13 +334,30 @@ const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)
 
 let shownBefore; // the version that the editor showed before the answer came
 
-document.addEventListener("htmx:before:swap", () => {
+document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
+  const editor = document.querySelector("#inspector");
+  if (!ctx.edit && ctx.request.method === "GET" && tasks.some(({target}) => target === editor)) chosen += 1;
+  // An edit's answer may come late: it takes nobody out of the editor that was opened since.
+  if (ctx.edit && ctx.edit.chosen !== chosen && editor && !tasks.some((task) => showsSame(task, editor))) {
+    for (let at = tasks.length - 1; at >= 0; at -= 1) if (editor.contains(tasks[at].target)) tasks.splice(at, 1);
+  }
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
     else if (field.type !== "hidden") field.defaultValue = field.value;
   }
 });
+
+function showsSame({fragment}, editor) {
+  const made = fragment?.querySelector?.("#inspector");
+  return made && made.dataset.at === editor.dataset.at && made.dataset.panel === editor.dataset.panel;
+}
+
+/** Whether a field takes over what is stored: nobody is typing in it, or what it showed was older than words sent after a reload. */
+function shows(field, edit) {
+  if (edit?.adopted && !typing.has(field.form)) return true;
+  return field !== document.activeElement && !field.closest("code-editor")?.isTypedIn;
+}
 
 document.addEventListener(
   "htmx:after:swap",
@@ -345,7 +366,7 @@ document.addEventListener(
       if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
       else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
       else if (field.type === "hidden" || field.value === field.defaultValue) continue;
-      else if (field !== document.activeElement && !field.closest("code-editor")?.isTypedIn) field.value = field.defaultValue;
+      else if (shows(field, ctx.edit)) field.value = field.defaultValue;
       else if (ctx.edit && ctx.edit.anchor === field.form.dataset.anchor && ctx.edit.op === placeIn(field.form).op) continue; // spelled otherwise
       else if (shownBefore) field.form.dataset.seen ??= shownBefore; // what somebody is at stays as it was shown
     }

@@ -10,7 +10,7 @@ from reviews.models import Claim, Review
 from tests.browser import session_cookie
 from tests.factories import begin, broken, make_dialogue, make_document, make_item
 from tests.journeys.graph_scene import coast, edges_of
-from tests.journeys.seats import ANSWER, CALL, at_work, sit_down, steps_of
+from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -117,6 +117,28 @@ def test_of_two_panels_asked_for_the_later_stays(desk_of, team):
     with page.expect_event("requestfailed", lambda request: "panel=findings" in request.url):
         desk.open_panel("Graph")
     assert "panel=graph" in page.url
+
+
+def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(desk_of, team):
+    """It brought the editor of its own place back, took the focus away, and what was typed on became commands."""
+    desk = sit_down(desk_of, team)
+    page, held = desk.page, []
+    desk.open_place(CALL)
+    page.route("**/edit/", lambda route: route.continue_() if held else held.append(route))
+    with page.expect_request("**/edit/"):
+        page.get_by_label("date", exact=False).first.fill("2026-05-01")
+        desk.open_place("task t1")
+    page.locator("#user-message").press("Control+End")
+    page.keyboard.type(" One")
+    with page.expect_response("**/edit/"):
+        held[0].continue_()
+    expect(desk.chat).to_contain_text("2026-05-01")
+    expect(page.locator("#user-message")).to_be_focused()
+    with desk.saving():
+        page.keyboard.type(" by one")
+    task = draft_of(team)["tasks"][0]
+    assert task["user_message"].endswith(" One by one")
+    assert task["steps"][0]["arguments"]["date"] == "2026-05-01"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (1280, 560), (320, 640)])

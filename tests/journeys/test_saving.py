@@ -287,6 +287,27 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
     assert steps_of(team)[1]["text"] == kept
 
 
+def test_a_field_shows_the_words_that_were_sent_after_a_reload(desk_of, team, page_problems):
+    """It showed what was stored before them; whoever typed on in it saved that, and the words were gone."""
+    page_problems.allow("503")
+    desk = sit_down(desk_of, team)
+    desk.open_place("task t1")
+    page = desk.page
+    page.goto(f"{page.url.partition('?')[0]}?at=/tasks/t1")
+    page.route("**/edit/", lambda route: route.fulfill(status=503, body="<!doctype html>"))
+    page.locator("#user-message").fill("Typed while the server was away.")
+    desk.expect_state("offline")
+    page.unroute("**/edit/")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    desk.expect_state("saved")
+    expect(page.locator("#user-message")).to_have_value("Typed while the server was away.")
+    page.locator("#user-message").press("Control+End")
+    with desk.saving():
+        page.keyboard.type(" More.")
+    assert draft_of(team)["tasks"][0]["user_message"] == "Typed while the server was away. More."
+
+
 def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(desk_of, team):
     """The editor of a place has several fields: what one of them showed before was saved over the newer words."""
     one = sit_down(desk_of, team)
