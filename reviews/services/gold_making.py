@@ -29,7 +29,7 @@ from reviews.gold import faults_of, why_not
 from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
-from reviews.services.gold_past import copy_matches, copy_past
+from reviews.services.gold_past import came_in, copy_matches, copy_past
 from reviews.services.gold_turns import behind, involved
 from reviews.services.overtaking import flag_newcomer
 from reviews.services.protocols import parse, require_version
@@ -283,7 +283,7 @@ def _waive(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
 
 def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     """A dialogue beside the source, as that was when it came into the stage; its content is still to come."""
-    came = run.cycle.entry_revision.created_at
+    came = came_in(run).created_at
     before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
     return Dialogue.objects.create(
         project=source.project,

@@ -20,6 +20,9 @@ from reviews.models import (
     StageRunState,
 )
 
+#: Tells of the group, which an item has as its dialogue has it now.
+JOINED = "dialogue.joined_variants"
+
 
 def copy_past(
     *, dialogue: Dialogue, cycle: Cycle, run: StageRun, version: ProtocolVersion, text: str
@@ -39,7 +42,9 @@ def copy_past(
         created_at=cycle.created_at,
     )
     runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
-    hashes = {revision.content_hash: versions[pk].content_hash for pk, revision in _chain(run)}
+    chain = _chain(run)
+    hashes = {came_in(run).content_hash: versions[chain[0][0]].content_hash}
+    hashes |= {revision.content_hash: versions[pk].content_hash for pk, revision in chain}
     _copy_events(dialogue, cycle, run, version.number, reviews, hashes)
     return runs[run.pk], versions
 
@@ -56,35 +61,49 @@ def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
 
 
 def _chain(run: StageRun) -> list[tuple[int, Revision]]:
-    """The versions that led to what came into the run, oldest first."""
+    """The versions that led to what came into the run, oldest first, from the one that came into its cycle on.
+
+    Earlier ones would stand there without the reviews and events that made them.
+    """
     chain: list[tuple[int, Revision]] = []
     revision: Revision | None = run.entry_revision
     while revision is not None:
         chain.append((revision.pk, revision))
-        revision = revision.parent
+        revision = None if revision.pk == run.cycle.entry_revision_id else revision.parent
     return chain[::-1]
+
+
+def came_in(run: StageRun) -> Revision:
+    """The version in which the dialogue came in."""
+    revision = run.cycle.entry_revision
+    while revision.parent is not None:
+        revision = revision.parent
+    return revision
 
 
 def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
     """Key of the original → its copy."""
     out: dict[int, Revision] = {}
     parent: Revision | None = None
+    first = came_in(run)
     for number, (key, original) in enumerate(_chain(run), 1):
+        # The first is what came in, whatever had been made of it by then.
+        origin = original if parent else first
         content = text if key == run.entry_revision_id else original.content
         parent = out[key] = Revision.objects.create(
             dialogue=dialogue,
             parent=parent,
             branch="main",
             number=number,
-            author_id=original.author_id,
-            message=original.message,
+            author_id=origin.author_id,
+            message=origin.message,
             toolset_revision=original.toolset_revision,
-            guideline_id=original.guideline_id,
+            guideline_id=origin.guideline_id,
             # By it is known what came in together, or anew.
-            batch_id=original.batch_id,
+            batch_id=origin.batch_id,
             content_hash=content_hash(content),
             content=content,
-            created_at=original.created_at,
+            created_at=origin.created_at,
         )
     return out
 
@@ -172,7 +191,8 @@ def _copy_events(
     copies = []
     for event in chain:
         place = event.number or 0
-        if place > until or (first > place > 1) or (place < first and event.kind != "dialogue.imported"):
+        of_then = place <= until and (place >= first or event.kind == "dialogue.imported")
+        if not of_then and event.kind != JOINED:
             continue
         number += 1
         after = _renamed(event.after, event.kind, protocol, reviews, hashes)

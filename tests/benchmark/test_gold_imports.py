@@ -6,12 +6,16 @@ import pytest
 
 from annotator.models import Dialogue, Finding, Job
 from annotator.services import jobs
+from annotator.services.history_checks import history_faults
 from annotator.services.variants import out_of_step
 from benchmark.models import ImportBatch
 from reviews.models import GoldItem
+from reviews.services.cycles import supersede_cycle
+from reviews.services.history import read_history
 from tests.benchmark.conftest import candidate
 from tests.factories import Team, changed, current, hand_in
 from tests.reviews.gold_team import gold_team, make_gold
+from tests.reviews.test_gold_variants import in_chinese
 
 pytestmark = pytest.mark.django_db
 
@@ -39,8 +43,8 @@ def to_cross_check(team: Team) -> dict[str, Dialogue]:
     return {dialogue.external_id: dialogue for dialogue in Dialogue.objects.all()}
 
 
-def verify(team: Team, dialogue: Dialogue, *, fix: bool) -> Dialogue:
-    for person in team.annotators[1:3]:
+def verify(team: Team, dialogue: Dialogue, *, fix: bool, by: int = 1) -> Dialogue:
+    for person in team.annotators[by : by + 2]:
         if fix:
             hand_in(person, dialogue, "fix", document=changed(current(dialogue)))
         else:
@@ -99,3 +103,45 @@ def test_gold_items_of_variants_that_came_in_anew_together_are_in_step_as_those_
     items = [item.dialogue for item in GoldItem.objects.select_related("dialogue")]
     assert len(items) == 2
     assert not out_of_step(project=team.project, dialogues=items)
+
+
+def test_a_gold_item_whose_dialogue_was_joined_by_another_language_says_so(
+    team: Team, run_import: Callable[..., ImportBatch]
+) -> None:
+    """However late: that of a group which came in at two times nobody had joined the other told the gold items."""
+    run_import([candidate("talk", city="Ghent")])
+    english = verify(team, to_cross_check(team)["talk"], fix=False)
+    chinese = candidate("talk-zh", document=in_chinese(), variant_group="talk", language="zh")
+    run_import([chinese])
+    verify(team, to_cross_check(team)["talk-zh"], fix=False)
+    english.refresh_from_db()
+    assert english.variant_group == "talk"
+    item = make_gold(team, english).dialogue
+    kinds = [entry.kind for entry in read_history(actor=team.annotators[4], dialogue=item)]
+    assert kinds.count("dialogue.joined_variants") == 1
+    assert not list(history_faults(team.project))
+
+
+def test_a_gold_item_of_a_dialogue_that_was_reviewed_twice_came_in_as_that_was_reviewed_last(
+    team: Team, run_import: Callable[..., ImportBatch]
+) -> None:
+    """It had the versions of the first passage, and neither its reviews nor its events."""
+    run_import([candidate("talk", city="Ghent"), candidate("other", city="Bruges")])
+    ordinary = to_cross_check(team)["other"]
+    source = verify(team, to_cross_check(team)["talk"], fix=True)
+    supersede_cycle(actor=team.administrator, dialogue=source, reason="An erratum.")
+    text = source.content_hash
+    source = verify(team, to_cross_check(team)["talk"], fix=False, by=3)
+    item = make_gold(team, source).dialogue
+
+    def shown(dialogue: Dialogue) -> list[object]:
+        entries = read_history(actor=team.annotators[5], dialogue=dialogue)
+        [first] = dialogue.revisions.all()
+        imported = entries[-1]
+        return [(entry.kind, entry.text) for entry in entries] + [
+            first.number, first.author, first.message, first.batch, first.created_at == imported.at
+        ]  # fmt: skip
+
+    assert shown(item) == shown(ordinary)
+    assert item.content_hash == text
+    assert not list(history_faults(team.project))
