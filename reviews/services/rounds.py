@@ -236,7 +236,11 @@ def is_under_way(draw: Draw) -> bool:
 
 def is_over(last: Draw | None) -> bool:
     """The rule by which rounds stop: the last one found no error, and all that waits was seen without conflict."""
-    if last is None or last.closing or last.carried_out_at is None or tally_round(last).errors:
+    if last is None or last.closing or last.carried_out_at is None:
+        return False
+    found = tally_round(last)
+    # A round whose items all began anew has found nothing, since nobody looked.
+    if found.errors or not found.seen:
         return False
     unseen = StageRun.objects.filter(project=last.project_id, stage=last.stage, state=StageRunState.POOLED, seen=False)
     return not unseen.exists()

@@ -12,6 +12,7 @@ from reviews.models import Cycle, Draw, DrawItem, Slot, SlotState, StageRun, Sta
 from reviews.protocols.drawing import ROUNDS
 from reviews.services.claims import claim_next
 from reviews.services.counters import recount, stored_counters
+from reviews.services.cycles import supersede_cycle
 from reviews.services.protocols import adopt_preset
 from reviews.services.rounds import open_conflicts, read_rounds
 from reviews.services.sampling import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
@@ -183,6 +184,22 @@ def test_all_seen_but_the_last_round_found_an_error(team: Team) -> None:
         look(item, "approve", "approve")
     assert next_round(team).closing
     assert statuses(team) == {"verified": 4}
+    consistent(team)
+
+
+def test_a_round_of_which_nothing_was_looked_at_ends_no_rounds(team: Team) -> None:
+    annotated(team, 2)
+    [first] = drawn(next_round(team))
+    look(first, "approve", "approve")
+    [second] = drawn(next_round(team))
+    look(second, "fix", "fix", text="Both say so.")
+    # All were seen, but the last round found an error: so there is a third, whose item begins anew.
+    [third] = drawn(next_round(team))
+    supersede_cycle(actor=team.administrator, dialogue=third, reason="An erratum.", force=True)
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert draw is not None
+    assert (draw.number, draw.closing, draw.population_size) == (4, False, 1)
+    assert "verified" not in statuses(team)
     consistent(team)
 
 
