@@ -43,6 +43,7 @@ class _Known:
     #: (content hash, toolset hash) of the head.
     content: tuple[str, str]
     group: str = ""
+    language: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -161,6 +162,7 @@ class Sorter:
                     _note(record, pointer, "import.unreadable", "error", sentence, rejects=True)
                     for pointer, sentence in record["problems"]
                 ]
+            other_language = self._other_language(record, known, pending, (last, released))
             for dialogue in record["dialogues"]:
                 content = (dialogue["content_hash"], dialogue["toolset"])
                 external_id = dialogue["external_id"]
@@ -169,7 +171,9 @@ class Sorter:
                     continue
                 here[external_id] = content
                 found = known.get(external_id)
-                if found is None:
+                if other_language:
+                    self._reject(outcome, record, dialogue, "import.language", other_language)
+                elif found is None:
                     outcome.new.append(dialogue)
                     self._accepted(outcome, record, dialogue)
                 elif found.pk in pending:
@@ -204,11 +208,11 @@ class Sorter:
         """Dialogues that have these ids; by key, what was imported into them last, and what this import has brought."""
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
-            "head__toolset_revision__content_hash", "variant_group",
+            "head__toolset_revision__content_hash", "variant_group", "language",
         )  # fmt: skip
         known = {
-            external_id: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), group)
-            for external_id, pk, batch_id, published, archived_at, content_hash, toolset, group in rows
+            external_id: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), *rest)
+            for external_id, pk, batch_id, published, archived_at, content_hash, toolset, *rest in rows
         }
         pending = {found.pk: found.content for found in known.values() if found.batch_id == self._job.pk}
         last: dict[int, tuple[str, str]] = {}
@@ -286,6 +290,33 @@ class Sorter:
         if found.archived:
             return f"{named} that is archived; bring it back before it is revised."
         return refusals.get(found.pk, "")
+
+    def _other_language(
+        self,
+        record: dict[str, Any],
+        known: dict[str, _Known],
+        pending: dict[int, tuple[str, str]],
+        before: tuple[dict[int, tuple[str, str]], dict[int, str]],
+    ) -> str:
+        """Why a record stays out as a whole: the project has a dialogue of its ids in another language, which would be
+        replaced, or be there twice. Blank where that is not so. ``before``: what was imported last, or released.
+        """
+        last, released = before
+        for dialogue in record["dialogues"]:
+            name, language, content = dialogue["external_id"], dialogue["language"], dialogue["content_hash"]
+            found = known.get(name)
+            if found is None or not found.published or found.pk in pending:
+                continue
+            if content in (found.content[0], last.get(found.pk, ("",))[0], released.get(found.pk)):
+                continue
+            if language and found.language not in ("", language):
+                return (
+                    f"The project has “{name}” in the language {found.language}, and the record has it in {language}. "
+                    f"An import changes no dialogue’s language. To add {language} as a variant, import a record that "
+                    f"holds both, with {found.language} as “{name}”; in the format neutral, one with an id of its own "
+                    f"and the variant group “{found.group or name}”."
+                )
+        return ""
 
     def _group_stays(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], found: _Known) -> None:
         """Say where a record puts a dialogue into another variant group than the project has it in."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -410,6 +410,38 @@ def test_a_language_that_comes_later_joins_the_dialogue_that_is_there(team: Team
     assert [event.kind for event in dialogue.events.order_by("number")][-1] == "dialogue.joined_variants"
     assert broken_links(dialogue) == []
     assert [one.dialogue.external_id for one in variants_of(actor=team.administrator, dialogue=dialogue)] == ["pair:zh"]
+
+
+@pytest.mark.parametrize("revising", [False, True])
+def test_a_dialogue_is_replaced_by_no_other_language(team: Team, run_import: RunImport, revising: bool) -> None:
+    english, chinese = ({"id": "pair"}, {"id": "pair"})
+    for key, value in bilingual().items():
+        if key != "id":
+            (english if key.startswith("english_") else chinese)[key] = value
+    run_import([english], native_format="wild")
+    head = Dialogue.objects.get().head_id
+    batch = run_import([chinese], native_format="wild", revise=revising)
+    assert (counters(batch), groups()) == ((1, 0, 0, 0, 1, 0), [("pair", "en", "")])
+    assert Dialogue.objects.get().head_id == head
+    [note] = [one for one in report_of(batch) if one["check"] == "import.language"]
+    assert "has “pair” in the language en, and the record has it in zh" in note["message"]
+    # Where the Chinese one came first, a record of both would bring it in once more.
+    run_import([chinese | {"id": "other"}], native_format="wild")
+    batch = run_import([bilingual() | {"id": "other"}], native_format="wild", revise=revising)
+    assert counters(batch) == (1, 0, 0, 0, 2, 0)
+    assert groups() == [("pair", "en", ""), ("other", "zh", "")]
+    # Both in one record, as the sentence says.
+    assert counters(run_import([bilingual()], native_format="wild", revise=revising)) == (1, 1, 0, 1, 0, 0)
+
+
+def test_a_file_is_unchanged_where_a_person_has_corrected_a_language(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("a")])
+    dialogue = Dialogue.objects.get()
+    with transaction.atomic():
+        locked = lock_dialogue(dialogue.pk)
+        corrected = make_document("a") | {"language": "zh"}
+        revise(actor=team.annotator, dialogue=locked, seen=locked.head, document=corrected, message="")
+    assert counters(run_import([candidate("a")], revise=True)) == (1, 0, 0, 1, 0, 0)
 
 
 def test_a_group_that_the_project_does_not_have_is_said_to_be_left_out(team: Team, run_import: RunImport) -> None:
