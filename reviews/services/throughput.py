@@ -21,7 +21,7 @@ from reviews.protocols import EntryMode, Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
 from reviews.services.gold_hidden import hidden_runs
 from reviews.services.protocols import current_protocol, stage_titles
-from reviews.services.workload import Key, count_named, count_unsettled
+from reviews.services.workload import Key, count_hidden, count_named, count_unsettled
 
 #: Days that the pace is taken from, and those that are shown one by one before weeks are.
 PACE_DAYS = 28
@@ -121,7 +121,8 @@ def read_throughput(
 ) -> Throughput:
     """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
 
-    Times before the first review are left out. ``with_gold``: for who must take gold items for ordinary ones.
+    Times before the first review are left out. ``with_gold``: for who must take gold items for ordinary ones; what
+    others did on the known answers is left out.
     ``settled``: without reviews in blind stages that have not settled, for colleagues of the person.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
@@ -147,7 +148,7 @@ def read_times(
 ) -> list[StageTime]:
     """Quartiles of the time that reviews took, by stage, in the protocol's order. The last two as above."""
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    less = count_unsettled(project, person, what="time") if settled else None
+    less = _less(project, person, "time", with_gold, settled)
     for (stage, key), count in _sums(_rows(project, "time", person, with_gold), "stage", "key", less):
         counts[stage].append((int(key), count))
     out = []
@@ -298,8 +299,16 @@ def _days(
     project: Project, person: User | None, since: date, with_gold: bool = False, settled: bool = False
 ) -> dict[tuple[date, str], int]:
     rows = _rows(project, "day", person, with_gold).filter(key__gte=since.isoformat())
-    less = count_unsettled(project, person, what="day") if settled else None
+    less = _less(project, person, "day", with_gold, settled)
     return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less)}
+
+
+def _less(project: Project, person: User | None, what: str, with_gold: bool, settled: bool) -> Tally[Key]:
+    less = count_unsettled(project, person, what=what) if settled else Tally[Key]()
+    if with_gold and person is None:
+        # Whoever looks at their own work knows what they did.
+        less.update(count_hidden(project, what=what))
+    return less
 
 
 #: Where a column stands in a key of ``workload``.

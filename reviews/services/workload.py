@@ -26,6 +26,7 @@ from annotator.services.statements import write
 from reviews.models import Review, StageRunState, WorkCount, WorkPending
 from reviews.services.chains import in_portions
 from reviews.services.courses import describe
+from reviews.services.gold_hidden import hidden_runs
 
 #: Rows of the outbox that one transaction counts.
 FOLD_SIZE = 500
@@ -108,6 +109,16 @@ def count_unsettled(project: Project, person: User | None, *, what: str) -> Tall
         held = held.filter(person=person)
     waiting = WorkPending.objects.filter(faults=False).values("review")
     return _added_up(project, held.exclude(pk__in=waiting), what)
+
+
+def count_hidden(project: Project, *, what: str) -> Tally[Key]:
+    """What is counted of open reviews of known answers: people who are not to know gold items think that these wait.
+
+    ``what``: ``day`` or ``time``. Nobody can count what waits in a blind stage.
+    """
+    runs = [run for run in hidden_runs(project) if not run.blind]
+    waiting = WorkPending.objects.filter(faults=False).values("review")
+    return _added_up(project, Review.objects.filter(stage_run__in=runs).exclude(pk__in=waiting), what)
 
 
 def count_named(reviews: QuerySet[Review]) -> Tally[Key]:

@@ -320,6 +320,28 @@ def test_faults_that_were_named_in_answers_are_not_counted_for_annotators(team: 
         assert re.search(rf",{seen}\b", text)
 
 
+def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team) -> None:
+    """What seems to wait in the cross-check has been with no expert."""
+    source = make_item(team, STAGE)
+    hand_in(team.annotators[1], source, "reject")
+    hand_in(team.annotators[2], source, "approve")
+    hand_in(team.senior, source, "approve")
+    Review.objects.filter(stage_run__stage="expert").update(seconds=62)
+    source.refresh_from_db()
+    fold_work()
+
+    def read(person: User) -> tuple[set[str], set[str]]:
+        found = signed_in(person).get(f"/api/projects/{team.project.slug}/statistics/progress/").json()
+        return {one["stage"] for one in found["by_day"]["stages"]}, {one["stage"] for one in found["times"]}
+
+    people = (team.administrator, team.annotators[4])
+    before = read(team.administrator)
+    assert before[1] == {"expert"}
+    assert [read(person) for person in people] == [before, before]
+    make_gold(team, source)
+    assert [read(person) for person in people] == [before, (before[0] - {"expert"}, set())]
+
+
 def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
     """Its hash says of any dialogue that seems to wait whether it was in there."""
     draw = Draw.objects.create(
