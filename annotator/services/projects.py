@@ -19,6 +19,7 @@ from annotator.models.people import InvitationQuerySet
 from annotator.services.access import require_administrator, roles_in
 from annotator.services.events import append_event
 from annotator.services.tokens import hash_secret
+from annotator.wording import has_unseen
 
 INVITATION_DAYS = 14
 #: Each names what somebody has in hand that they may not go on with once they hold no other roles than these.
@@ -97,6 +98,8 @@ def _required_name(name: str) -> str:
     name = name.strip()
     if not name:
         raise Invalid("Give the project a name.", field="name")
+    if has_unseen(name):
+        raise Invalid("The project’s name holds characters that cannot be seen; type it again.", field="name")
     if len(name) > 120:
         raise Invalid("The project’s name is longer than 120 characters; shorten it.", field="name")
     return name

@@ -1,6 +1,5 @@
 """Forms of projects and people."""
 
-import unicodedata
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from annotator.schema.exact_json import loads
 from annotator.services.accounts import require_attempt, send_aside
 from annotator.services.attempts import client_address, forget_attempts
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
+from annotator.wording import has_unseen
 
 
 class SignInForm(LoginForm):
@@ -53,12 +53,18 @@ class ForgottenPasswordForm(ResetPasswordForm):
         return str(self.cleaned_data["email"])
 
 
+def _can_be_seen(name: str) -> None:
+    if has_unseen(name):
+        raise ValidationError("The name holds characters that cannot be seen; type it again.")
+
+
 class SignUpForm(SignupForm):
     """allauth's, and the name colleagues see."""
 
     display_name = forms.CharField(
         max_length=80,
         required=False,
+        validators=[_can_be_seen],
         label="Your name",
         help_text="How colleagues see you. Left empty, they see your username.",
     )
@@ -70,12 +76,6 @@ class SignUpForm(SignupForm):
         email.label = "Email address"
         email.help_text = "For a link when you have forgotten your password."
         del email.widget.attrs["placeholder"]
-
-    def clean_display_name(self) -> str:
-        name = str(self.cleaned_data["display_name"])
-        if any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in name):
-            raise ValidationError("The name holds characters that cannot be seen; type it again.")
-        return name
 
     def save(self, request: HttpRequest) -> User:
         """The account with all that belongs to it, or nothing. Raises Conflict, Hidden."""
@@ -95,7 +95,7 @@ class SignUpForm(SignupForm):
 
 
 class ProjectForm(forms.Form):
-    name = forms.CharField(max_length=120, label="Name")
+    name = forms.CharField(max_length=120, label="Name", validators=[_can_be_seen])
     slug = forms.SlugField(
         max_length=60,
         required=False,
@@ -116,7 +116,7 @@ def _is_texts(settings: dict[str, Any]) -> bool:
 
 
 class SettingsForm(forms.Form):
-    name = forms.CharField(max_length=120, label="Name")
+    name = forms.CharField(max_length=120, label="Name", validators=[_can_be_seen])
     description = forms.CharField(
         max_length=2000, required=False, label="Description", widget=forms.Textarea(attrs={"rows": 3})
     )

@@ -92,6 +92,8 @@ def test_a_given_address_that_is_taken_is_a_conflict(team):
         ("", "", "name", "Give the project a name"),
         ("   ", "x", "name", "Give the project a name"),
         ("x" * 121, "", "name", "longer than 120"),
+        ("Two\nlines", "", "name", "cannot be seen"),
+        ("Tra\u202evel", "", "name", "cannot be seen"),
         ("天气对话", "", "slug", "letters a to z"),
         ("Fine", "天气", "slug", "letters a to z"),
         ("---", "", "slug", "letters a to z"),
