@@ -18,3 +18,12 @@ class WithoutSecrets(logging.Filter):
         """Always true."""
         record.msg, record.args = without_secrets(record.getMessage()), None
         return True
+
+
+class OneLine(logging.Filter):
+    """Leaves out where in the program something came up that strangers cause as often as they like."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always true."""
+        record.exc_info = record.exc_text = None
+        return True

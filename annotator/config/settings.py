@@ -387,9 +387,15 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"secrets": {"()": "annotator.config.logs.WithoutSecrets"}},
+    "filters": {
+        "secrets": {"()": "annotator.config.logs.WithoutSecrets"},
+        "one_line": {"()": "annotator.config.logs.OneLine"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}},
     "root": {"handlers": ["stderr"], "level": given.level("LOG_LEVEL", default="WARNING")},
-    # What is removed is said in any case.
-    "loggers": {"annotator.services.retention": {"level": "INFO"}},
+    "loggers": {
+        # What is removed is said in any case.
+        "annotator.services.retention": {"level": "INFO"},
+        "django.security.DisallowedHost": {"filters": ["one_line"]},
+    },
 }

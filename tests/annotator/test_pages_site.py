@@ -45,6 +45,13 @@ def words(response):
     return response.content.decode()
 
 
+def test_a_host_that_is_not_ours_costs_the_log_one_line(client, caplog):
+    assert client.get("/accounts/login/", headers={"host": "evil.example"}).status_code == 400
+    (record,) = caplog.records
+    assert "evil.example" in record.getMessage()
+    assert not record.exc_info
+
+
 # --- health -----------------------------------------------------------------------------------------------------------
 
 
