@@ -122,6 +122,7 @@ function add({ctx, form}) {
     page,
     anchor: form.dataset.anchor ?? null,
     op: body.get("op"),
+    of: body.get("anchor"),
     url: ctx.request.action,
     body: body.toString(),
     target: ctx.target?.id ? `#${CSS.escape(ctx.target.id)}` : null,
@@ -316,13 +317,19 @@ function decided(version) {
   run();
 }
 
+/** Whether an edit is of this form or, where the form holds a place, of that place. */
+function isOf(edit, form) {
+  if (form.dataset.anchor !== undefined) return edit.anchor === form.dataset.anchor;
+  return edit.anchor === null && edit.op === form.elements.op?.value && edit.of === form.elements.anchor?.value;
+}
+
 // A form that somebody is still typing in, or whose words are still to be sent, keeps them when the page around it changes.
 globalThis.htmx?.registerExtension("assay-autosave", {
   htmx_before_morph_node(element, {newNode}) {
     // What somebody has opened stays open.
     if (element.localName === "details" && element.open) newNode.open = true;
     if (!element.matches?.("form[data-autosave]")) return true;
-    const waits = queue.some((edit) => edit !== current && edit.state === "unsent" && edit.anchor === element.dataset.anchor);
+    const waits = queue.some((edit) => edit !== current && edit.state === "unsent" && isOf(edit, element));
     return !(typing.has(element) || waits || "unsent" in element.dataset);
   },
 });

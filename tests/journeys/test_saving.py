@@ -242,6 +242,29 @@ def test_words_typed_while_another_place_is_on_its_way_are_kept(desk_of, team):
     expect(desk.chat).to_contain_text("Typed meanwhile.")
 
 
+def test_a_box_ticked_while_the_one_before_is_on_its_way_stays_ticked(desk_of, team):
+    """The answer to the first tick took the second away, and the third saved it so."""
+    document = make_document()
+    steps = document["tasks"][0]["steps"]
+    steps[1:1] = [steps[0] | {"id": "s2"}, steps[0] | {"id": "s3"}]
+    steps[-1]["depends_on"] = []
+    desk = sit_down(desk_of, team, document)
+    desk.open_place(ANSWER)
+    page, held = desk.page, []
+    boxes = page.locator("#f-depends input[name=dep]")
+    page.route("**/edit/", lambda route: held.append(route) if len(held) < 2 else route.continue_())
+    with page.expect_request("**/edit/"):
+        boxes.nth(0).check()
+    boxes.nth(1).check()
+    with page.expect_request("**/edit/"):
+        held[0].continue_()  # the next one sets out when this one has been answered and shown
+    boxes.nth(2).check()
+    held[1].continue_()
+    desk.expect_state("saved")
+    expect(page.locator("#f-depends input[name=dep]:checked")).to_have_count(3)
+    assert {one["id"] for one in steps_of(team)[-1]["depends_on"]} == {"s0", "s2", "s3"}
+
+
 def test_two_windows_keep_what_they_changed_in_different_places(desk_of, team):
     one = sit_down(desk_of, team)
     two = at_work(desk_of, team)
