@@ -169,13 +169,14 @@ class _File:
             chosen = _release_files(archive, infos, self.limits, self.format_name)
             if self.format_name == "cctu":
                 self.beside = CheckFiles(archive, infos, self.limits)
-            readable = 0
+            readable, released = 0, False
             for info in infos:
                 if is_check_file(info.filename) and (self.beside or chosen(info.filename)):
                     continue
                 name = shown_name(info.filename)
                 extension = _extension(info.filename)
                 reason = refusal(info) or chosen(info.filename)
+                released = released or chosen(info.filename) is not None
                 if reason is None and extension not in (".jsonl", ".jsonl.gz", ".json"):
                     reason = "Only .jsonl, .jsonl.gz and .json files are read."
                 if reason is not None:
@@ -199,6 +200,11 @@ class _File:
             if len(left) > _FOLDERS and self._is_due():
                 more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it. No record has their ids."
                 yield RecordFault(0, "check_code", more, False)
+            if not readable and released:
+                raise SourceFault(
+                    f"The archive is a release of Assay without records in the format {self.format_name}. Choose "
+                    "neutral, which every release holds, or the format it was released in."
+                )
             if not readable:
                 raise SourceFault("The archive holds no .jsonl, .jsonl.gz or .json file.")
 

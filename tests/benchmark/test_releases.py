@@ -364,6 +364,13 @@ def test_a_release_imported_into_its_own_project_changes_nothing(
     assert (batch.unchanged, batch.revised + batch.rejected) == (1, 1)
 
 
+def test_a_release_says_in_which_formats_it_can_be_read(team: Team, run_import: RunImport) -> None:
+    make_verified(team, "a")
+    archive = archive_path(run_release(team, native_format="wild")).read_bytes()
+    batch = run_import(content=archive, filename="release.zip", native_format="c3")
+    assert batch.job.error.startswith("The archive is a release of Assay without records in the format c3. Choose ")
+
+
 def test_a_release_laid_out_as_its_records_came_changes_nothing_either(team: Team, run_import: RunImport) -> None:
     """Messages repeat observations as text, whose order of keys is that of the line."""
     drafted = make_dialogue(team.project, external_id="a")
