@@ -186,6 +186,10 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     order = {key: place for place, key in enumerate(titles)}
     turns = read_turns(actor=actor, project=project)
     found = count_waiting(actor=actor, project=project, queues=queues, cursors=turns.cursors, limit=MANY)
+    # At the end of a queue whoever claims begins it again: what was given back stands before their place.
+    ended = [queue for queue in queues if queue.stage not in found]
+    if ended and turns.cursors:
+        found |= count_waiting(actor=actor, project=project, queues=ended, cursors={}, limit=MANY)
     counts = {stage: count for stage, (count, _) in found.items()}
     if not roles & OVERSEERS:
         for stage in turns.gold:

@@ -9,9 +9,10 @@ from annotator.models import Role
 from reviews.models import Claim
 from reviews.protocols import load_preset
 from reviews.services import progress
-from reviews.services.claims import claim_next
+from reviews.services.claims import claim_next, release
 from reviews.services.progress import read_my_work, read_progress
 from reviews.services.protocols import adopt_protocol, shortfalls, stage_titles
+from reviews.services.submissions import submit_review
 from tests.factories import (
     Team,
     adopt_c3,
@@ -150,3 +151,19 @@ def test_the_row_of_stages_counts_reviews_alone_and_says_so(client: Client) -> N
     assert re.findall(r'figure">(\d+)<', row) == ["0", "0", "2", "0"]
     assert "Verified" not in row
     assert "Where the 1 dialogue stands" in page
+
+
+def test_the_last_item_that_was_given_back_waits_still(team: Team) -> None:
+    """“Nothing at the moment”, said My work, while the next claim gave it."""
+    first, second = (make_item(team, "cross_check") for _ in range(2))
+    given_back = claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
+    assert given_back is not None
+    release(actor=team.annotators[1], token=given_back.token)
+    taken = claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
+    assert taken is not None
+    assert {given_back.slot.dialogue_id, taken.slot.dialogue_id} == {first.pk, second.pk}
+    submit_review(actor=team.annotators[1], slot=taken.slot, token=taken.token, verdict="approve")
+    assert waiting(team, 1)["cross_check"] == 1
+    again = claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
+    assert again is not None
+    assert again.slot.dialogue_id == given_back.slot.dialogue_id
