@@ -91,6 +91,10 @@ def retire_where_variants_come(*, actor: User | None, project: Project, coming: 
 
     Before it is; in the caller's transaction.
     """
+    there = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(project=project, published=True)
+    akin = there.filter(variant_group__in=coming.exclude(variant_group="").values("variant_group"))
+    # Whoever makes an item of a group at this moment has locked it: they are before this, or see what has come.
+    list(akin.order_by("pk").values_list("pk", flat=True))
     groups = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__variant_group="")
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))

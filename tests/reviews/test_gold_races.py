@@ -3,15 +3,17 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
 
-from annotator.models import Dialogue, StaleWork
+from annotator.models import Dialogue, Job, StaleWork
 from annotator.services.projects import publish_guideline
-from reviews.models import Claim, ClaimState, GoldScore, Slot, SlotState
+from reviews.models import Claim, ClaimState, GoldItem, GoldScore, Slot, SlotState
 from reviews.services.claims import claim_next
 from reviews.services.counters import recount, stored_counters
+from reviews.services.cycles import publish_batch
 from reviews.services.gold_settings import retire_gold_item
 from reviews.services.overtaken import mark_stale, read_scope
-from tests.factories import Team, make_item
+from tests.factories import Team, make_dialogue, make_item
 from tests.racing import lost, overlap, race
 from tests.reviews.gold_team import STAGE, answer_with, certain, gold_team, make_gold, take, verified
 
@@ -96,3 +98,24 @@ def test_a_mark_made_at_the_same_moment_flags_the_item(team: Team, marks_first: 
     assert not lost(list(results))
     item = results[marks_first]
     assert set(StaleWork.objects.values_list("dialogue", flat=True)) == {source.pk, item.dialogue_id}
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("publishes_first", [True, False])
+def test_a_variant_that_is_published_at_the_same_moment_leaves_no_item(team: Team, publishes_first: bool) -> None:
+    source, other = verified(team), make_dialogue(team.project)
+    job = Job.objects.create(kind="import", project=team.project, requester=team.administrator)
+    Dialogue.objects.filter(pk__in=[source.pk, other.pk]).update(variant_group="talk")
+    Dialogue.objects.filter(pk=other.pk).update(batch=job, published=False)
+    source.refresh_from_db()
+
+    def publish() -> Any:
+        with transaction.atomic():
+            return publish_batch(job=job)
+
+    def make() -> Any:
+        return make_gold(team, source)
+
+    overlap(*((publish, make) if publishes_first else (make, publish)))
+    assert Dialogue.objects.get(pk=other.pk).published
+    assert not GoldItem.objects.filter(retired_at=None).exists()
