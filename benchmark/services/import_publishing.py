@@ -18,6 +18,7 @@ from benchmark.services.import_report import Note
 from benchmark.services.import_sorting import named_before, work_done_on
 from reviews.services.chains import in_portions
 from reviews.services.cycles import publish_batch, supersede_cycle
+from reviews.services.gold_settings import retire_with
 from reviews.services.protocols import current_version
 
 #: Toolsets that the event of an import names; it counts all.
@@ -129,10 +130,13 @@ def _lock(keys: Iterable[int]) -> list[Dialogue]:
 
 
 def _join_variants(batch: ImportBatch, job: Job) -> None:
-    """A dialogue that was here in one language alone joins the group of the variants that come in of its record."""
-    coming = Dialogue.objects.filter(batch=job, published=False).exclude(variant_group="")
+    """A dialogue that was here in one language alone joins the group of the variants that come in of its record.
+
+    Or have come: earlier imports did not join them.
+    """
+    members = Dialogue.objects.filter(Q(published=True) | Q(batch=job), project=batch.project).counted()
     alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()
-    alone = alone.filter(external_id__in=coming.values("variant_group"))
+    alone = alone.filter(external_id__in=members.exclude(variant_group="").values("variant_group"))
     for keys in in_portions(list(alone.order_by("pk").values_list("pk", flat=True)), LOCKED_AT_ONCE):
         for dialogue in _lock(keys):
             group = dialogue.external_id
@@ -145,6 +149,8 @@ def _join_variants(batch: ImportBatch, job: Job) -> None:
                 before={"variant_group": ""},
                 after={"variant_group": group, "job": job.public_id},
             )
+            # An item made of it, or of a variant, would stand there alone.
+            retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason="A variant has joined the answer.")
 
 
 def _changed_since_sorted(

@@ -410,6 +410,9 @@ def test_a_language_that_comes_later_joins_the_dialogue_that_is_there(team: Team
     assert [event.kind for event in dialogue.events.order_by("number")][-1] == "dialogue.joined_variants"
     assert broken_links(dialogue) == []
     assert [one.dialogue.external_id for one in variants_of(actor=team.administrator, dialogue=dialogue)] == ["pair:zh"]
+    # As earlier imports left them.
+    Dialogue.objects.filter(pk=dialogue.pk).update(variant_group="")
+    assert (counters(run_import([bilingual()], native_format="wild")), groups()) == ((1, 0, 0, 2, 0, 0), PAIR)
 
 
 @pytest.mark.parametrize("revising", [False, True])
@@ -521,6 +524,13 @@ def test_a_known_answer_whose_other_language_comes_in_is_retired_as_it_joins() -
     name = source.external_id
     batch = begin_import(team, as_lines([candidate(f"{name}:zh", city="Oslo", variant_group=name)]))
     jobs.run(batch.job_id)
+    source.refresh_from_db()
+    assert (source.variant_group, source.set_apart) == (name, "")
+    assert not GoldItem.objects.filter(retired_at=None)
+    Dialogue.objects.filter(pk=source.pk).update(variant_group="")
+    source.refresh_from_db()
+    make_gold(team, source)
+    jobs.run(begin_import(team, as_lines([candidate("another")])).job_id)
     source.refresh_from_db()
     assert (source.variant_group, source.set_apart) == (name, "")
     assert not GoldItem.objects.filter(retired_at=None)
