@@ -92,8 +92,8 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
         document = draft.document()
         if seen != draft.version and not _untouched_since(draft, operation, seen, document):
             raise Conflict(
-                "This place was changed in another window since this page was loaded. Nothing was overwritten: "
-                "choose which version stays.",
+                "This place was changed meanwhile, in another window or another field of this page. Nothing was "
+                "overwritten: choose which version stays.",
                 version=draft.version,
             )
         toolset = CompiledToolset.of(draft.toolset_revision.content)

@@ -391,6 +391,7 @@ def test_fields_and_json_of_one_place_typed_without_a_connection_are_asked_about
     expect(page.locator("[data-save-text]")).to_contain_text("2 changes kept")
     page.context.set_offline(False)
     desk.expect_state("conflict")
+    expect(page.locator("[data-merge]")).to_contain_text("another field of this page")
     first, second = (by_json, by_field) if json_first else (by_field, by_json)
     assert steps_of(team)[0]["arguments"] == first
     page.get_by_role("button", name="Put mine in its place").click()
