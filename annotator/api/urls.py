@@ -3,10 +3,12 @@
 from django.urls import path
 
 from annotator.api import replays, trials, views
+from annotator.api.schema_view import SchemaView
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
 
 urlpatterns = [
+    path("schema/", SchemaView.as_view(), name="api-schema"),
     path("docs/", views.api_docs, name="api-docs"),
     path("projects/", views.ProjectList.as_view(), name="api-project-list"),
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),

@@ -85,7 +85,7 @@ def revision_rates(revised: Mapping[int, int], items: int, level: float = LEVEL)
     """
     if any(rounds < 1 for rounds in revised):
         raise ValueError("An item that needed no round of revision was not revised; count rounds from 1.")
-    none = "No item has been looked at yet."
+    none = "No item has ended under this stage yet."
     return RevisionRates(
         {
             rounds: wilson(f"Revised in {rounds} round{'s' if rounds > 1 else ''}", count, items, level, none=none)

@@ -166,6 +166,16 @@ def test_every_answer_that_anybody_gets_is_described(schema: dict[str, Any]) -> 
         assert {"400", "401", "403", "406"} <= answers, key
 
 
+@pytest.mark.parametrize(
+    ("query", "status", "begins"),
+    [("?format=json", 200, b"{\n"), ("?format=yaml", 200, b"openapi: "), ("?format=xml", 404, b"")],
+)
+def test_the_description_comes_in_the_format_that_the_address_names(query: str, status: int, begins: bytes) -> None:
+    response = Client().get(f"/api/schema/{query}")
+    assert response.status_code == status
+    assert response.content.startswith(begins)
+
+
 def test_the_schema_is_served_to_everybody_because_it_tells_of_no_project() -> None:
     response = Client().get("/api/schema/", headers={"Accept": "application/json"})
     assert response.status_code == 200
