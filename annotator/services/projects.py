@@ -406,6 +406,8 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
             raise Conflict(
                 f"Version {number} was published while you edited version {seen}; yours is kept below.", number=number
             )
+        if last is not None and text == last.text:
+            raise Invalid(f"Nothing was changed: version {number}, in force, says the same.", field="text")
         guideline = Guideline.objects.create(project=project, number=number + 1, text=text, note=note, author=actor)
         append_event(
             actor=actor,

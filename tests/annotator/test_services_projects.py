@@ -319,6 +319,8 @@ def test_the_same_guideline_sent_again_is_one_version(team):
     assert projects.publish_guideline(text="Be exact.", **send) == first
     with pytest.raises(Conflict, match="was published while you edited"):
         projects.publish_guideline(text="Be brief.", **send)
+    with pytest.raises(Invalid, match="Nothing was changed: version 1"):
+        projects.publish_guideline(text="Be exact.", **send | {"seen": 1})
 
 
 @pytest.mark.parametrize(("roles", "words"), [([], "at least one role"), (["owner"], "no role called owner")])
