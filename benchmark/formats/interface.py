@@ -126,6 +126,22 @@ class Faults:
             raise SchemaProblem(self.found)
 
 
+def empty_task(number: int, message: str) -> dict[str, Any]:
+    """Task ``number``, from 1, of a document: a user message without labels or steps."""
+    return {
+        "id": f"t{number}",
+        "user_message": message,
+        "policy": None,
+        "information": None,
+        "native_information": None,
+        "env_info": None,
+        "candidate_messages": [],
+        "chosen": None,
+        "steps": [],
+        "extra": {},
+    }
+
+
 def settle_document(dialogue: ReadDialogue, record: dict[str, Any]) -> None:
     """Bring the document into the form that is stored, and set ``text``.
 

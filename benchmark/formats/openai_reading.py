@@ -4,7 +4,7 @@ from typing import Any
 
 from annotator.schema import Problem
 from annotator.schema.exact_json import dumps
-from benchmark.formats.interface import Faults, describe, guess_language, quote, read_json_text
+from benchmark.formats.interface import Faults, describe, empty_task, guess_language, quote, read_json_text
 from benchmark.formats.nodes import MAX_STEPS, read_arguments
 from benchmark.formats.residue import NATIVE, note
 from benchmark.formats.task_lists import MAX_TASKS, new_document
@@ -83,20 +83,7 @@ class MessageReader:
         self._close_task()
         if len(self.tasks) == MAX_TASKS:
             self.faults.add(here, f"The record has more than {MAX_TASKS} user messages; no more tasks are read.")
-        self.tasks.append(
-            {
-                "id": f"t{len(self.tasks) + 1}",
-                "user_message": text,
-                "policy": None,
-                "information": None,
-                "native_information": None,
-                "env_info": None,
-                "candidate_messages": [],
-                "chosen": None,
-                "steps": [],
-                "extra": {},
-            }
-        )
+        self.tasks.append(empty_task(len(self.tasks) + 1, text))
 
     def _before_first_task(self, role: str, text: str, message: dict[str, Any], here: str) -> None:
         if message.get("tool_calls"):

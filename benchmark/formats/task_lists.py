@@ -18,6 +18,7 @@ from benchmark.formats.interface import (
     ReadDialogue,
     check_id,
     describe,
+    empty_task,
     guess_language,
     settle_document,
 )
@@ -151,18 +152,7 @@ class TaskListFormat(FormatDefaults, ABC):
         for position, message in enumerate(messages):
             if type(message) is not str:
                 faults.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
-            task: dict[str, Any] = {
-                "id": f"t{position + 1}",
-                "user_message": message,
-                "policy": None,
-                "information": None,
-                "native_information": None,
-                "env_info": None,
-                "candidate_messages": [],
-                "chosen": None,
-                "steps": [],
-                "extra": {},
-            }
+            task = empty_task(position + 1, message)
             nodes = answers[position] if answers else None
             if type(nodes) is list:
                 pointer = f"/{answers_key}/{position}"
