@@ -294,14 +294,15 @@ class PersonStatistics(APIView):
         project = load_project(actor=who, slug=slug)
         roles = roles_in(project, who)
         whose = load_person(actor=who, roles=roles, project=project, public_id=public_id)
-        which = {"with_gold": not oversees(roles), "settled": whose.pk != who.pk}
+        hides = not oversees(roles)
+        which = {"with_gold": hides, "settled": whose.pk != who.pk}
         weeks = read_throughput(project=project, now=timezone.now(), person=whose, by_week=True, **which)
         found = {
             "by_week": _throughput(weeks),
             "times": read_times(project=project, person=whose, **which),
-            "faults_named": read_faults(project=project, person=whose),
-            "faults_received": read_faults(project=project, person=whose, received=True),
-            "accuracy": _counted(read_accuracy(project=project, owner=whose, hide_answers=not oversees(roles))),
+            "faults_named": read_faults(project=project, person=whose, hide_answers=hides),
+            "faults_received": read_faults(project=project, person=whose, received=True, hide_answers=hides),
+            "accuracy": _counted(read_accuracy(project=project, owner=whose, hide_answers=hides)),
         }
         return Response(PersonSerializer(found).data)
 

@@ -164,14 +164,16 @@ def read_faults(
 ) -> list[FaultCount]:
     """How often each kind of fault was named, the most frequent first.
 
-    Of one person: by them, or ``received``: in versions that they wrote. ``hide_answers``: of the whole project for who
-    is not to know of known answers: without what was named in reviews of these that they do not see.
+    Of one person: by them, or ``received``: in versions that they wrote. ``hide_answers``: for people who may not know
+    gold items, without the faults named in reviews of known answers, which to them still wait in their stage.
     """
     protocol = current_protocol(project)
     labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     counts: dict[str, Tally[str]] = defaultdict(Tally)
     rows = _rows(project, "received" if received else "named", person)
-    less = count_named(Review.objects.filter(stage_run__in=hidden_runs(project))) if hide_answers else None
+    less = count_named(Review.objects.filter(stage_run__in=hidden_runs(project))) if hide_answers else Tally[Key]()
+    if person is not None:
+        less = Tally({key: count for key, count in less.items() if key[_PLACES["person"]] == person.pseudonym})
     for (stage, kind), count in _sums(rows, "stage", "key", less):
         counts[kind][stage] += count
     faults = [FaultCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]

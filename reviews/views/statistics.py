@@ -196,11 +196,14 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     project = request.project
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
     titles, now = stage_titles(project), timezone.now()
-    which = {"with_gold": not oversees(request.roles), "settled": whose.pk != request.user.pk}
+    hides = not oversees(request.roles)
+    which = {"with_gold": hides, "settled": whose.pk != request.user.pk}
     throughput = read_throughput(project=project, now=now, person=whose, by_week=True, **which)
     times = read_times(project=project, person=whose, **which)
-    named, received = (read_faults(project=project, person=whose, received=one) for one in (False, True))
-    found = read_accuracy(project=project, owner=whose, hide_answers=not oversees(request.roles))
+    named, received = (
+        read_faults(project=project, person=whose, received=one, hide_answers=hides) for one in (False, True)
+    )
+    found = read_accuracy(project=project, owner=whose, hide_answers=hides)
     tables, context = _accuracy(found)
     tables |= {
         "throughput": made.throughput_table(throughput),

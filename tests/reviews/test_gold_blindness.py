@@ -320,6 +320,29 @@ def test_faults_that_were_named_in_answers_are_not_counted_for_annotators(team: 
         assert re.search(rf",{seen}\b", text)
 
 
+def test_faults_that_were_named_in_answers_are_not_counted_for_those_who_named_or_received_them(team: Team) -> None:
+    """A count of faults in a blind stage that has not settled would say that it has: the dialogue is a known answer."""
+    fault = {"findings": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
+    items = [make_item(team, "self_check_multi") for _ in range(2)]
+    for item in items:
+        hand_in(team.annotator, item, "fix", document=changed(current(item), "Sunny, 18 degrees."))
+        for person in team.annotators[1:3]:
+            hand_in(person, item, "fix", document=changed(current(item)), **fault)
+        item.refresh_from_db()
+    make_gold(team, items[0])
+    while fold_work():
+        pass
+
+    def read(reader: User, whose: User) -> list[int]:
+        path = f"/api/projects/{team.project.slug}/statistics/people/{whose.public_id}/"
+        found = signed_in(reader).get(path).json()
+        return [sum(sum(one["by_stage"].values()) for one in found[key]) for key in ("faults_named", "faults_received")]
+
+    namer, author = team.annotators[1], team.annotators[0]
+    assert [read(namer, namer), read(author, author)] == [[1, 0], [0, 2]]
+    assert [read(team.senior, namer), read(team.senior, author)] == [[2, 0], [0, 4]]
+
+
 def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team) -> None:
     """What seems to wait in the cross-check has been with no expert."""
     source = make_item(team, STAGE)
