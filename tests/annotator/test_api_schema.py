@@ -176,6 +176,18 @@ def test_the_description_comes_in_the_format_that_the_address_names(query: str, 
     assert response.content.startswith(begins)
 
 
+@pytest.mark.parametrize(
+    ("method", "query", "accept", "status"),
+    [("GET", "?format=xml", "*/*", 404), ("POST", "", "application/yaml", 405), ("GET", "", "text/html", 406)],
+)
+def test_a_refusal_of_the_description_comes_as_json_like_all_others(
+    method: str, query: str, accept: str, status: int
+) -> None:
+    response = Client().generic(method, f"/api/schema/{query}", headers={"Accept": accept})
+    assert (response.status_code, response["Content-Type"]) == (status, "application/json")
+    assert set(response.json()) == {"error", "sentence", "details"}
+
+
 def test_the_schema_is_served_to_everybody_because_it_tells_of_no_project() -> None:
     response = Client().get("/api/schema/", headers={"Accept": "application/json"})
     assert response.status_code == 200
