@@ -5,6 +5,7 @@ verified revision and the stages it passed.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -16,6 +17,7 @@ from annotator.schema.canonical import escape
 
 MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
+SUMS = "SHA256SUMS"
 #: Version of this layout.
 VERSION = 1
 
@@ -101,6 +103,11 @@ def build_manifest(**fields: Any) -> bytes:
     if doubled or MANIFEST in paths:
         raise SchemaProblem([Problem("/files", f"The files must be distinct and leave out {MANIFEST}: {doubled}.")])
     return dump(manifest.model_dump(mode="json"))
+
+
+def sum_lines(sums: Iterable[tuple[str, str]]) -> bytes:
+    """``SHA256SUMS`` from the path and the hash of each file, as ``sha256sum --check`` reads it."""
+    return "".join(f"{sha256}  {path}\n" for path, sha256 in sums).encode()
 
 
 def read_manifest(content: dict[str, Any]) -> Manifest:

@@ -4,25 +4,30 @@ import hashlib
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotator.schema import SchemaProblem, canonical, content_hash
 from benchmark.formats import CANARY, READERS, guess_format
-from benchmark.formats.check_files import CheckFiles, is_check_file
+from benchmark.formats.agreeing import Follower, hold_against
+from benchmark.formats.check_files import MAX_FILE, CheckFiles, is_check_file
 from benchmark.formats.gzips import Readable
 from benchmark.formats.limits import Budget, Limits, SourceFault
 from benchmark.formats.lines import LineFault, parse_record, split_lines, too_long
 from benchmark.formats.manifest import (
     ITEMS,
     MANIFEST,
+    SUMS,
     Manifest,
     ManifestFile,
     is_safe_path,
     read_item,
     read_manifest,
+    sum_lines,
 )
+from benchmark.formats.table import TABLE
 from benchmark.formats.zips import open_member, open_zip, refusal, shown_name
 
 MAX_PROBLEMS = 200
@@ -44,8 +49,9 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
     """Check that an archive is a release of Assay, whole and unaltered.
 
     Every file is there, as long as the manifest says and with its hash; nothing else is; every record carries the
-    canary and can be read; every document hashes to the revision that was verified. Whatever is wrong becomes a
-    problem in the report: nothing is raised, not even for a file that does not exist.
+    canary and can be read; every document hashes to the revision that was verified, and native records, their files
+    and the table say what the documents say. Whatever is wrong becomes a problem in the report: nothing is raised, not
+    even for a file that does not exist.
     """
     report = VerifyReport()
     try:
@@ -60,6 +66,15 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
     return report
 
 
+class _Known(NamedTuple):
+    """What the list of items says of one: its language and variant group, the hashes of its document and tools."""
+
+    language: str
+    variant_group: str
+    document: str
+    tools: str | None
+
+
 class _Verification:
     """One check of one archive."""
 
@@ -69,12 +84,13 @@ class _Verification:
         self.report = report
         self.budget = Budget(limits)
         self.members: dict[str, zipfile.ZipInfo] = {}
-        #: Id → hash of the verified revision, from the list of items; and of its tools.
-        self.revisions: dict[str, str] = {}
-        self.toolsets: dict[str, str | None] = {}
+        self.items: dict[str, _Known] = {}
         self.found: set[str] = set()
-        self.neutral_files = 0
+        #: Files of dialogues, each with its format.
+        self.dialogues: dict[str, str] = {}
         self.beside: CheckFiles | None = None
+        #: Files beside records that no document has given yet.
+        self.unclaimed: set[str] = set()
         #: Problems past those that are listed.
         self.unsaid = 0
 
@@ -91,6 +107,7 @@ class _Verification:
                 self._say(f"{shown_name(name)} is in the archive but not in the manifest.")
         if any(file.format == "cctu" for file in manifest.files):
             self.beside = CheckFiles(self.archive, self.archive.infolist(), self.limits)
+            self.unclaimed = {name for name in self.members if is_check_file(name)}
         files = {file.path: file for file in manifest.files}
         self.report.files = len(files)
         # The list of items comes first: documents are checked against it.
@@ -102,17 +119,21 @@ class _Verification:
                 self._file(file, info, manifest)
         for folder in self.beside.left if self.beside else ():
             self._say(f"check_code/{shown_name(folder)} belongs to no record of the release.")
-        self.report.items = len(self.revisions)
+        self.report.items = len(self.items)
         if ITEMS not in files:
             self._say(f"The release has no {ITEMS}.")
-        elif not self.neutral_files:
+        elif "neutral" not in self.dialogues.values():
             self._say("The release has no file of neutral documents, so no revision can be checked.")
         else:
-            for name in sorted(self.revisions.keys() - self.found):
+            for name in sorted(self.items.keys() - self.found):
                 self._say(f"{ITEMS} names {shown_name(name)}, but no file holds its document.")
+            self._compare(manifest)
         expected = manifest.counts.get("items")
-        if expected is not None and expected != len(self.revisions):
-            self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.revisions)}.")
+        if expected is not None and expected != len(self.items):
+            self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.items)}.")
+        if manifest.format in READERS and manifest.format not in self.dialogues.values():
+            self._say(f"The manifest names the format {manifest.format}, but no file holds records of it.")
+        self._sums(manifest)
 
     def _manifest(self) -> Manifest | None:
         infos = [info for info in self.archive.infolist() if not info.is_dir()]
@@ -193,13 +214,17 @@ class _Verification:
                 self._say(f"{where}: the record does not carry the release's canary.")
             kind = kind or guess_format(record)
             if kind in READERS:
-                self._dialogue(record, where, kind, first=count == 1)
+                self.dialogues[file.path] = kind
+                self._dialogue(record, where, kind)
         return count
 
     def _lines(
-        self, path: str, source: Readable, beside: CheckFiles | None
+        self, path: str, source: Readable, beside: CheckFiles | None = None, *, again: bool = False
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        """Line number and record of every line that is not blank; None for what is no record."""
+        """Line number and record of every line that is not blank; None for what is no record.
+
+        ``again``: what is wrong has been said.
+        """
         for number, (line, length, _) in enumerate(split_lines(source, self.limits.line), 1):
             if line is not None and not line.strip():
                 continue
@@ -208,7 +233,8 @@ class _Verification:
                     raise LineFault(too_long(length, self.limits.line))
                 record = parse_record(beside.join(line) if beside else line)
             except LineFault as fault:
-                self._say(f"{shown_name(path)}, line {number}: {fault}")
+                if not again:
+                    self._say(f"{shown_name(path)}, line {number}: {fault}")
                 yield number, None
             else:
                 yield number, record
@@ -220,14 +246,13 @@ class _Verification:
             for fault in problem.problems:
                 self._say(f"{where} at {fault.pointer or '/'}: {fault.message}")
             return
-        if item.id in self.revisions:
+        if item.id in self.items:
             self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
-        self.revisions[item.id] = item.document_sha256 or item.revision_sha256
-        self.toolsets[item.id] = item.toolset_sha256
+        verified = item.document_sha256 or item.revision_sha256
+        self.items[item.id] = _Known(item.language, item.variant_group, verified, item.toolset_sha256)
 
-    def _dialogue(self, record: dict[str, Any], where: str, kind: str, *, first: bool) -> None:
+    def _dialogue(self, record: dict[str, Any], where: str, kind: str) -> None:
         if kind == "neutral":
-            self.neutral_files += first
             self._document(record, where)
         try:
             READERS[kind].read(record)
@@ -243,19 +268,72 @@ class _Verification:
         if name in self.found:
             self._say(f"{where}: the item {shown_name(name)} stands there twice.")
         self.found.add(name)
-        expected = self.revisions.get(name)
-        if expected is None:
+        item = self.items.get(name)
+        if item is None:
             self._say(f"{where}: {ITEMS} does not name {shown_name(name)}.")
             return
+        for key, known in (("language", item.language), ("variant_group", item.variant_group)):
+            if record.get(key, "") != known:
+                self._say(f"{where}: the {key} of {shown_name(name)} is not the one in {ITEMS}.")
         try:
             actual = content_hash(canonical(document))
             tools = content_hash(canonical({"tools": record.get("tools")}))
         except SchemaProblem:
             return  # the reader says so
-        if actual != expected:
+        if actual != item.document:
             self._say(f"{where}: the document of {shown_name(name)} is not the revision that was verified.")
-        if self.toolsets[name] not in (None, tools):
+        if item.tools not in (None, tools):
             self._say(f"{where}: the tools of {shown_name(name)} are not those by which it was verified.")
+
+    def _compare(self, manifest: Manifest) -> None:
+        """Whether native records, their files and the table say what the documents say."""
+        followers = {path: kind for path, kind in self.dialogues.items() if kind != "neutral"}
+        followers |= {TABLE: ""} if any(file.path == TABLE for file in manifest.files) else {}
+        documents = [path for path, kind in self.dialogues.items() if kind == "neutral"]
+        with ExitStack() as stack:
+
+            def lines(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
+                # They are read side by side, so each is counted for itself.
+                source = stack.enter_context(open_member(self.archive, self.members[path], Budget(self.limits)))
+                return self._lines(path, source, again=True)
+
+            records = (record for path in documents for _, record in lines(path) if record is not None)
+            try:
+                held = [
+                    Follower(shown_name(path), kind, lines(path), manifest.canary, self._files)
+                    for path, kind in followers.items()
+                    if path in self.members and refusal(self.members[path]) is None
+                ]
+                hold_against(records, held, self._say)
+            except (SourceFault, SchemaProblem):
+                return  # has been said, and what follows cannot be compared
+        for path in sorted(self.unclaimed):
+            self._say(f"No document gives the file {shown_name(path)}.")
+
+    def _files(self, files: dict[str, bytes]) -> None:
+        """Whether the files beside a record are those that its document gives."""
+        for path, content in files.items():
+            info = self.members.get(path)
+            if info is None:
+                self._say(f"{shown_name(path)} is missing: its document gives such a file.")
+                continue
+            self.unclaimed.discard(path)
+            with open_member(self.archive, info, Budget(self.limits)) as source:
+                if source.read(MAX_FILE + 1) != content:
+                    self._say(f"{shown_name(path)} is not the file that its document gives.")
+
+    def _sums(self, manifest: Manifest) -> None:
+        """Whether the list for ``sha256sum`` says what the manifest says."""
+        info = self.members.get(SUMS)
+        if info is None:
+            return
+        due = sum_lines((file.path, file.sha256) for file in manifest.files if file.path != SUMS)
+        try:
+            with open_member(self.archive, info, Budget(self.limits)) as source:
+                if _read_all(source, _MAX_MANIFEST) != due:
+                    self._say(f"{SUMS} does not say of every file what the manifest says.")
+        except SourceFault:
+            pass  # has been said
 
     def _say(self, problem: str) -> None:
         problems = self.report.problems

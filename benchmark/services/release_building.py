@@ -23,17 +23,17 @@ from benchmark.formats import WRITERS
 from benchmark.formats.archive import LEVEL, DeterministicZip, WrittenFile
 from benchmark.formats.interface import CANARY
 from benchmark.formats.limits import Limits
-from benchmark.formats.manifest import ITEMS, MANIFEST, VERSION, build_manifest
+from benchmark.formats.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
 from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
+from benchmark.formats.table import TABLE
 from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_card import write_card
-from benchmark.services.release_items import OVERTAKEN, TABLE, Item, line_of
+from benchmark.services.release_items import OVERTAKEN, Item, line_of
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
 LEFT_OUT = "left_out.jsonl"
 CARD = "README.md"
-SUMS = "SHA256SUMS"
 #: Version of the dialogue document's schema.
 DOCUMENT_VERSION = 1
 
@@ -103,8 +103,8 @@ class _Building:
                     for line in self._left_out():
                         out.write(line)
             archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats]).encode())
-            sums = "".join(f"{file.sha256}  {self._inside(file)}\n" for file in archive.files)
-            archive.add(f"{self.root}/{SUMS}", sums.encode())
+            sums = sum_lines((self._inside(file), file.sha256) for file in archive.files)
+            archive.add(f"{self.root}/{SUMS}", sums)
             archive.add(f"{self.root}/{MANIFEST}", self._manifest(archive.files, formats))
 
     def _order(self) -> list[tuple[str, int]]:

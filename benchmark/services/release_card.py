@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotator.wording import counted
+from benchmark.formats.table import ROW_COLUMNS, TABLE
 from benchmark.models import Release
-from benchmark.services.release_items import OVERTAKEN, ROW_COLUMNS, TABLE
+from benchmark.services.release_items import OVERTAKEN
 
 _SIZES = (
     (1_000, "n<1K"),

@@ -11,17 +11,13 @@ from annotator.models import Dialogue, Revision
 from annotator.schema import canonical, content_hash, load_text
 from annotator.schema.exact_json import dumps, load_stored
 from benchmark.formats import WRITERS
-from benchmark.formats.interface import CANARY
 from benchmark.formats.overtaken import forget_overtaken, overtaken_places
+from benchmark.formats.table import write_row
 from benchmark.models import NativeLine
 
 #: Under this key an item's trail names the places of the verified version that its document is released without.
 OVERTAKEN = "overtaken_left_out"
 _NEUTRAL = WRITERS["neutral"]
-#: The dialogues once more, as a table.
-TABLE = "table.jsonl"
-#: The columns of a release's table, all of them texts; ``document`` and ``tools`` are JSON.
-ROW_COLUMNS = ("id", "language", "variant_group", "kind", "document", "tools", CANARY)
 
 
 @dataclass(slots=True, frozen=True)
@@ -81,14 +77,9 @@ class Item:
         return dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
     def row(self, canary: str) -> bytes:
-        """The dialogue as a line of the table.
-
-        The columns are ``ROW_COLUMNS``. Arguments and observations are of any type, and a loader that infers a type
-        for each nested field fails at the second record; so the document and the tools are texts here.
-        """
+        """The dialogue as a line of the table."""
         values = (self.external_id, self.language, self.variant_group, self.document["kind"], self.text)
-        row = dict(zip(ROW_COLUMNS, (*values, self.tools_text.decode(), canary), strict=True))
-        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        return write_row(*values, self.tools_text.decode(), canary)
 
 
 def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:

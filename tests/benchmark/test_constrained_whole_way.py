@@ -176,6 +176,9 @@ def test_a_changed_file_in_a_release_is_found(team: Team, tmp_path: Path) -> Non
     assert "check_code/7/check_constraint_0.json was altered" in problems
     assert "check_code/9/check_constraint_1.json is in the archive but not in the manifest" in problems
     assert "check_code/9 belongs to no record" in problems
+    assert "check_code/7/check_constraint_0.json is not the file that its document gives." in problems
+    assert "check_code/7/check_constraint_1.json is missing: its document gives such a file." in problems
+    assert "No document gives the file check_code/9/check_constraint_1.json." in problems
 
 
 def test_a_line_alone_is_imported_and_told_what_it_lacks(team: Team) -> None:

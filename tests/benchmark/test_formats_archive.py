@@ -20,7 +20,17 @@ from annotator.schema import SchemaProblem, canonical, content_hash
 from benchmark.formats import WRITERS
 from benchmark.formats.archive import DeterministicZip, sha256_of, verify_archive
 from benchmark.formats.limits import Limits
-from benchmark.formats.manifest import ITEMS, MANIFEST, build_manifest, dump, is_safe_path, read_manifest
+from benchmark.formats.manifest import (
+    ITEMS,
+    MANIFEST,
+    SUMS,
+    build_manifest,
+    dump,
+    is_safe_path,
+    read_manifest,
+    sum_lines,
+)
+from benchmark.formats.table import TABLE, write_row
 from tests.benchmark.format_records import read, wild_record
 
 CANARY = "assay-canary-0123456789"
@@ -55,11 +65,21 @@ def release_members(root: str = "") -> Members:
         "dialogues.jsonl": lines([WRITERS["neutral"].write([item], canary=CANARY) for item in items]),
         ITEMS: lines(listed),
         "wild.jsonl": lines([WRITERS["wild"].write([item], full=True, canary=CANARY) for item in items]),
-    }
-    return {f"{root}{name}": content for name, content in {**members, MANIFEST: manifest_of(members)}.items()}
+        TABLE: b"".join(
+            write_row(
+                item.external_id, item.language, item.variant_group, "multi_turn", item.text,
+                orjson.dumps(item.tools).decode(), CANARY,
+            )
+            for item in items
+        ),
+    }  # fmt: skip
+    manifest = manifest_of(members)
+    return {f"{root}{name}": content for name, content in {**members, MANIFEST: manifest}.items()}
 
 
 def manifest_of(members: Members) -> bytes:
+    """The manifest of these files; their checksums are written anew."""
+    members[SUMS] = sum_lines((name, hashlib.sha256(members[name]).hexdigest()) for name in members if name != SUMS)
     formats = {"dialogues.jsonl": "neutral", "wild.jsonl": "wild"}
     return build_manifest(
         version="1.0",
@@ -99,7 +119,7 @@ def good() -> Members:
 @pytest.mark.parametrize("root", ["", "release-1.0/"])
 def test_a_whole_release_is_found_whole(tmp_path: Path, root: str) -> None:
     report = verify_archive(write(tmp_path / "a.zip", release_members(root)))
-    assert (report.ok, report.files, report.items, report.problems) == (True, 4, 3, [])
+    assert (report.ok, report.files, report.items, report.problems) == (True, 6, 3, [])
 
 
 def test_the_same_data_gives_the_same_bytes(tmp_path: Path, good: Members, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,27 +204,37 @@ def test_paths_that_lead_elsewhere(path: str) -> None:
     assert not is_safe_path(path)
 
 
-def replaced(name: str, old: bytes, new: bytes, *, again: bool = True) -> Callable[[Members], Members]:
-    """Change a file; ``again`` makes the manifest anew, as somebody who covers his tracks would."""
+def again(members: Members, *, keep: bool = False) -> Members:
+    """The manifest made anew, as somebody who covers his tracks would; ``keep``: not the list of checksums."""
+    sums = members[SUMS]
+    members = {name: content for name, content in members.items() if name != MANIFEST}
+    content = manifest_of(members)
+    if keep:
+        digests = [hashlib.sha256(one).hexdigest().encode() for one in (members[SUMS], sums)]
+        members[SUMS] = sums
+        content = content.replace(*digests)
+    return {**members, MANIFEST: content}
+
+
+def lines_of(name: str, change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Members], Members]:
+    return lambda members: again({**members, name: b"".join(change(members[name].splitlines(keepends=True)))})
+
+
+def replaced(name: str, old: bytes, new: bytes, *, covered: bool = True) -> Callable[[Members], Members]:
+    """Change a file, and the manifest with it where that is ``covered``."""
 
     def change(members: Members) -> Members:
         assert old in members[name]
         members = {**members, name: members[name].replace(old, new)}
-        if again and name != MANIFEST:
-            del members[MANIFEST]
-            members[MANIFEST] = manifest_of(members)
-        return members
+        return again(members) if covered and name != MANIFEST else members
 
     return change
 
 
-def without(name: str, *, again: bool = False) -> Callable[[Members], Members]:
+def without(name: str, *, covered: bool = False) -> Callable[[Members], Members]:
     def change(members: Members) -> Members:
         members = {key: value for key, value in members.items() if key != name}
-        if again:
-            del members[MANIFEST]
-            members[MANIFEST] = manifest_of(members)
-        return members
+        return again(members) if covered else members
 
     return change
 
@@ -214,10 +244,10 @@ def with_manifest(**changes: Any) -> Callable[[Members], Members]:
 
 
 ALTERED: list[tuple[Callable[[Members], Members], str]] = [
-    (replaced("README.md", b"Data", b"Date", again=False), "README.md was altered"),
-    (replaced("README.md", b"Data card", b"x", again=False), "README.md has"),
+    (replaced("README.md", b"Data", b"Date", covered=False), "README.md was altered"),
+    (replaced("README.md", b"Data card", b"x", covered=False), "README.md has"),
     (replaced("README.md", CANARY.encode(), b""), "README.md does not carry the canary"),
-    (replaced("wild.jsonl", b"Kyoto", b"Osaka", again=False), "wild.jsonl was altered"),
+    (replaced("wild.jsonl", b"Kyoto", b"Osaka", covered=False), "wild.jsonl was altered"),
     (replaced("dialogues.jsonl", b"It is clear.", b"It is cloudy."), "is not the revision that was verified"),
     (replaced("dialogues.jsonl", b'"description"', b'"descriptio"'), "the tools of d0 are not those by which"),
     (replaced("dialogues.jsonl", b'"id":"d1"', b'"id":"d9"'), "does not name d9"),
@@ -228,11 +258,31 @@ ALTERED: list[tuple[Callable[[Members], Members], str]] = [
     (replaced("wild.jsonl", b',"canary":"' + CANARY.encode() + b'"', b""), "does not carry the release's canary"),
     (replaced("wild.jsonl", b'"Chat"', b'"Song"'), "cannot be read as wild, at /english_task_types/3"),
     (replaced("wild.jsonl", b'{"id":"d2"', b'{"id" "d2"'), "wild.jsonl, line 3: The line is not JSON"),
+    (
+        replaced("wild.jsonl", b"Kyoto", b"Osaka"),
+        "wild.jsonl, line 1 at /english_tasks/0: ",
+    ),
+    (replaced("wild.jsonl", b'"english_env_info":"', b'"english_env_info":"x'), "at /english_env_info: “x"),
+    (replaced("wild.jsonl", b'{"id":"d0"', b'{"more":40.0,"id":"d0"'), "at /more: “40.0” stands there, unlike"),
+    (replaced("wild.jsonl", b'{"id":"d1"', b'{"id":"d2"'), "line 2: the record of “d1” is due there"),
+    (lines_of("wild.jsonl", lambda lines: lines[:1] + lines), "line 2: the record of “d1” is due there"),
+    (lines_of("wild.jsonl", lambda lines: lines + lines[-1:]), "wild.jsonl holds more records than the documents give"),
+    (lines_of("wild.jsonl", lambda lines: lines[:-1]), "wild.jsonl ends where the record of “d2” is due"),
+    (with_manifest(format="c3"), "names the format c3, but no file holds records of it"),
+    (replaced(TABLE, b"It is clear.", b"It is cloudy."), "table.jsonl, line 1 at /document/tasks/0/steps/"),
+    (replaced(TABLE, b'"language":"en"', b'"language":"zh"'), "table.jsonl, line 1 at /language: “zh” stands there"),
+    (replaced(TABLE, b"description", b"descriptio"), "table.jsonl, line 1 at /tools/0"),
+    (lines_of(TABLE, lambda lines: lines[:-1]), "table.jsonl ends where the record of “d2” is due"),
+    (replaced(ITEMS, b'"language":"en"', b'"language":"zh"'), "the language of d0 is not the one in items.jsonl"),
+    (
+        lambda members: again({**members, SUMS: members[SUMS].replace(b"wild", b"tame")}, keep=True),
+        "SHA256SUMS does not say of every file",
+    ),
     (replaced(ITEMS, b'"d1"', b'"d0"'), "d0 is listed twice"),
     (replaced(ITEMS, b'"stages"', b'"steps"'), "items.jsonl, line 1 at /stages: Field required"),
     (without("wild.jsonl"), "wild.jsonl is in the manifest but not in the archive"),
-    (without("dialogues.jsonl", again=True), "no file of neutral documents"),
-    (without(ITEMS, again=True), "has no items.jsonl"),
+    (without("dialogues.jsonl", covered=True), "no file of neutral documents"),
+    (without(ITEMS, covered=True), "has no items.jsonl"),
     (without(MANIFEST), "no manifest.json"),
     (lambda members: {**members, "more.txt": b"x"}, "more.txt is in the archive but not in the manifest"),
     (lambda members: {**members, "other/manifest.json": b"{}"}, "has 2 manifest.json"),
