@@ -292,5 +292,8 @@ _SENTENCES = {
 
 def fault_in_words(item: Any) -> str:
     """What people are told of one of the faults that a ValidationError lists."""
-    words = _SENTENCES.get(item["type"])
-    return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))
+    words, given = _SENTENCES.get(item["type"]), item.get("ctx", {})
+    if any(isinstance(given.get(bound), float) for bound in ("ge", "le")):
+        # The editor takes shares in per cent, JSON and presets as they are: the sentence is right in both.
+        return "A share lies between 0 and 1, that is between 0 % and 100 %."
+    return f"{item['msg']}." if words is None else words.format(**given)

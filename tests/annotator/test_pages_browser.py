@@ -124,6 +124,21 @@ def test_a_refused_form_is_as_good_as_a_fresh_one(open_page, check_accessibility
     check_accessibility(page)
 
 
+def test_the_options_of_a_preset_stay_in_one_line_beside_an_error(open_page, check_accessibility, page_problems, team):
+    page_problems.allow("status of 422")
+    page = open_page(team.administrator, width=1440)
+    page.goto("/p/travel/protocol/edit/?preset=c3&audit_fraction=-1")
+    form = page.locator("form", has=page.locator("[name=audit_fraction]"))
+    assert form.locator(".field-error").is_visible()
+    controls = form.locator("input:not([type=hidden]), button").all()
+    middles = [box["y"] + box["height"] / 2 for box in (control.bounding_box() for control in controls)]
+    assert len(controls) == 6
+    assert max(middles) - min(middles) < 3
+    check_accessibility(page)
+    page.set_viewport_size({"width": 320, "height": 900})
+    assert width_of(page) == 320
+
+
 def test_overtaken_and_previewed_guidelines(open_page, check_accessibility, page_problems, team):
     page_problems.allow("status of 409")
     page = open_page(team.administrator, width=320)

@@ -41,6 +41,12 @@ def test_what_is_no_number_is_said_at_its_place() -> None:
     assert {problem.pointer for problem in problems} == {"/discrepancy_alarm", "/stages/1/lease_minutes"}
 
 
+def test_a_share_that_cannot_be_is_refused_in_per_cent_too() -> None:
+    """The form takes per cent: “1.0 or less” would be one per cent there."""
+    _, problems = check(overlay(c3(), [("%/stages/3/entry/send_back/above", ["700"])]))
+    assert [one.message for one in problems] == ["A share lies between 0 and 1, that is between 0 % and 100 %."]
+
+
 def test_stages_are_added_moved_and_removed() -> None:
     draft = step(c3(), "add:/stages")
     assert [stage["title"] for stage in draft["stages"]][-1] == "New stage"

@@ -66,8 +66,8 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     assert "one or two reviewers" in text(refused)
     for wrong, said in (
         ("audit_fraction=some", "“some” is no number for “Audit fraction”."),
-        ("audit_fraction=-1", "like this: “audit fraction” is -1.0. Write 0.0 or more."),
-        ("audit_fraction=nan", "like this: “audit fraction” is nan. Write 1.0 or less."),
+        ("audit_fraction=-1", "like this: “audit fraction” is -1.0. A share lies between 0 and 1, that is"),
+        ("audit_fraction=nan", "like this: “audit fraction” is nan. A share lies between 0 and 1, that is"),
         ("send_back_audited=1.5", "“1.5” is no whole number for “Send back audited”."),
     ):
         refused = client.get(address(team) + f"?preset=c3&{wrong}")
