@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from annotator.comparison.anchors import Document, below, lineage, lookup, named, split
+from annotator.comparison.anchors import Document, Places, below, lookup, named, split
 from annotator.comparison.changes import ChangeKind, diff, same_value
+from annotator.comparison.composing import checked
 from annotator.comparison.consequences import is_whole
 from annotator.comparison.discrepancies import Discrepancy, Label, differences, matters
 from annotator.comparison.placing import ABSENT, copied, put
-from annotator.schema import read_document
 
 #: What nobody writes by hand.
 _LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
@@ -16,16 +16,13 @@ _LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
 
 def added_alike(base: Document, left: Document, right: Document) -> list[Discrepancy]:
     """The fields of what both versions have beyond ``base`` and do not differ on; ``right`` is aligned with left."""
-    differing = {change.anchor for change in differences(left, right) if matters(change)}
-    around = {one for anchor in differing for one in lineage(anchor)}
+    differing = Places(change.anchor for change in differences(left, right) if matters(change))
     return [
         Discrepancy(anchor, Label.OTHER, value, value)
         for change in diff(base, left)
         if change.kind is ChangeKind.ADDED and is_whole(split(change.anchor))
         for anchor, value in _fields(change.anchor, change.after)
-        if anchor not in around
-        and differing.isdisjoint(lineage(anchor))
-        and same_value(value, lookup(right, anchor, ABSENT))
+        if differing.touching(anchor) is None and same_value(value, lookup(right, anchor, ABSENT))
     ]
 
 
@@ -40,8 +37,11 @@ def _fields(anchor: str, thing: Document) -> Iterator[tuple[str, Any]]:
 
 
 def with_values(document: Document, values: Mapping[str, Any]) -> Document:
-    """A copy with these values at places that are there. Raises SchemaProblem for what no document may hold."""
+    """A copy with these values at places that are there.
+
+    Raises SchemaProblem, its pointers made anchors, for what no document may hold.
+    """
     copy: Document = copied(document)
     for anchor, value in values.items():
         put(copy, anchor, value)
-    return read_document(copy)
+    return checked(copy)

@@ -7,7 +7,7 @@ lists by index. ``/tasks/t1/steps#order`` is the order of a list of named things
 RFC 6901; the empty anchor is the whole document.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from annotator.schema.canonical import escape, unescape
@@ -68,6 +68,23 @@ def lineage(anchor: str) -> Iterator[str]:
         yield anchor
         anchor = anchor.rpartition("/")[0]
     yield anchor
+
+
+class Places:
+    """Anchors among which the one that touches a place is found without walking through all of them."""
+
+    def __init__(self, anchors: Iterable[str]) -> None:
+        self._all: set[str] = set()
+        #: What lies at or below a place → the first of them.
+        self._within: dict[str, str] = {}
+        for anchor in anchors:
+            self._all.add(anchor)
+            for above in lineage(anchor):
+                self._within.setdefault(above, anchor)
+
+    def touching(self, anchor: str) -> str | None:
+        """One that is ``anchor``, lies below it or covers it."""
+        return self._within.get(anchor) or next((above for above in lineage(anchor) if above in self._all), None)
 
 
 def named(parts: Parts) -> bool:

@@ -1,9 +1,9 @@
 """Settling two people's versions: left, right or a third value at every place on which they differ."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from annotator.comparison.alignment import align
-from annotator.comparison.anchors import Document, covers, lookup, named, ordered_list, split
+from annotator.comparison.anchors import Document, Places, lookup, named, ordered_list, split
 from annotator.comparison.changes import Change, ChangeKind, edges, same_value
 from annotator.comparison.composing import compose, find_circle
 from annotator.comparison.consequences import dropped
@@ -69,7 +69,8 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
             orders=orders, check=True,
         )  # fmt: skip
     except SchemaProblem as problem:
-        anchors = [_nearest(p.pointer, needed) for p in problem.problems]
+        places = Places(needed)
+        anchors = [places.touching(p.pointer) or p.pointer for p in problem.problems]
         sentences = " ".join(f"{p.pointer or 'The dialogue'}: {p.message}" for p in problem.problems[:3])
         raise ChoiceProblem(f"What was chosen makes no dialogue. {sentences}", anchors) from None
     _check_edges(document, [anchor for anchor in needed if not isinstance(choices[anchor], str)])
@@ -145,7 +146,3 @@ def _has_circle(side: Document, task: str, ids: tuple[str, ...]) -> bool:
 def _words(document: Document, anchors: Sequence[str]) -> str:
     words = [describe(document, anchor) for anchor in anchors[:5]]
     return "; ".join([*words, f"and {len(anchors) - 5} more"] if len(anchors) > 5 else words)
-
-
-def _nearest(anchor: str, needed: Iterable[str]) -> str:
-    return next((place for place in needed if covers(place, anchor) or covers(anchor, place)), anchor)

@@ -34,7 +34,7 @@ def compose(
     for anchor, value in (values or {}).items():
         put(result, anchor, value)
     if check:
-        result = _checked(result)
+        result = checked(result)
     _order(result, base, mine, theirs, orders or {})
     _settle_dependencies(result, base, mine, theirs, decided)
     return result
@@ -76,7 +76,8 @@ def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
     return order
 
 
-def _checked(document: Document) -> Document:
+def checked(document: Document) -> Document:
+    """The document as its schema reads it. Raises SchemaProblem with its pointers made anchors."""
     try:
         return read_document(document)
     except SchemaProblem as problem:

@@ -21,18 +21,22 @@ def moot_places(
     """
     right = align(left, right)
     places = list(places)
-    gone = dropped(places, choices)
+    #: Task → its steps that are left out; blank: the tasks themselves.
+    gone: dict[str, set[str]] = {}
+    for *above, key in map(split, dropped(places, choices)):
+        if above[0] == "tasks":
+            gone.setdefault("".join(above[1:2]), set()).add(key)
     out = {}
     for place in places:
         parts = split(place.anchor)
         if place.anchor == "/tasks" + ORDER:
-            lost = {parts[1] for parts in map(split, gone) if len(parts) == 2}
+            lost = gone.get("", set())
             kept = [[key for key in ids if key not in lost] for ids in (place.left, place.right)]
             common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
             if lost and common[0] == common[1]:
                 out[place.anchor] = "Without the tasks that are left out, both have the same order."
         elif len(parts) == 5 and parts[4] == "depends_on":
-            lost = {step[3] for step in map(split, gone) if len(step) == 4 and step[1] == parts[1]}
+            lost = gone.get(parts[1], set())
             sides = [edges(value) for value in (place.left, place.right)]
             differing = (sides[0] or frozenset()) ^ (sides[1] or frozenset())
             if None not in sides and lost and all(key in lost for key, _ in differing):

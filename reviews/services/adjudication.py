@@ -20,7 +20,7 @@ from annotator.comparison import (
     same_content,
     with_values,
 )
-from annotator.comparison.anchors import covers, split
+from annotator.comparison.anchors import Places, split
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
@@ -100,6 +100,11 @@ class Dispute:
     def disputed(self) -> dict[str, Discrepancy]:
         """The disputed places by their anchors: there may be thousands, and a ruling on each."""
         return {place.anchor: place for place in self.places}
+
+    @cached_property
+    def around(self) -> Places:
+        """The disputed places, to find whether another touches one of them."""
+        return Places(self.disputed)
 
     @cached_property
     def _by_anchor(self) -> dict[str, Discrepancy]:
@@ -224,7 +229,7 @@ def settle_document(
     before = slot.revision.document()
     result = merge(before, draft, settled)
     # Where nobody has to rule, because both reviewers changed the same, what the expert wrote instead counts.
-    own = {one.anchor: "mine" for one in result.conflicts if not _is_disputed(dispute, one.anchor)}
+    own = {one.anchor: "mine" for one in result.conflicts if dispute.around.touching(one.anchor) is None}
     if own:
         result = merge(before, draft, settled, choices=own)
     if result.conflicts:
@@ -238,25 +243,18 @@ def settle_document(
 
 def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list[RulingLine]]:
     """The dispute as if both sides had added what the expert writes instead; and the rulings on what is disputed."""
-    known = dispute.disputed
-    for line in lines:
-        if line.anchor in known:
-            continue
-        try:
-            left, right = (
-                with_values(one, {line.anchor: line.value}) for one in (dispute.left.document, dispute.aligned)
-            )
-        except SchemaProblem as problem:
-            sentence = f"{capital(dispute.words(line.anchor))}: {problem.problems[0].message}"
-            raise Invalid(sentence, anchor=line.anchor) from None
-        dispute = replace(
-            dispute, left=replace(dispute.left, document=left), right=replace(dispute.right, document=right)
-        )
-    return dispute, [line for line in lines if line.anchor in known]
-
-
-def _is_disputed(dispute: Dispute, anchor: str) -> bool:
-    return any(covers(place.anchor, anchor) or covers(anchor, place.anchor) for place in dispute.places)
+    ruled = [line for line in lines if line.anchor in dispute.disputed]
+    values = {line.anchor: line.value for line in lines if line.anchor not in dispute.disputed}
+    if not values:
+        return dispute, ruled
+    try:
+        left, right = (with_values(one, values) for one in (dispute.left.document, dispute.aligned))
+    except SchemaProblem as problem:
+        first = problem.problems[0]
+        anchor = Places(values).touching(first.pointer) or next(iter(values))
+        raise Invalid(f"{capital(dispute.words(anchor))}: {first.message}", anchor=anchor) from None
+    dispute = replace(dispute, left=replace(dispute.left, document=left), right=replace(dispute.right, document=right))
+    return dispute, ruled
 
 
 def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:

@@ -13,7 +13,7 @@ from annotator.comparison import (
     lost_dependencies,
     moot_places,
 )
-from annotator.comparison.anchors import covers, lineage, owner, split
+from annotator.comparison.anchors import Places, covers, lineage, owner, split
 from annotator.errors import Invalid
 from annotator.graph_pairs import GraphPair, pair_graphs
 from annotator.models import Draft, User
@@ -295,8 +295,7 @@ class _Reading:
         self.dispute, self.draft = dispute, draft
         self.editors = {row.anchor: row for row in sheet.page if row.optional}
         self.alike = {row.anchor for row in sheet.alike}
-        self.disputed = {row.anchor for row in sheet.rows}
-        self.around = {one for anchor in self.disputed for one in lineage(anchor)}
+        self.disputed = Places(row.anchor for row in sheet.rows)
         self.changed = {change.anchor for change in diff(dispute.base, dispute.left.document)}
         self.touched = {one for anchor in self.changed for one in lineage(anchor)}
 
@@ -308,7 +307,7 @@ class _Reading:
             value = lookup(document, anchor, None)
             if value in (None, {}) and anchor not in self.alike:
                 continue
-            if anchor in self.around or not self.disputed.isdisjoint(lineage(anchor)):
+            if self.disputed.touching(anchor) is not None:
                 continue
             touched = anchor in self.touched or owner(anchor) in self.changed
             name = anchor.rpartition("/")[2]

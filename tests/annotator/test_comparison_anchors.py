@@ -1,9 +1,11 @@
 """Places in a document."""
 
+import itertools
+
 import pytest
 
 from annotator.comparison import AnchorMissing, describe, from_pointer, leaves, owner, resolve
-from annotator.comparison.anchors import join, split
+from annotator.comparison.anchors import Places, covers, join, split
 from tests.annotator.document_cases import call, document, task, trip
 
 
@@ -51,6 +53,15 @@ def test_names_inside_arguments_are_plain_names():
     assert resolve(data, f"{step}/depends_on/0") == 1
     assert resolve(data, f"{step}/x#order") == 3
     assert resolve(data, f"{step}/a~1~0") == 4
+
+
+def test_the_places_around_one_are_those_that_cover_it_or_lie_below():
+    anchors = ["", "/a", "/a/b", "/a/b/c", "/ab", "/a#order", "/a/b/c/d", "/x/y"]
+    for chosen in itertools.chain.from_iterable(itertools.combinations(anchors, size) for size in range(4)):
+        places = Places(chosen)
+        for anchor in anchors:
+            near = {one for one in chosen if covers(one, anchor) or covers(anchor, one)}
+            assert places.touching(anchor) in (near or {None})
 
 
 def test_split_and_join_are_each_others_inverse():

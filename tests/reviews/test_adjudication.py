@@ -12,13 +12,21 @@ from django.urls import reverse
 from annotator.comparison import Discrepancy
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Notice
+from annotator.schema import canonical
 from annotator.services.drafts import edit_draft
 from annotator.services.notices import mark_read
 from reviews.api_serializers import ReviewSerializer
 from reviews.models import Feedback, Review, Ruling
 from reviews.protocols import load_preset, read_protocol
 from reviews.protocols.presets import MAJORITY_OF_THREE
-from reviews.services.adjudication import Dispute, RulingLine, disputed_anchors, load_dispute, with_value
+from reviews.services.adjudication import (
+    Dispute,
+    RulingLine,
+    disputed_anchors,
+    load_dispute,
+    settle_document,
+    with_value,
+)
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_protocol
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
@@ -109,6 +117,32 @@ def test_rulings_on_thousands_of_places_look_each_up_once(team: Team) -> None:
             line = with_value(RulingLine(anchor, "third", "answer_wrong"), dispute, draft, True)
             assert (line.value, dispute.place_at(anchor).anchor) == (own, anchor)
     assert places.count == 1
+
+
+def test_what_the_expert_wrote_besides_is_held_against_all_places_at_once(team: Team) -> None:
+    def both(document: dict[str, Any], text: str) -> dict[str, Any]:
+        copy = edited(document, text=text)
+        for task in copy["tasks"]:
+            task["user_message"] += " Please."
+        return copy
+
+    item = make_item(team, "cross_check", make_document("x", tasks=4))
+    before = current(item)
+    for person, text in ((team.annotators[1], "Clear."), (team.annotators[2], "Sunny.")):
+        hand_in(person, item, "fix", document=both(before, text))
+    slot, counts = open_slot(item), []
+    for own in (1, 4):
+        places = Walks(dispute_of(item).places)
+        draft = deepcopy(before)
+        for task in draft["tasks"][:own]:
+            task["user_message"] = "Mine."
+        text, _ = settle_document(
+            slot=slot, text=canonical(draft), lines=[RulingLine(TEXT, "right", "answer_wrong")],
+            kinds=frozenset({"answer_wrong"}), dispute=replace(dispute_of(item), places=places),
+        )  # fmt: skip
+        assert text.count("Mine.") == own
+        counts.append(places.count)
+    assert counts[0] == counts[1]
 
 
 def test_sides_bear_no_names(team: Team) -> None:

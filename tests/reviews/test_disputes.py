@@ -8,14 +8,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.comparison import added_alike, resolve_choices
+from annotator.comparison import added_alike, alike, consequences, resolve_choices
+from annotator.comparison.anchors import split
 from annotator.comparison.consequences import moot_places
 from annotator.comparison.discrepancies import discrepancies
 from annotator.errors import Invalid
 from annotator.graph_pairs import pair_graphs
 from annotator.models import Dialogue, User, Waiver
+from annotator.schema import load_text
 from reviews.models import Claim, Review, Ruling
-from reviews.services.adjudication import load_dispute
+from reviews.services.adjudication import RulingLine, load_dispute, settle_document
 from reviews.services.claims import claim_slot
 from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.workbench import keep_form, open_workbench
@@ -266,6 +268,44 @@ def test_what_both_added_alike_may_become_something_else(team: Team) -> None:
     assert set(Ruling.objects.values_list("anchor", "choice")) == {
         (TEXT, "left"), (f"{ADDED}/arguments", "third"), (f"{ADDED}/depends_on", "third"),
     }  # fmt: skip
+
+
+def test_rulings_on_what_both_added_copy_the_two_versions_once(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    slot = open_slot(both_add(team))
+    copies: list[Any] = []
+    monkeypatch.setattr(alike, "copied", lambda document: copies.append(1) or deepcopy(document))
+    values = {"arguments": {"origin": "Ghent", "destination": "Ostend"}, "observation": {"trains": 5}, "depends_on": []}
+    lines = [RulingLine(f"{ADDED}/{key}", "third", "answer_wrong", "", one, True) for key, one in values.items()]
+    text, _ = settle_document(
+        slot=slot, text=slot.revision.content, lines=[RulingLine(TEXT, "left", "answer_wrong"), *lines],
+        kinds=frozenset({"answer_wrong"}),
+    )  # fmt: skip
+    added = load_text(text)["tasks"][0]["steps"][1]
+    assert {key: added[key] for key in values} == values
+    assert len(copies) == 2
+
+
+def test_what_is_left_out_is_gathered_once_whatever_depends_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def splits(count: int) -> int:
+        left = make_document("x")
+        steps = left["tasks"][0]["steps"]
+        answers = [steps[1] | {"id": f"a{n}", "depends_on": depends("s0")} for n in range(count)]
+        right = deepcopy(left)
+        right["tasks"][0]["steps"] = [steps[0], *answers]
+        new = [steps[0] | {"id": f"n{n}", "arguments": {"city": f"n{n}"}} for n in range(count)]
+        left["tasks"][0]["steps"] = [
+            steps[0],
+            *new,
+            *(one | {"depends_on": depends("n0")} for one in deepcopy(answers)),
+        ]
+        places = discrepancies(left, right)
+        calls.clear()
+        moot_places(left, right, places, {place.anchor: "right" for place in places})
+        return len(calls)
+
+    calls: list[str] = []
+    monkeypatch.setattr(consequences, "split", lambda anchor: calls.append(anchor) or split(anchor))
+    assert splits(40) < 2.5 * splits(20)
 
 
 def test_what_both_added_alike_needs_no_ruling_and_none_is_taken_from_either(team: Team) -> None:
