@@ -16,16 +16,18 @@ import pytest
 from django.core import signing
 from django.db import transaction
 from django.test import Client
+from django.urls import reverse
 
-from annotator.models import Dialogue, User
+from annotator.models import Dialogue, User, Waiver
 from benchmark.models import Release
 from benchmark.services.release_runner import hand_out
 from benchmark.services.stored_files import full_path
 from reviews.models import GoldItem
+from reviews.services.waivers import waive_all
 from tests.benchmark.conftest import run_release
-from tests.factories import Team, changed, current, hand_in, make_item
+from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_document, make_item, open_slot
 from tests.matrix_table import EXPECTED
-from tests.reviews.gold_team import STAGE, gold_team, make_gold
+from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, take
 from tests.test_matrix import NAMES, VARIABLES, address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -209,3 +211,46 @@ def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
         left = client.get(f"/api/projects/{slug}/releases/{release.public_id}/left-out/").json()["results"]
         assert {row["external_id"] for row in left} == {f"d-000{n}" for n in (1, 2, 3, 4, 5, 7)}
         assert client.get(f"/p/{slug}/releases/{failed.public_id}/").status_code == 200
+
+
+@pytest.mark.parametrize("given", ["Meant so.", ""], ids=["author has waived such", "author has waived nothing"])
+def test_a_planted_faults_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """To whoever gets the item, to their colleagues, and to whoever wrote the version that the fault replaces.
+
+    That person reads the reason as their own: so it is one that they gave, or one that anybody might give.
+    """
+    team = gold_team()
+    waiting = make_dialogue(team.project, make_document("[your city]"), external_id="waiting")
+    begin(team.project, [waiting])
+    for _ in range(2):
+        waive_all(actor=team.annotator, slot=open_slot(waiting), reason=given or "It is a form.")
+        hand_in(team.annotator, waiting)
+    if not given:
+        Waiver.objects.update(check_id="label.x")
+    source = make_item(team, STAGE)
+    for person in team.annotators[1:3]:
+        hand_in(person, source, "approve")
+    source.refresh_from_db()
+    item = make_gold(team, source, document=changed(current(source), "It is sunny in [your city].")).dialogue
+    waivers = list(Waiver.objects.filter(dialogue=item))
+    assert {(one.author, one.reason) for one in waivers} == {(team.annotator, given or "It is meant so.")}
+    certain(monkeypatch, team)
+    claim = take(team.annotators[3], team)
+    assert claim.slot.dialogue == item
+    assert item.head is not None
+    ids = {
+        "slug": team.project.slug, "public_id": item.public_id, "slot": claim.slot.public_id, "task": "t1",
+        "revision_id": item.head.public_id, "other_id": item.head.public_id,
+    }  # fmt: skip
+    names = [name for name in NAMES if not {*VARIABLES[name]} - {*ids} and "{" not in name]
+    paths = [reverse(name, kwargs={one: ids[one] for one in VARIABLES[name]}) for name in names]
+    paths += [f"/work/{ids['slot']}/?panel={panel}" for panel in ("findings", "edit", "versions")]
+    for person in team.annotators:
+        client = Client(raise_request_exception=False)
+        client.force_login(person)
+        pages = {path: "\n".join(texts(client, path)) for path in paths if "logout" not in path}
+        assert not [path for path, text in pages.items() if re.search("planted|by the program", text)], person
+        read = [path for path, text in pages.items() if waivers[0].reason in text]
+        assert bool(read) == (person == team.annotator)
+        told = [path for path, text in pages.items() if "A colleague has waived it" in text]
+        assert bool(told) != (person == team.annotator)
