@@ -85,9 +85,14 @@ class Sandbox:
         if "\x00" in source or not _is_text(source):
             words = "The code holds a NUL or half a surrogate pair, which no Python source may."
             return [CallResult(Status.SYNTAX_ERROR, message=words) for _ in wanted]
+        # A guest has a clock: it can leave word, by when it ends, for the child after it, and so count them. So nobody
+        # knows which of the calls comes first, or later, neither in a batch nor in children of their own.
+        order = _RANDOM.sample(range(len(wanted)), len(wanted))
         with self._lock:
             work = _Work(self, source, function, expected, limits)
-            return [result for batch in _batches(wanted) for result in work.run(batch)]
+            results = [result for batch in _batches([wanted[n] for n in order]) for result in work.run(batch)]
+        found = dict(zip(order, results, strict=True))
+        return [found[n] for n in range(len(wanted))]
 
     def close(self) -> None:
         """End the prepared interpreter and whatever it runs."""
@@ -175,7 +180,7 @@ class _Work:
     A child answers a batch, for a child a call costs four times as much. But a guest that knows what else it was asked
     can tell the response it must accept from those that were made of it. So it gets one call after the other, in an
     order that nobody knows, twice, and the first of the batch alone as well: whatever it says must not depend on what
-    came before. Where it does, each call gets a child of its own.
+    came before. Where it does, each call gets a child of its own. ``Sandbox.run`` has drawn the order of all of them.
     """
 
     def __init__(self, sandbox: Sandbox, source: str, function: str, expected: Expected, limits: Limits) -> None:

@@ -27,9 +27,6 @@ MOST_UNDER_WAY = 3
 MOST_TEXTS = 5
 LONGEST_TEXT = 20_000
 
-#: Ends after which a validator is not asked again in the same trial: it would only take as long again.
-_HOPELESS = frozenset({Status.TIMEOUT_CPU, Status.TIMEOUT_WALL, Status.MEMORY, Status.OUTPUT_LIMIT})
-
 
 # --- what is known ---------------------------------------------------------------------------------------------------
 
@@ -222,18 +219,12 @@ def try_texts(subject: Subject, texts: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
-    """What the validator says of each text. One that hangs on the first is not asked about the others."""
-    sandbox = shared_sandbox()
-    source, calls = subject.source, [Call((text,)) for text in texts]
+    """What the validator says of each text: all at once, so that none can be told by when it is asked."""
+    calls = [Call((text,)) for text in texts]
     last: SandboxUnavailable | None = None
     for _ in range(2):
         try:
-            first = sandbox.run(source, subject.function, calls[:1])
-            if first and first[0].status in _HOPELESS:
-                message = f"Not tried, for on the first response: {first[0].message}"
-                return first + [CallResult(first[0].status, message=message)] * (len(calls) - 1)
-            # The first is among the others again: where it always came alone, the others could be told by that.
-            return sandbox.run(source, subject.function, calls) if calls[1:] else first
+            return shared_sandbox().run(subject.source, subject.function, calls)
         except SandboxUnavailable as error:
             last = error
     raise Conflict(f"{Status.SANDBOX_UNAVAILABLE.words} It is not the validator’s fault. {last}")

@@ -295,10 +295,27 @@ def test_what_a_guest_says_does_not_depend_on_what_else_it_is_asked(sandbox, sou
     calls = [Call(("response" + " and more" * n,)) for n in range(12)]
     results = sandbox.run(source, "validate", calls)
     assert [one.accepted for one in results] == [sandbox.run(source, "validate", [one])[0].accepted for one in calls]
-    # A trial asks for the first alone, to see whether it hangs, and then for it among the others.
-    asked = SimpleNamespace(source=source, function="validate")
+
+
+@pytest.mark.parametrize("verdict", ["True", "SEEN.count(1) == 1"], ids=["agrees", "disagrees"])
+def test_no_child_knows_by_its_turn_what_it_is_asked(sandbox, verdict, monkeypatch):
+    """By the clock, or by its number, a guest may learn that it is the first of a trial, or the fifth."""
+    turns = []
+    together = host._Work._together
+    monkeypatch.setattr(host._Work, "_together", lambda self, calls: turns.append(calls) or together(self, calls))
+    monkeypatch.setattr(host, "_RANDOM", random.Random(7))
     monkeypatch.setattr(trials, "shared_sandbox", lambda: sandbox)
-    assert trials.run_calls(asked, [one.args[0] for one in calls]) == results
+    source = body("SEEN.append(1)", f"return {verdict}, response", head="SEEN = []")
+    subject = SimpleNamespace(source=source, function="validate")
+    texts = ["the reference", "broken", "broken in another way", "good"]
+    asked: dict[int, set[str]] = {}
+    for _ in range(20):
+        turns.clear()
+        assert [one.message for one in trials.run_calls(subject, texts)] == texts
+        for number, calls in enumerate(turns):
+            asked.setdefault(number, set()).add(calls[0].args[0])
+    assert len(asked) >= 3
+    assert all(found == set(texts) for found in asked.values())
 
 
 def test_a_guest_is_shown_one_call_after_the_other_in_an_order_of_the_moment(sandbox):
