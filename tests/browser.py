@@ -100,6 +100,7 @@ def open_page(
         width: int = 1280,
         height: int = 900,
         javascript: bool = True,
+        zone: str = "UTC",
     ) -> "Page":
         context = chromium.new_context(
             base_url=live_server.url,
@@ -107,6 +108,7 @@ def open_page(
             reduced_motion="reduce",
             viewport={"width": width, "height": height},
             java_script_enabled=javascript,
+            timezone_id=zone,
             accept_downloads=True,
         )
         contexts.append(context)

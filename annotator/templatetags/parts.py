@@ -88,7 +88,10 @@ def person(who: Any, note: str = "") -> SafeString:
 
 @register.simple_tag
 def when(moment: datetime | None, shown: str = "time") -> SafeString:
-    """A moment in UTC, put into the reader's own zone by the browser; ``shown`` is time or date."""
+    """A moment in UTC, put into the reader's own zone by the browser.
+
+    ``shown`` is time, date, or clock: a time without its date as long as that is today.
+    """
     if moment is None:
         return mark_safe('<span class="muted">–</span>')
     utc = moment.astimezone(UTC)

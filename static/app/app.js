@@ -276,7 +276,9 @@ function localTimes(root) {
   for (const time of root.querySelectorAll("time[data-local]")) {
     const date = new Date(time.dateTime);
     if (Number.isNaN(date.valueOf())) continue;
-    const style = time.dataset.local === "date" ? {dateStyle: "medium"} : {dateStyle: "medium", timeStyle: "short"};
+    const clock = time.dataset.local === "clock" && date.toDateString() === new Date().toDateString();
+    const day = {dateStyle: "medium", ...(time.dataset.local === "date" ? {} : {timeStyle: "short"})};
+    const style = clock ? {hour: "2-digit", minute: "2-digit", hourCycle: "h23"} : day;
     time.title ||= time.textContent.trim();
     time.textContent = new Intl.DateTimeFormat(document.documentElement.lang || "en", style).format(date);
     time.removeAttribute("data-local");

@@ -4,12 +4,13 @@ import json
 import re
 from copy import deepcopy
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotator.models import Dialogue
+from annotator.models import Dialogue, Draft
 from annotator.services.revisions import lock_dialogue, revise
 from reviews.models import Claim, Comment, ReviewDraft
 from reviews.services.claims import claim_next
@@ -29,11 +30,9 @@ def test_what_is_typed_survives_a_reload_and_can_be_undone(desk_of, team):
     with desk.saving():
         page.get_by_label("Chat", exact=True).check()
     expect(desk.chat.locator(".task-head")).to_contain_text("Chat")
-    clock = re.compile(r"^Saved ([01]\d|2[0-3]):\d\d$")
-    expect(page.locator("[data-save-text]")).to_have_text(clock)
+    expect(page.locator("[data-save-text]")).to_have_text(re.compile(r"^Saved ([01]\d|2[0-3]):\d\d$"))
     page.reload()
     expect(desk.chat).to_contain_text("in Ghent, please?")
-    expect(page.locator("[data-save-text]")).to_have_text(clock)
     page.keyboard.press("u")
     expect(desk.chat.locator(".task-head")).not_to_contain_text("Chat")
     page.keyboard.press("u")
@@ -42,6 +41,18 @@ def test_what_is_typed_survives_a_reload_and_can_be_undone(desk_of, team):
     page.keyboard.press("Shift+U")
     expect(desk.chat).to_contain_text("in Ghent, please?")
     expect(page.get_by_label("User’s message")).to_have_value("How is the weather in Ghent, please?")
+
+
+def test_when_the_draft_was_saved_is_said_in_the_readers_zone_also_after_a_reload(desk_of, team):
+    page = sit_down(desk_of, team, zone="Asia/Kathmandu").page
+    saved = Draft.objects.get(author=team.annotator).updated_at
+    local = saved.astimezone(ZoneInfo("Asia/Kathmandu"))
+    page.clock.set_fixed_time(saved)
+    page.reload()
+    expect(page.locator("[data-save-text]")).to_have_text(f"Saved {local:%H:%M}")
+    page.clock.set_fixed_time(saved + timedelta(days=1))
+    page.reload()
+    expect(page.locator("[data-save-text]")).to_contain_text(f"Saved {local:%b} {local.day}, {local.year}")
 
 
 def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(desk_of, team):

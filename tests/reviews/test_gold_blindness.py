@@ -122,7 +122,6 @@ class Pair:
         )
         text = re.sub(r"(Colleague |colleague-)[0-9a-f]{4}", "COLLEAGUE", text)
         text = re.sub(r"<time[^>]*>.*?</time>", "TIME", text, flags=re.S)
-        text = re.sub(r"Saved \d\d:\d\d", "Saved TIME", text)
         text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+00:00)?", "TIME", text)
         text = re.sub(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b", "HASH", text)
         return re.sub(r"\b[A-Za-z0-9]{64}\b", "SECRET", text)
