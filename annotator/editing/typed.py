@@ -1,7 +1,6 @@
 """Between a value and the text of its form field."""
 
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from annotator.comparison.changes import same_value
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.shapes import Kind, Shape
 from annotator.schema.canonical import without_kinds
-from annotator.schema.exact_json import MAX_DIGITS
+from annotator.schema.exact_json import MAX_DIGITS, read_decimal
 
 _INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MAX_DIGITS}}}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
@@ -128,10 +127,10 @@ def _number(text: str) -> int | float:
         return _integer(text)
     if len(text) > 400 or not _NUMBER.fullmatch(text):
         raise FieldProblem("Write a number, such as 12 or 0.5.")
-    number = float(text)
-    if not math.isfinite(number):
-        raise FieldProblem("The number is too large.")
-    return number
+    try:
+        return read_decimal(text)
+    except ValueError as fault:
+        raise FieldProblem(str(fault)) from None
 
 
 def _choice(choices: Sequence[Any], text: str) -> Any:

@@ -1,21 +1,24 @@
 """The one door between JSON text and values: what a text says comes in whole, and goes out as it was said.
 
 The kind of a number is part of what is said: 40 and 40.0 are two values (a published checker judges a call with the one
-right and with the other wrong), and so are 0.0 and -0.0. Integers keep every digit, up to ``MAX_DIGITS``. How a number
-is *spelled* (1.50 or 1.5, 1E2 or 100.0) is no part of the value; ``annotator.schema.layout`` keeps that for export.
-A key that stands twice in one object is refused with its JSON pointer, for one of the two values would be lost.
+right and with the other wrong), and so are 0.0 and -0.0. Integers keep every digit, up to ``MAX_DIGITS``. Decimals are
+floats; one that no float is (1.00000000000000000001) is refused with its JSON pointer, for digits of it would be lost.
+How a number is *spelled* (1.50 or 1.5, 1E2 or 100.0) is no part of the value; ``annotator.schema.layout`` keeps that
+for export. A key that stands twice in one object is refused, too, for one of the two values would be lost.
 
-The fast parser takes the last of two equal keys in silence and turns integers beyond 64 bits into floats. Both are
-found by counting instead of parsing twice: writing the value again gives as many quotes as were read unless a key was
-lost, and only a run of 19 digits can be too large. A quote written as an escape would upset the count. Texts that raise
-a doubt go through the slow parser, which settles it.
+The fast parser takes the last of two equal keys in silence, turns integers beyond 64 bits into floats, and rounds
+decimals. All are found by counting instead of parsing twice: writing the value again gives as many quotes as were read
+unless a key was lost, and only a number of 16 digits or more, or with a large negative exponent, can be inexact. A
+quote written as an escape would upset the count. Texts that raise a doubt go through the slow parser, which settles it.
 """
 
 import contextlib
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import orjson
@@ -24,12 +27,19 @@ import orjson
 MAX_DEPTH = 60
 #: The most digits of an integer. Reading and writing thousands takes quadratic time, and nobody counts so far.
 MAX_DIGITS = 1000
+#: Signs of a number that a sentence shows.
+_SHOWN = 40
 
 _TOO_DEEP = f"The value is nested far more than {MAX_DEPTH} levels deep."
 _BEYOND = 10**MAX_DIGITS
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG_NUMBER = b"0" * 19
+#: The point of a decimal counted with its digits: any decimal of 15 digits comes back from a float.
+_FIGURES = bytes(0x30 if 0x30 <= byte <= 0x39 or byte == 0x2E else 0x20 for byte in range(256))
+_LONG_FIGURE = b"0" * 16
+_TINY = re.compile(rb"[0-9][eE]-0*[1-9][0-9]{2}")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
 _ESCAPED_QUOTE = b"\\u0022"
 _SLOW = ("infinity", "surrogate in string", "depth limit")
 
@@ -70,11 +80,52 @@ def loads(text: str | bytes) -> Any:
     except TypeError:
         raise JsonFault("", _TOO_DEEP) from None
     doubtful = (
-        raw.count(b'"') != written.count(b'"')
-        or _LONG_NUMBER in raw.translate(_DIGITS)
-        or (b"\\" in raw and _ESCAPED_QUOTE in raw)
+        raw.count(b'"') != written.count(b'"') or _may_be_inexact(raw) or (b"\\" in raw and _ESCAPED_QUOTE in raw)
     )
     return _slowly(raw) if doubtful else value
+
+
+def read_decimal(text: str) -> float:
+    """The float that a decimal is; ``text`` is a number with a point or an exponent.
+
+    Raises ValueError, its words a sentence, for one that no float is: written with as many digits as ``text`` has,
+    the float nearest to it is another number.
+    """
+    # Measured before converting, as with integers.
+    if len(text) > MAX_DIGITS:
+        raise ValueError(too_many_digits())
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("The number is too large; write it as a text.")
+    if len(text) >= len(_LONG_FIGURE) or (not number or abs(number) < sys.float_info.min):
+        try:
+            decimal = Decimal(text)
+        except InvalidOperation:
+            decimal = Decimal("NaN")  # an exponent beyond all measure
+        digits = len(decimal.as_tuple().digits)
+        if decimal not in (Decimal(repr(number)), Decimal(f"{number:.{max(digits, 1) - 1}e}")):
+            shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+            raise ValueError(f"Of {shown} only {number!r} could be kept; write that, or write it as a text.")
+    return number
+
+
+def with_kept_decimals(text: str) -> str:
+    """A JSON text in which each decimal that ``read_decimal`` refuses is the float nearest to it."""
+    return _TOKEN.sub(_kept, text) if _may_be_inexact(text.encode(errors="replace")) else text
+
+
+def _kept(token: re.Match[str]) -> str:
+    text = token[0]
+    if text[0] != '"' and any(sign in text for sign in ".eE"):
+        try:
+            read_decimal(text)
+        except ValueError:
+            return repr(float(text))
+    return text
+
+
+def _may_be_inexact(raw: bytes) -> bool:
+    return _LONG_FIGURE in raw.translate(_FIGURES) or ((b"e-" in raw or b"E-" in raw) and _TINY.search(raw) is not None)
 
 
 def load_stored(text: str) -> Any:
@@ -154,8 +205,10 @@ def _integer(text: str) -> Any:
 
 
 def _float(text: str) -> Any:
-    number = float(text)
-    return number if math.isfinite(number) else _Flaw("The number is too large; write it as a text.")
+    try:
+        return read_decimal(text)
+    except ValueError as fault:
+        return _Flaw(str(fault))
 
 
 def _constant(name: str) -> _Flaw:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from annotator.schema.exact_json import dumps, same
+from annotator.schema.exact_json import dumps, same, with_kept_decimals
 
 _BLANKS = " \t\r\n"
 _BLANK = re.compile(f"[{_BLANKS}]*")
@@ -25,8 +25,10 @@ def lay_out(value: Any, original: str) -> str:
     """JSON of ``value``, laid out as ``original`` is.
 
     ``lay_out(loads(text), text) == text``, and ``loads(lay_out(value, text))`` is ``value`` whatever ``text`` says.
-    Raises ValueError when ``original`` is no JSON.
+    Raises ValueError when ``original`` is no JSON. (Lines that were imported before that was refused may hold decimals
+    that no float is.)
     """
+    original = with_kept_decimals(original)
     at = _skip(original, 0)
     layout = _Layout(original)
     whole = layout.read(at)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -99,6 +100,16 @@ def test_beside_a_change_everything_keeps_its_order_and_its_spelling() -> None:
         ('{"a": [0, 1' + "0" * 1000 + "]}", "/a/1", "1,000 digits"),
         ('{"a": 1' + "0" * 1000 + ', "n": NaN}', "/a", "1,000 digits"),
         ('{"a": 1e999}', "/a", "too large"),
+        ('{"a": [1, 1.00000000000000000001]}', "/a/1", "Of 1.00000000000000000001 only 1.0 could be kept"),
+        ('{"a": 8.000000000000001}', "/a", "only 8.000000000000002 could be kept"),
+        ('{"a": 3.14159265358979323846}', "/a", "only 3.141592653589793 could be kept"),
+        ('{"a": 90071992.54740993}', "/a", "only 90071992.54740994 could be kept"),
+        ('{"a": 9007199254740993e0}', "/a", "only 9007199254740992.0 could be kept"),
+        ('{"a": 12345678901234567890.0}', "/a", "could be kept"),
+        ('{"a": 1e-400}', "/a", "Of 1e-400 only 0.0 could be kept"),
+        ('{"a": -1.23456E-0320}', "/a", "could be kept"),
+        ('{"a": 1e-99999999999999999999}', "/a", "only 0.0 could be kept"),
+        ('{"a": 0.' + "1" * 5000 + "}", "/a", "1,000 digits"),
         ('{"\\u0000": {"\\ud800": 1, "\\ud800": 2}}', "/\ufffd/\ufffd", "“\ufffd” stands twice"),
         ('{"a": {"b": ["\\ud800"]}}', "/a/b/0", "half of a surrogate pair"),
         ("[" * 300 + "]" * 300, "", "60 levels"),
@@ -109,6 +120,29 @@ def test_what_cannot_be_kept_is_refused_with_its_place(text: str, pointer: str, 
         loads(text)
     assert caught.value.pointer == pointer
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("digits", [None, 17, 20, 40, 800])
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.1, 5e-324, 2.0**-44, 2.0**65, 1e22]))
+def test_a_float_is_taken_with_as_many_digits_as_a_program_writes(digits: int | None, number: float) -> None:
+    text = repr(number) if digits is None else f"{number:.{digits - 1}e}"
+    assert plainly(loads(f'[{{"a": {text}}}, "{text}"]')) == plainly([{"a": number}, text])
+
+
+@given(st.decimals(-1000, 1000, places=14) | st.decimals(-1, 1, places=18) | st.decimals(0, 10**9, places=8))
+def test_a_decimal_is_kept_to_the_last_digit_or_refused(number: Decimal) -> None:
+    try:
+        value = loads(f"[{number:f}]")[0]
+    except JsonFault as fault:
+        assert f"Of {number:f} only {float(number)!r} could be kept" in fault.message  # noqa: PT017
+    else:
+        assert Decimal(f"{value:.{max(len(number.as_tuple().digits), 1) - 1}e}") == number
+
+
+def test_a_line_that_came_in_before_lends_no_digits_that_were_lost() -> None:
+    text = '{"b": 1.00000000000000000001, "s": "1.00000000000000000001", "a": [0.10, 1e-400]}'
+    value = {"b": 1.0, "s": "1.00000000000000000001", "a": [0.1, 0.0]}
+    assert lay_out(value, text) == '{"b": 1.0, "s": "1.00000000000000000001", "a": [0.10, 0.0]}'
 
 
 def test_content_stored_before_kinds_were_kept_has_the_hash_it_had() -> None:
