@@ -321,13 +321,13 @@ class Sorter:
     def _group_stays(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], found: _Known) -> None:
         """Say where a record puts a dialogue into another variant group than the project has it in."""
         name, group = dialogue["external_id"], dialogue["variant_group"]
-        # Alone so far: publishing lets it join the variants of its own record.
-        if group == found.group or (group == name and not found.group):
+        # A record of one language says nothing of groups. Alone so far: publishing lets it join its record's variants.
+        if group in ("", found.group) or (group == name and not found.group):
             return
-        has, puts = (f"the variant group “{one}”" if one else "no variant group" for one in (found.group, group))
+        has = f"the variant group “{found.group}”" if found.group else "no variant group"
         sentence = (
-            f"The project has “{name}” in {has}, and the record puts it in {puts}. It stays where it is; give its "
-            "variants the group it is in, or import all of them under ids of their own."
+            f"The project has “{name}” in {has}, and the record puts it in the variant group “{group}”. It stays where "
+            "it is; give its variants the group it is in, or import all of them under ids of their own."
         )
         outcome.notes.append(_note(record, "/variant_group", GROUP_STAYS, "warning", sentence, external_id=name))
 

@@ -456,6 +456,15 @@ def test_a_group_that_the_project_does_not_have_is_said_to_be_left_out(team: Tea
     assert note["message"].startswith("The project has “a” in no variant group, and the record puts it in the variant ")
 
 
+def test_a_record_of_one_language_of_a_pair_is_not_warned_of(team: Team, run_import: RunImport) -> None:
+    run_import([bilingual()], native_format="wild")
+    english = {key: value for key, value in bilingual().items() if key == "id" or key.startswith("english_")}
+    english["english_tasks"] = ["Another one.", *english["english_tasks"][1:]]
+    batch = run_import([english], native_format="wild", revise=True)
+    assert (counters(batch)[2], groups()) == (1, PAIR)
+    assert not [one for one in report_of(batch) if one["check"] == "import.variant_group"]
+
+
 def test_the_page_keeps_the_first_rows_and_the_file_all(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
