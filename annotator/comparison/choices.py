@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from annotator.comparison.alignment import align
 from annotator.comparison.anchors import Document, Places, lookup, named, ordered_list, split
-from annotator.comparison.changes import Change, ChangeKind, edges, same_value
-from annotator.comparison.composing import compose, find_circle
+from annotator.comparison.changes import Change, ChangeKind, same_value
+from annotator.comparison.composing import compose, new_circles
 from annotator.comparison.consequences import dropped
 from annotator.comparison.discrepancies import Discrepancy, Label, differences, matters
 from annotator.comparison.merging import Choice, chosen_value
@@ -125,22 +125,12 @@ def _check_edges(document: Document, anchors: Sequence[str]) -> None:
 
 
 def _check_circle(document: Document, left: Document, right: Document) -> None:
-    task, ids = find_circle(document) or ("", ())
-    if not ids or any(_has_circle(side, task, ids) for side in (left, right)):
-        return
-    raise ChoiceProblem(
-        f"The dependencies chosen run in a circle: {' → '.join([*ids, ids[0]])}. Choose otherwise at one of its steps.",
-        [f"{task}/steps/{step}/depends_on" for step in ids],
-    )
-
-
-def _has_circle(side: Document, task: str, ids: tuple[str, ...]) -> bool:
-    """Whether this version already runs in that circle: then it is a finding, not the fault of a choice."""
-    for step, needed in zip(ids, [*ids[1:], ids[0]], strict=True):
-        own = edges(lookup(side, f"{task}/steps/{step}/depends_on")) or frozenset()
-        if needed not in {key for key, _ in own}:
-            return False
-    return True
+    for task, ids in new_circles(document, left, right):
+        circle = " → ".join([*ids, ids[0]])
+        raise ChoiceProblem(
+            f"The dependencies chosen run in a circle: {circle}. Choose otherwise at one of its steps.",
+            [f"{task}/steps/{step}/depends_on" for step in ids],
+        )
 
 
 def _words(document: Document, anchors: Sequence[str]) -> str:

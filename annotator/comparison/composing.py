@@ -1,6 +1,6 @@
 """Putting one document together from two versions: what merging and adjudication have in common."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.comparison.anchors import ORDER, Document, below, find, from_pointer, lookup
@@ -84,13 +84,44 @@ def checked(document: Document) -> Document:
         raise SchemaProblem([Problem(from_pointer(document, p.pointer), p.message) for p in problem.problems]) from None
 
 
-def find_circle(document: Document) -> tuple[str, tuple[str, ...]] | None:
-    """The task's anchor and the ids of the first circle of dependencies; None where there is none."""
+def new_circles(document: Document, *sides: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Circles of dependencies, as the task's anchor and the ids of the steps, no two of them through one step.
+
+    Dependencies that run in a circle in one of the ``sides`` already are left out: those are for the checks to find.
+    """
+    by_id = [_tasks(side) for side in sides]
     for task in document.get("tasks", ()):
-        for fault in read_graph(task["steps"]).faults:
-            if fault.kind is FaultKind.CYCLE:
-                return below("/tasks", task["id"]), fault.ids
-    return None
+        steps = task["steps"]
+        if not _circle(steps):
+            continue
+        own = {edge for side in by_id if task["id"] in side for edge in _circling(steps, side[task["id"]]["steps"])}
+        steps = [
+            {**step, "depends_on": [d for d in step["depends_on"] or () if (step["id"], d["id"]) not in own]}
+            for step in steps
+        ]
+        while ids := _circle(steps):
+            yield below("/tasks", task["id"]), ids
+            steps = [{**step, "depends_on": []} if step["id"] in ids else step for step in steps]
+
+
+def _circle(steps: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    return next((fault.ids for fault in read_graph(steps).faults if fault.kind is FaultKind.CYCLE), ())
+
+
+def _circling(steps: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """The dependencies (of a step, on a step) that both have and that run in circles by themselves."""
+    both = set.intersection(
+        *({(s["id"], d["id"]) for s in side for d in s["depends_on"] or ()} for side in (steps, others))
+    )
+    bit = {step["id"]: 1 << place for place, step in enumerate(steps)}
+    reached = dict.fromkeys(bit, 0)
+    for step, needed in both:
+        reached[step] |= bit.get(needed, 0)
+    for middle, mask in bit.items():
+        for step, found in reached.items():
+            if found & mask:
+                reached[step] = found | reached[middle]
+    return {(step, needed) for step, needed in both if reached.get(needed, 0) & bit[step]}
 
 
 def _order(result: Document, base: Document, mine: Document, theirs: Document, orders: Mapping[str, str]) -> None:

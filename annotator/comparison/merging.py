@@ -14,7 +14,7 @@ from annotator.comparison.changes import (
     one_sided,
     same_value,
 )
-from annotator.comparison.composing import compose, find_circle, moved_differently
+from annotator.comparison.composing import compose, moved_differently, new_circles
 from annotator.comparison.placing import ABSENT
 from annotator.schema.canonical import escape
 
@@ -89,7 +89,7 @@ class _Merge:
         orders = self._orders()
         document = self._compose(orders)
         # What is fine place by place may not be so together; every round opens or reopens at least one more place.
-        while self._open_circle(document) or self._open_tasks(document):
+        while self._open_circles(document) or self._open_tasks(document):
             document = self._compose(orders)
         conflicts = [
             self._conflict(anchor, reason)
@@ -190,20 +190,20 @@ class _Merge:
             check=any(not isinstance(self.choices[anchor], str) for anchor in values),
         )  # fmt: skip
 
-    def _open_circle(self, document: Document) -> bool:
-        """Open the places whose edges run in a circle together; whether any could be opened."""
-        task, ids = find_circle(document) or ("", ())
+    def _open_circles(self, document: Document) -> bool:
+        """Open the places whose edges run in circles only together; whether any could be opened."""
         before = len(self.clashes) + len(self.reopened)
-        for step in ids:
-            anchor = f"{task}/steps/{escape(step)}/depends_on"
-            place = self._clash_over(anchor)
-            if place is not None:
-                self._reopen(place)
-            elif (place := self._edge_clash(anchor)) is not None:
-                self.clashes[place] = ""
-            if place in self.clashes:
-                circle = " → ".join([*ids, ids[0]])
-                self.clashes[place] = f"Together the versions make the dependencies run in a circle: {circle}."
+        for task, ids in new_circles(document, self.mine, self.theirs):
+            circle = " → ".join([*ids, ids[0]])
+            for step in ids:
+                anchor = f"{task}/steps/{escape(step)}/depends_on"
+                place = self._clash_over(anchor)
+                if place is not None:
+                    self._reopen(place)
+                elif (place := self._edge_clash(anchor)) is not None:
+                    self.clashes[place] = ""
+                if place in self.clashes:
+                    self.clashes[place] = f"Together the versions make the dependencies run in a circle: {circle}."
         return len(self.clashes) + len(self.reopened) > before
 
     def _edge_clash(self, anchor: str) -> str | None:

@@ -5,8 +5,8 @@ import copy
 import pytest
 from hypothesis import given, settings
 
-from annotator.comparison import diff, merge, resolve
-from annotator.comparison.composing import find_circle
+from annotator.comparison import diff, merge, merging, resolve
+from annotator.comparison.composing import compose, new_circles
 from annotator.schema import SchemaProblem, read_document
 from tests.annotator.document_cases import answer, call, document, documents, on, plain, task, trip
 
@@ -250,7 +250,7 @@ def test_a_circle_through_an_added_step():
             "/tasks/t1/steps/s1/depends_on",
             "/tasks/t1/steps/s2/depends_on",
         ]
-        assert find_circle(result.document) is None
+        assert not [*new_circles(result.document)]
 
 
 def test_a_circle_that_was_there_is_left_to_the_checks():
@@ -258,6 +258,41 @@ def test_a_circle_that_was_there_is_left_to_the_checks():
     theirs = edited(lambda d: d.update(env_info="2026"), start=base)
     result = merge(base, base, theirs)
     assert (result.conflicts, result.document) == ([], theirs)
+
+
+def test_a_circle_that_one_side_has_is_left_to_the_checks_and_one_that_both_make_is_a_conflict():
+    circle = edited(lambda d: step(d, 0).update(depends_on=on(["s3"])))
+    later = edited(lambda d: d.update(env_info="2026"))
+    whole = edited(lambda d: d.update(env_info="2026"), start=circle)
+    for mine, theirs in ((circle, later), (later, circle)):
+        result = merge(trip(), mine, theirs)
+        assert (result.conflicts, result.document) == ([], whole)
+
+    def both(d):
+        d["tasks"][0]["steps"].insert(3, call("s5"))
+        d["tasks"][0]["steps"].insert(4, call("s6"))
+
+    base = edited(both)
+    mine = edited(
+        lambda d: (step(d, 0).update(depends_on=on(["s3"])), step(d, 3).update(depends_on=on(["s6"]))), start=base
+    )
+    theirs = edited(lambda d: step(d, 4).update(depends_on=on(["s5"])), start=base)
+    for one, other in ((mine, theirs), (theirs, mine)):
+        conflicts = merge(base, one, other).conflicts
+        assert [c.anchor for c in conflicts] == ["/tasks/t1/steps/s5/depends_on", "/tasks/t1/steps/s6/depends_on"]
+
+
+def test_circles_of_many_steps_are_opened_at_once(monkeypatch):
+    def version(first=(), second=()):
+        return edited(lambda d: d["tasks"][0].update(steps=[
+            call(f"{name}{n}", depends_on=[f"{other}{n}" for other in needs])
+            for n in range(20) for name, needs in (("a", first), ("b", second))
+        ]))  # fmt: skip
+
+    rounds = []
+    monkeypatch.setattr(merging, "compose", lambda *args, **more: rounds.append(1) or compose(*args, **more))
+    assert len(merge(version(), version(first="b"), version(second="a")).conflicts) == 40
+    assert len(rounds) == 2
 
 
 def test_no_task_may_be_left_out_twice():
@@ -315,7 +350,7 @@ def test_any_merge_is_a_valid_document_without_edges_to_nowhere(base, mine, thei
     result = merge(base, mine, theirs)
     assert (base, mine, theirs) == seen
     assert read_document(result.document) == result.document
-    assert find_circle(result.document) is None
+    assert not [*new_circles(result.document)]
     for item in result.document["tasks"]:
         known = {s["id"] for s in item["steps"]}
         assert all(d["id"] in known for s in item["steps"] for d in s["depends_on"] or ())
