@@ -390,8 +390,9 @@ LOGGING = {
     "filters": {
         "secrets": {"()": "annotator.config.logs.WithoutSecrets"},
         "one_line": {"()": "annotator.config.logs.OneLine"},
+        "lost": {"()": "annotator.services.outages.LostConnectionsInOneLine"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["lost", "secrets"]}},
     "root": {"handlers": ["stderr"], "level": given.level("LOG_LEVEL", default="WARNING")},
     "loggers": {
         # What is removed is said in any case.

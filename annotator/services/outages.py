@@ -1,6 +1,7 @@
 """Outages, told from mistakes of the program: a database or a disk that is not there for a while."""
 
 import errno
+import logging
 
 from django.db import InterfaceError, OperationalError
 
@@ -35,3 +36,27 @@ def outage(error: BaseException | None) -> str:
 def full_disk(error: BaseException | None) -> str:
     """The same, of a disk of this machine that has no room left."""
     return "The server’s disk is full" if isinstance(error, OSError) and error.errno in _FULL else ""
+
+
+class LostConnectionsInOneLine(logging.Filter):
+    """Leaves out where in the program a connection to the database was missed: that is the same wherever one looks.
+
+    Every page and every routine of beat would otherwise fill a screen of the log, as long as the database is away.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always true."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and _is_lost(error):
+            line = record.getMessage()
+            if type(error).__name__ not in line:
+                line += f": {type(error).__name__}: {error}"
+            record.msg, record.args = " ".join(line.split()), None
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether PostgreSQL took no connection, or ended one. (What else it refuses has a code of another class.)"""
+    code = getattr(error.__cause__, "sqlstate", "other")
+    return isinstance(error, OperationalError) and (code is None or code.startswith(("08", "57P", "53300")))

@@ -1,6 +1,7 @@
 """Connections to PostgreSQL that are kept between requests: one whose server went away is replaced in time."""
 
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -195,6 +196,44 @@ def test_a_frozen_server_is_given_up_and_the_next_request_finds_a_connection(cli
     assert (frozen.status_code, frozen["Retry-After"]) == (503, "10")
     assert "The database does not answer" in frozen.content.decode()
     assert client.get("/projects/").status_code == 200
+
+
+def test_a_server_that_answers_with_an_error_is_not_taken_for_a_frozen_one(impatient) -> None:
+    backend = answer(impatient)
+    with impatient.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '10ms'")
+        with pytest.raises(OperationalError) as raised:
+            cursor.execute("SELECT pg_sleep(10)")
+    assert outage(raised.value) == "The database was busy: one step took too long"
+    assert answer(impatient) == backend
+
+
+def logged(database: BaseDatabaseWrapper, caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The lines of the log where something needs this connection in vain."""
+    [handler] = [one for one in logging.root.handlers if type(one) is logging.StreamHandler]
+    try:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(10)")
+    except DatabaseError:
+        logging.getLogger("django.request").exception("Service Unavailable: %s", "/projects/")
+    record = caplog.records[-1]
+    assert handler.filter(record)
+    return handler.format(record).splitlines()
+
+
+def test_while_no_connection_is_taken_what_fails_is_one_line_of_the_log(kept, impatient, caplog, tmp_path) -> None:
+    away = connections.create_connection("default")
+    away.settings_dict = {**away.settings_dict, "HOST": str(tmp_path)}
+    [line] = logged(away, caplog)
+    assert "Service Unavailable: /projects/: OperationalError: connection" in line
+    end(answer(kept))
+    kept.health_check_enabled = False
+    [line] = logged(kept, caplog)
+    assert "terminating connection due to administrator command" in line
+    # Of what took too long the log says where that was.
+    with impatient.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '10ms'")
+    assert len(logged(impatient, caplog)) > 5
 
 
 def test_a_worker_gives_a_frozen_server_up_too_and_opens_another_connection(settings) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base
-from psycopg.errors import _WaitTimeout
 from psycopg.pq import TransactionStatus
 
 
@@ -32,7 +31,10 @@ class PunctualConnection(psycopg.Connection[Any]):
             return super().wait(gen, interval, timeout)
         try:
             return super().wait(gen, interval, self.answer_seconds)
-        except _WaitTimeout:
+        except psycopg.OperationalError:
+            # The driver has no public name for the end of its patience: then the server has still to answer.
+            if self.info.transaction_status != TransactionStatus.ACTIVE:
+                raise
             # Of no use any more: the answer may still come, and would be taken for the next one's.
             self.close()
             raise psycopg.OperationalError(f"PostgreSQL gave no answer for {self.answer_seconds} s") from None
