@@ -187,9 +187,13 @@ class _Work:
         self.sandbox, self.source, self.function = sandbox, source, function
         self.expected, self.limits = expected, limits
         self.stopped: list[CallResult] = []
+        self.until = time.monotonic() + limits.total
 
     def run(self, calls: Sequence[Call]) -> list[CallResult]:
         """A result for each call of a batch."""
+        given_up = self._given_up()
+        if given_up is not None:
+            return [given_up] * len(calls)
         stopped = len(self.stopped)
         alone = self._alone(calls[0])
         if len(calls) > 1 and len(self.stopped) == stopped:
@@ -198,11 +202,21 @@ class _Work:
                 return together
         return [alone, *map(self._alone, calls[1:])]
 
-    def _alone(self, call: Call) -> CallResult:
+    def _given_up(self) -> CallResult | None:
+        """What is said of the calls that are left, where they are not tried any more."""
         if len(self.stopped) >= MOST_STOPPED:
             last = self.stopped[-1]
             words = f"Not tried: {MOST_STOPPED} calls before it ended like this. {last.message}".strip()
             return CallResult(last.status, message=words, signal=last.signal)
+        if time.monotonic() > self.until:
+            words = f"Not tried: other calls of this code have taken {self.limits.total:g} seconds."
+            return CallResult(Status.TIMEOUT_WALL, message=words)
+        return None
+
+    def _alone(self, call: Call) -> CallResult:
+        given_up = self._given_up()
+        if given_up is not None:
+            return given_up
         results, end = self._together([call])
         if end is None:
             return results[0]

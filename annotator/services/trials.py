@@ -172,6 +172,7 @@ def run_trials(running: Running) -> dict[str, Any]:
             left += 1
             continue
         tried += ensure_tried([subject])
+        running.beat()
         texts += try_texts(subject, parameters["texts"])
         with running.chunk() as chunk:
             chunk.advance(done=number)

@@ -29,26 +29,34 @@ def run_import_trials(running: Running) -> dict[str, Any]:
     counts = {"dialogues": running.checkpoint.get("dialogues", 0), "tried": running.checkpoint.get("tried", 0)}
     for revision in _revisions(batch, after=after):
         document = revision.document()
-        if document["kind"] == "constrained":
-            for subject in subjects_of(document):
-                # One at a time, and a sign of life after each: a validator may take its whole time limit.
-                counts["tried"] += ensure_tried([subject])
-                running.beat()
+        constrained = document["kind"] == "constrained"
+        late = False
+        for subject in subjects_of(document) if constrained else ():
+            if late:
+                # The next job begins with this document again; what was tried of it is known by then.
+                break
+            # One at a time, and a sign of life after each: a validator may take its whole time limit.
+            tried = ensure_tried([subject])
+            counts["tried"] += tried
+            running.beat()
+            late = tried > 0 and time.monotonic() - begin > BUDGET
+        else:
+            after = revision.pk
         with running.chunk() as chunk:
-            if document["kind"] == "constrained":
+            if constrained and after == revision.pk:
                 refresh_findings(revision=revision, stage="import")
                 counts["dialogues"] += 1
-            late = time.monotonic() - begin > BUDGET
+            late = late or time.monotonic() - begin > BUDGET
             if late:
                 start_job(
                     actor=batch.requester,
                     project=batch.project,
                     kind=KIND,
-                    parameters={**parameters, "after": revision.pk},
+                    parameters={**parameters, "after": after},
                     wake_worker=parameters.get("wake_worker", True),
                 )
             chunk.advance(
-                done=counts["dialogues"], checkpoint={"after": revision.pk, **counts} | ({"late": True} if late else {})
+                done=counts["dialogues"], checkpoint={"after": after, **counts} | ({"late": True} if late else {})
             )
         if late:
             return {**counts, "goes_on": True}

@@ -122,6 +122,15 @@ def test_a_source_that_always_hangs_is_given_up(sandbox, monkeypatch):
     assert sum(one.message.startswith("Not tried: 3 calls before it ended like this.") for one in results) == 17
 
 
+def test_calls_that_all_take_long_end_with_the_time_for_all(sandbox):
+    source = "import time\ndef validate(response):\n    time.sleep(0.2)\n    return True, ''\n"
+    results = sandbox.run(source, "validate", [Call(("a",))] * 300, limits=Limits(wall=0.8, total=0.1))
+    assert sum(one.ok for one in results) == 1
+    assert {one.message for one in results if not one.ok} == {
+        "Not tried: other calls of this code have taken 0.1 seconds."
+    }
+
+
 def test_one_that_takes_long_for_each_call_is_no_failure(sandbox):
     source = "import time\ndef validate(response):\n    time.sleep(0.2)\n    return True, ''\n"
     results = sandbox.run(source, "validate", [Call(("a",))] * 6, limits=Limits(wall=0.8))

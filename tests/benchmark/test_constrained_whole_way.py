@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotator.errors import Conflict
-from annotator.models import Dialogue, Finding, Role
+from annotator.models import Dialogue, Finding, Role, ValidatorTrial
 from annotator.models.content import DialogueStatus
 from annotator.schema import load_text
 from annotator.services import jobs
@@ -22,7 +22,7 @@ from benchmark.services.imports import follow_up
 from benchmark.services.releases import archive_path
 from reviews.services.cycles import begin_cycles
 from reviews.services.protocols import adopt_preset
-from tests.annotator.case_documents import CODE
+from tests.annotator.case_documents import CODE, END
 from tests.benchmark.cctu_records import files, members, record, whole
 from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of, run_release
 from tests.factories import Team, current, give_role, hand_in, make_dialogue, make_team
@@ -148,17 +148,20 @@ def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyP
 def test_imported_validators_are_tried_by_themselves(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     lenient = whole("8")
     lenient["check_code"]["check_constraint_4.py"] = "def validate_punctuation(response):\n    return True, ''\n"
-    batch = imported(team, as_zip(members(whole("7"), lenient)))
-    # Each job tries for a bounded time, and leaves the rest to one at the end of the queue.
+    two = whole("9", constraints_list=[*whole()["constraints_list"], ["Response", "Punctuation", END]])
+    two["check_code"] |= {f"check_constraint_{n}.py": f"{CODE}# {n}\n" for n in (4, 5)}
+    batch = imported(team, as_zip(members(whole("7"), lenient, two)))
+    # Each job tries for a bounded time, and leaves the rest, of one case also, to one at the end of the queue.
     monkeypatch.setattr(import_trials, "BUDGET", -1.0)
     jobs_run = 0
     while (job := trials_of(batch)) is not None:
         assert jobs.run(job.pk).state == "done"
         jobs_run += 1
-    assert jobs_run == Dialogue.objects.count() + 1
-    seven, eight = Dialogue.objects.order_by("external_id")
+    assert jobs_run == ValidatorTrial.objects.count() + 1 == 5
+    seven, eight, nine = Dialogue.objects.order_by("external_id")
     assert (seven.error_count, seven.findings.filter(check_id__startswith="validator.").count()) == (0, 0)
     assert eight.error_count == eight.findings.filter(check_id="validator.matrix").count() == 1
+    assert not nine.findings.filter(check_id="validator.untried").exists()
 
 
 def test_a_changed_file_in_a_release_is_found(team: Team, tmp_path: Path) -> None:

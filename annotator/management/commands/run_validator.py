@@ -1,6 +1,7 @@
 """``manage.py run_validator SOURCE.py --function NAME [--responses FILE.jsonl]``"""
 
 import json
+import math
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -11,10 +12,12 @@ from django.core.management.base import CommandParser
 
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.management.rows import opened
-from annotator.sandbox import Call, Sandbox, SandboxUnavailable
+from annotator.sandbox import Call, Limits, Sandbox, SandboxUnavailable
 
 #: Responses handed to the sandbox at a time.
 PORTION = 500
+#: Nobody else waits for this.
+WAITING = Limits(total=math.inf)
 
 
 class Command(SentenceCommand):
@@ -35,7 +38,9 @@ class Command(SentenceCommand):
             with Sandbox() as sandbox, opened(options["responses"]) as lines:
                 responses = self._responses(lines)
                 while portion := list(islice(responses, PORTION)):
-                    results = sandbox.run(source, options["function"], [Call((response,)) for response in portion])
+                    results = sandbox.run(
+                        source, options["function"], [Call((response,)) for response in portion], limits=WAITING
+                    )
                     for result in results:
                         row = {"status": result.status, "accepted": result.accepted, "message": result.message}
                         self.stdout.write(json.dumps(row, ensure_ascii=False))
