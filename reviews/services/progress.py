@@ -13,7 +13,7 @@ from reviews.services.counters import read_counters
 from reviews.services.gold_turns import count_due
 from reviews.services.pauses import pauses_for, sentence
 from reviews.services.protocols import parse, shortfalls
-from reviews.services.queues import count_waiting, queues_for, read_turns, read_versions
+from reviews.services.queues import before_what_was_given_back, count_waiting, queues_for, read_turns, read_versions
 
 #: My work counts up to here in each queue, then says “or more”.
 MANY = 100
@@ -185,7 +185,8 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     titles = {stage.key: stage.title for version in reversed(versions) for stage in parse(version).stages}
     order = {key: place for place, key in enumerate(titles)}
     turns = read_turns(actor=actor, project=project)
-    found = count_waiting(actor=actor, project=project, queues=queues, cursors=turns.cursors, limit=MANY)
+    cursors = turns.cursors and before_what_was_given_back(actor=actor, project=project, cursors=turns.cursors)
+    found = count_waiting(actor=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
     # At the end of a queue whoever claims begins it again: what was given back stands before their place.
     ended = [queue for queue in queues if queue.stage not in found]
     if ended and turns.cursors:

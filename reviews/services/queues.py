@@ -21,12 +21,14 @@ from django.db.models import Q
 from annotator.models import Project, User
 from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, rows, write
-from reviews.models import Cursor, Priority, ProtocolVersion, Slot, SlotState
+from reviews.models import Claim, Cursor, Priority, ProtocolVersion, Slot, SlotState
 from reviews.protocols import Stage
 from reviews.services.protocols import parse
 
 #: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
 DEPTH = 16
+#: How many of a person's latest claims are looked at for what they have given back.
+RECENT = 100
 
 #: Slots that no queue offers to all: those of gold items, made for one person each. Their position is the place that
 #: they would have as ordinary ones, with a minus before it: given back, they come to that person again as those do.
@@ -121,6 +123,19 @@ def read_turns(*, actor: User, project: Project) -> Turns:
         taken={stage: taken for stage, _, taken, *_ in mine},
         gold={stage: (float(rate), secret) for stage, *_, rate, secret in found if secret},
     )
+
+
+def before_what_was_given_back(*, actor: User, project: Project, cursors: Cursors) -> dict[str, int]:
+    """The cursors, set back to where what the actor has given back of late still stands: it is to come again.
+
+    Of their latest claims: within the hour all cursors go back by themselves.
+    """
+    recent = Claim.objects.filter(person=actor).order_by("-pk").values("slot")[:RECENT]
+    kept = Slot.objects.filter(pk__in=recent, project=project, state=SlotState.OPEN)
+    out = dict(cursors)
+    for stage, position in kept.values_list("stage", "position"):
+        out[stage] = min(out.get(stage, 0), abs(position) - 1)
+    return out
 
 
 def in_turn(slot: Slot) -> bool:

@@ -27,6 +27,7 @@ from tests.factories import (
     make_team,
     make_user,
 )
+from tests.reviews.gold_team import STAGE, always, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
 
@@ -167,3 +168,32 @@ def test_the_last_item_that_was_given_back_waits_still(team: Team) -> None:
     again = claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
     assert again is not None
     assert again.slot.dialogue_id == given_back.slot.dialogue_id
+
+
+@pytest.mark.parametrize("given", ["ordinary", "gold"])
+def test_what_was_given_back_waits_still(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """The count was one too low until the hour was over; a gold item counts as any other."""
+    team = gold_team()
+    make_gold(team)
+    for _ in range(3):
+        make_item(team, STAGE)
+    always(team)
+    person, due = team.annotators[3], 0 if given == "gold" else 1
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] == due)
+
+    def count() -> int:
+        return read_my_work(actor=person, project=team.project).total
+
+    assert count() == 4
+    claim = take(person, team)
+    assert claim.slot.aside == (given == "gold")
+    assert count() == 3
+    release(actor=person, token=claim.token)
+    assert count() == 4
+    for left in (3, 2, 1):
+        other = take(person, team)
+        assert other.slot != claim.slot
+        submit_review(actor=person, slot=other.slot, token=other.token, verdict="approve")
+        assert count() == left
+    assert take(person, team).slot == claim.slot
+    assert count() == 0
