@@ -61,7 +61,7 @@ class DialogueStatus(models.TextChoices):
     CANDIDATE = "candidate", "Candidate"
     IN_REVIEW = "in_review", "In review"
     ESCALATED = "escalated", "Escalated"
-    POOLED = "pooled", "Waiting for the audit draw"
+    POOLED = "pooled", "Waiting for the draw"
     VERIFIED = "verified", "Verified"
     REJECTED = "rejected", "Rejected"
 

@@ -70,7 +70,7 @@ LABELS: dict[str, dict[str, Label]] = {
         "candidate": Label("Candidate", "neutral", "inbox"),
         "in_review": Label("In review", "info", "clock"),
         "escalated": Label("Escalated", "warn", "escalate"),
-        "pooled": Label("Waiting for the audit draw", "special", "sample"),
+        "pooled": Label("Waiting for the draw", "special", "sample"),
         "verified": Label("Verified", "good", "verified"),
         "rejected": Label("Rejected", "bad", "cross"),
     },

@@ -256,7 +256,7 @@ class _Freezing:
             case DialogueStatus.ESCALATED:
                 return f"Escalated: a senior reviewer has to decide{at}."
             case DialogueStatus.POOLED:
-                return f"Approved; it waits for the draw of the audit{at}."
+                return f"It waits for the draw{at}."
             case _:
                 ended = Cycle.objects.filter(dialogue=candidate.pk).order_by("-number").first()
                 why = f": {ended.reason}" if ended and ended.reason else "."

@@ -18,6 +18,7 @@ from annotator.checks import clean
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Job, Revision
 from annotator.models.content import DialogueStatus
+from annotator.parts.labels import LABELS
 from annotator.schema import content_hash
 from annotator.services import jobs
 from annotator.services.revisions import check_document, revise
@@ -32,7 +33,7 @@ from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
 from benchmark.services.stored_files import full_path, sha256_of
 from reviews.protocols import load_preset
-from reviews.services.protocols import adopt_protocol
+from reviews.services.protocols import adopt_preset, adopt_protocol
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, make_verified, run_release
 from tests.factories import (
     WEATHER_TOOLS,
@@ -113,10 +114,19 @@ def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
     assert reasons["rejected"].startswith("Rejected in review")
 
 
-def test_what_waits_for_the_audit_is_left_out(team: Team) -> None:
-    adopt_c3(team, audit_fraction=0.5)
-    make_verified(team, "pooled")
-    assert "draw of the audit" in LeftOut.objects.get(release=run_release(team)).reason
+@pytest.mark.parametrize(("preset", "stage"), [("c3", "Expert verification"), ("wild", "Rounds of pairs")])
+def test_what_waits_for_a_draw_is_left_out_and_not_called_approved(team: Team, preset: str, stage: str) -> None:
+    adopt_preset(actor=team.administrator, project=team.project, preset=preset)
+    if preset == "c3":
+        item = make_verified(team, "pooled")
+    else:
+        item = make_dialogue(team.project)
+        begin(team.project, [item])
+        hand_in(team.annotator, item)
+    item.refresh_from_db()
+    # Under wild nobody but its author has looked at it, and no audit will.
+    assert item.get_status_display() == LABELS["status"][item.status].text == "Waiting for the draw"
+    assert LeftOut.objects.get(release=run_release(team)).reason == f"It waits for the draw at “{stage}”."
 
 
 def test_verified_content_with_errors_is_left_out(team: Team) -> None:
