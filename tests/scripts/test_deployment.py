@@ -73,6 +73,11 @@ def test_only_the_proxy_is_open_to_the_outside(compose):
         assert compose["services"][name]["networks"] == ["data"]
 
 
+def test_requests_that_the_proxy_waits_for_take_no_memory_from_the_rest(compose):
+    assert compose["services"]["proxy"]["mem_limit"] == "2g"
+    assert compose["services"]["proxy"]["restart"] == "unless-stopped"
+
+
 def test_what_is_named_is_declared(compose):
     for service in compose["services"].values():
         assert set(service.get("networks", ())) <= set(compose["networks"])
