@@ -128,7 +128,9 @@ def _broker() -> str:
         with closing(
             redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)
         ) as client:
-            client.ping()
+            client.set("assay.readyz", 1, ex=PATIENCE)
+    except redis.ResponseError as error:
+        return f"Redis answers, but takes no writes: {error}"
     except redis.RedisError:
         return "Redis does not answer."
     return ""

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import gunicorn.config
 import pytest
+import redis
 from django.conf import settings as django_settings
 from django.core.files.base import ContentFile
 from django.db import InterfaceError, OperationalError, connection
@@ -146,6 +147,21 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             response = client.get("/readyz")
     assert response.status_code == 503
     assert words(response) == "database: The database does not answer.\nbroker: Redis does not answer.\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_while_redis_takes_no_writes(client, ready, monkeypatch):
+    """It answers all the same, and workers are heard of for a while yet."""
+
+    def full(*_, **__):
+        raise redis.exceptions.OutOfMemoryError("command not allowed when used memory > 'maxmemory'.")
+
+    monkeypatch.setattr(redis.Redis, "set", full)
+    monkeypatch.setattr(redis.Redis, "ping", lambda self: True)
+    ready.REDIS_URL = "redis://127.0.0.1:1/0"
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert words(response).startswith("broker: Redis answers, but takes no writes: command not allowed")
 
 
 @pytest.mark.django_db(transaction=True)
