@@ -177,7 +177,8 @@ function submitAround(element) {
 
 function labelOf(element) {
   if (element.dataset.keyLabel) return element.dataset.keyLabel;
-  const named = element.labels?.[0] ?? element;
+  const field = element.querySelector("textarea") ?? element; // of a code editor
+  const named = field.labels?.[0] ?? element;
   const copy = named.cloneNode(true);
   for (const extra of copy.querySelectorAll("kbd, .hint, [aria-hidden=true]")) extra.remove();
   return element.getAttribute("aria-label") ?? copy.textContent.replace(/\s+/g, " ").trim();

@@ -107,6 +107,14 @@ def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(desk_o
             assert page.evaluate(AMBIGUOUS) == []
 
 
+def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(desk_of, team):
+    desk = sit_down(desk_of, team)
+    desk.open_place(CALL)
+    desk.page.keyboard.press("?")
+    editor = desk.page.locator("#shortcuts h3", has_text="Editor").locator("+ dl dd")
+    expect(editor).to_have_text(["Arguments", "Observation", "Say what it depends on"])
+
+
 def test_of_two_panels_asked_for_the_later_stays(desk_of, team):
     desk = sit_down(desk_of, team)
     page, held = desk.page, []
