@@ -13,8 +13,8 @@ from annotator.presentation import DialogueView, present
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.drafts import open_draft
 from annotator.services.joined import Part, read_joined
-from reviews.models import ReviewDraft
-from reviews.protocols import Stage
+from reviews.models import Review, ReviewDraft, StageRun
+from reviews.protocols import Outcome, Stage
 from reviews.services.claims import Work, load_work
 from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
@@ -54,6 +54,18 @@ class Workbench:
         """Reason, checklist, findings and rulings filled in so far."""
         stored = read_form(actor=self.actor, work=self.work)
         return {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}} | stored
+
+    @cached_property
+    def sent_back(self) -> list[Review]:
+        """The reviews for which a later stage has just sent the item back here; none in a blind stage."""
+        slot = self.work.slot
+        if self.work.blind or slot.round == 1:
+            return []
+        before = StageRun.objects.filter(cycle=slot.cycle_id, pk__lt=slot.stage_run_id).order_by("pk").last()
+        if before is None or before.outcome != Outcome.BACK_TO_AUTHOR:
+            return []
+        reviews = Review.objects.visible_to(self.actor).filter(stage_run=before).order_by("slot__index")
+        return list(reviews.select_related("person", "made_revision"))
 
     @property
     def dialogue(self) -> Dialogue:

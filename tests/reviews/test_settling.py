@@ -1,8 +1,10 @@
 """Where an item goes: each outcome, from verdicts to the next stage, the head, the owner and the trail."""
 
+import re
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from annotator.models import Dialogue, Event, Revision
 from annotator.models.content import DialogueStatus
@@ -10,6 +12,7 @@ from annotator.schema import load_text
 from annotator.services.events import broken_links
 from reviews.models import Cycle, CycleState, Feedback, FeedbackKind, Slot, SlotState, StageRun, StageRunState
 from reviews.protocols import Protocol, load_preset, read_protocol
+from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_protocol
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
 
@@ -225,6 +228,23 @@ def test_back_to_the_author(team: Team) -> None:
     assert run_of(item, "cross_check", 2).state == StageRunState.OPEN
     # Whoever reviewed the first round may review the second.
     hand_in(team.annotators[1], item, "approve")
+
+
+def test_the_author_reads_what_was_proposed_in_what_is_sent_back(team: Team, client: Client) -> None:
+    """The item goes on from their own version, so the fix stands beside it."""
+    adopt(team, 2, [ANY | {"outcome": "back_to_author"}])
+    item = cross_check(team, make_item(team, "cross_check"), "fix", "escalate", first="Proposed.")
+    slot = claim_slot(actor=team.annotator, slot=open_slot(item)).slot
+    client.force_login(team.annotator)
+    page = client.get(f"/work/{slot.public_id}/").content.decode()
+    told = page.partition("This was sent back to its author.")[2].partition("</ul>")[0]
+    assert "It cannot be saved." in told
+    (link,) = re.findall(r'href="([^"]+changes/[^"]+)"', told)
+    assert "Proposed" in client.get(link).content.decode()
+    hand_in(team.annotator, item)
+    again = claim_slot(actor=team.annotators[1], slot=open_slot(fresh(item))).slot
+    client.force_login(team.annotators[1])
+    assert "sent back" not in client.get(f"/work/{again.public_id}/").content.decode()
 
 
 def test_a_stage_begins_anew_with_the_one_fix(team: Team) -> None:
