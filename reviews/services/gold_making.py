@@ -148,16 +148,15 @@ def gold_stage(project: Project, key: str) -> Stage:
     return stages[key]
 
 
-def people_for(*, project: Project, stage: Stage, source: Dialogue, dialogue: Dialogue | None = None) -> list[User]:
-    """Members who may be tested: they work in the stage, see no known answers, and had no hand in the source.
-
-    ``dialogue``: of an item that is in use; whoever has had it gets it no more.
+def people_for(*, project: Project, stage: Stage, source: Dialogue) -> list[User]:
+    """Members who may be tested: they work in the stage, see no known answers, had no hand in the source, and have had
+    no item made of it.
     """
     roles: dict[User, set[str]] = {}
     members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
     for member in members.select_related("user").order_by("user_id"):
         roles.setdefault(member.user, set()).add(member.role)
-    barred = involved(source, dialogue.pk if dialogue else None)
+    barred = involved(source)
     wanted = {str(role) for role in stage.eligible.roles}
     return [
         person for person, held in roles.items() if held & wanted and not held & OVERSEERS and person.pk not in barred

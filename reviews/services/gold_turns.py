@@ -17,13 +17,18 @@ _BEHIND = (
     "ON a.project_id = b.project_id AND a.variant_group = b.variant_group AND a.variant_group <> '' "
     "AND a.set_apart <> 'gold' WHERE b.id = g.source_id)"
 )
-# Who has had the item, or had a hand in a dialogue behind it, is no test of anything. Who was told of one would follow
-# that notice, and find nothing. Takes the person five times.
+#: These, and the items that were ever made of them, which bear their ids.
+_ALIKE = (
+    "(SELECT o.id FROM annotator_dialogue o JOIN annotator_dialogue b ON o.project_id = b.project_id "  # noqa: S608
+    f"AND o.external_id = b.external_id WHERE b.id IN {_BEHIND})"
+)
+# Who has had the item, or an earlier one of the same dialogue, would know it again; who had a hand in a dialogue behind
+# it is no test of anything; who was told of one would follow that notice, and find nothing. Takes the person five times.
 _FIT = (
     "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "  # noqa: S608
     "FROM reviews_golditem g WHERE g.project_id = %s AND g.stage = %s AND g.retired_at IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM reviews_slot s JOIN reviews_claim c ON c.slot_id = s.id "
-    f"WHERE (s.dialogue_id = g.dialogue_id OR s.dialogue_id IN {_BEHIND}) AND c.person_id = %s) "
+    f"WHERE s.dialogue_id IN {_ALIKE} AND c.person_id = %s) "
     f"AND NOT EXISTS (SELECT 1 FROM annotator_revision r WHERE r.dialogue_id IN {_BEHIND} AND r.author_id = %s) "
     f"AND NOT EXISTS (SELECT 1 FROM reviews_comment k WHERE k.dialogue_id IN {_BEHIND} AND k.author_id = %s) "
     f"AND NOT EXISTS (SELECT 1 FROM annotator_notice n WHERE n.person_id = %s AND n.dialogue_id IN {_BEHIND}) "
@@ -83,14 +88,15 @@ def behind(source: Dialogue) -> list[int]:
     return list(akin.exclude(set_apart=SetApart.GOLD).order_by("pk").values_list("pk", flat=True))
 
 
-def involved(source: Dialogue, dialogue_id: int | None = None) -> set[int]:
-    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, or have had the gold item.
+def involved(source: Dialogue) -> set[int]:
+    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, or have had a gold item of it.
 
     The same as above.
     """
     sources = behind(source)
-    dialogues = sources if dialogue_id is None else [*sources, dialogue_id]
-    had = Claim.objects.filter(slot__dialogue__in=dialogues).values_list("person_id", flat=True)
+    names = Dialogue.objects.filter(pk__in=sources).values("external_id")
+    alike = Dialogue.objects.filter(project=source.project_id, external_id__in=names)
+    had = Claim.objects.filter(slot__dialogue__in=alike).values_list("person_id", flat=True)
     wrote = Revision.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
     said = Comment.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
     told = Notice.objects.filter(dialogue__in=sources).values_list("person_id", flat=True)

@@ -161,9 +161,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     stage = next((one for one in (protocol.stages if protocol else ()) if one.key == item.stage), None)
     people = []
     if item.live and stage is not None:
-        people = gold_making.people_for(
-            project=request.project, stage=stage, source=item.source, dialogue=item.dialogue
-        )
+        people = gold_making.people_for(project=request.project, stage=stage, source=item.source)
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),

@@ -300,6 +300,21 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         assert offered(colleague, team, 2) == [waiting.pk] * 2
 
 
+def test_made_anew_it_comes_to_nobody_who_had_the_earlier_one(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would know the dialogue again, and so that it is a gold item; they may have read what they missed."""
+    item, waiting = make_gold(team), make_item(team, STAGE)
+    certain(monkeypatch, team)
+    handed_in, given_back, fresh = team.annotators[3:6]
+    answer_with(handed_in, take(handed_in, team), "approve")
+    claims.release(actor=given_back, token=take(given_back, team).token)
+    retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
+    again = make_gold(team, item.source)
+    assert again.pool == 1
+    assert people_for(project=team.project, stage=gold_stage(team.project, STAGE), source=item.source) == [fresh]
+    assert offered(handed_in, team, 2) == offered(given_back, team, 2) == [waiting.pk] * 2
+    assert again.dialogue_id in offered(fresh, team, 2)
+
+
 @pytest.mark.parametrize("give_back", [claims.release, claims.skip])
 def test_given_back_it_comes_again_when_an_ordinary_one_would(
     team: Team, monkeypatch: pytest.MonkeyPatch, give_back: Any
