@@ -23,7 +23,8 @@ _ALIKE = (
     f"AND o.external_id = b.external_id WHERE b.id IN {_BEHIND})"
 )
 # Who has had the item, or an earlier one of the same dialogue, would know it again; who had a hand in a dialogue behind
-# it is no test of anything; who was told of one would follow that notice, and find nothing. Takes the person five times.
+# it is no test of anything; who was told of one would follow that notice, and find nothing. Takes the person five
+# times.
 _FIT = (
     "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "  # noqa: S608
     "FROM reviews_golditem g WHERE g.project_id = %s AND g.stage = %s AND g.retired_at IS NULL "
@@ -89,7 +90,7 @@ def behind(source: Dialogue) -> list[int]:
 
 
 def involved(source: Dialogue) -> set[int]:
-    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, or have had a gold item of it.
+    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, or have had an item of it.
 
     The same as above.
     """
