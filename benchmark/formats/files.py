@@ -28,6 +28,8 @@ EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
 #: Folders beside no record that are named one by one.
 _FOLDERS = 100
+#: See ``_elements``.
+_BEHIND = -2
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -176,6 +178,8 @@ class _File:
                 name = shown_name(info.filename)
                 extension = _extension(info.filename)
                 reason = refusal(info) or chosen(info.filename)
+                if info.filename.startswith("__MACOSX/"):
+                    reason = "It is what a Mac notes of a file, and holds no records."
                 released = released or chosen(info.filename) is not None
                 if reason is None and extension not in (".jsonl", ".jsonl.gz", ".json"):
                     reason = "Only .jsonl, .jsonl.gz and .json files are read."
@@ -280,7 +284,12 @@ class _File:
             counted = start
             if end < 0:
                 cut = "it ends inside a record" if not text[start:].strip() else "it cannot be read any further"
-                yield RecordFault(line, member, f"The list is not JSON at line {line}: {cut}. Get it again.", True)
+                message = f"The list is not JSON at line {line}: {cut}. Get it again."
+                if end == _BEHIND:
+                    message = (
+                        f"More follows the end of the list, at line {line}. Make it one list, or write JSON lines."
+                    )
+                yield RecordFault(line, member, message, True)
                 return
             element = text[start:end].encode()
             if self._is_due():
@@ -357,12 +366,13 @@ def _is_json(content: bytes) -> bool:
 
 
 def _elements(text: str) -> Iterator[tuple[int, int]]:
-    """Where each element of a JSON list begins and ends; an end of -1 where the text is no JSON any more."""
+    """Where each element of a JSON list begins and ends; an end of -1 where the text is no JSON any more, of
+    ``_BEHIND`` where something stands behind the list.
+    """
     decoder = json.JSONDecoder()
     at = _skip_blank(text, text.index("[") + 1)
-    if text[at : at + 1] == "]":
-        return
-    while True:
+    is_empty = text[at : at + 1] == "]"
+    while not is_empty:
         try:
             _, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
@@ -371,11 +381,14 @@ def _elements(text: str) -> Iterator[tuple[int, int]]:
         yield at, end
         at = _skip_blank(text, end)
         if text[at : at + 1] == "]":
-            return
+            break
         if text[at : at + 1] != ",":
             yield at, -1
             return
         at = _skip_blank(text, at + 1)
+    behind = _skip_blank(text, at + 1)
+    if behind < len(text):
+        yield behind, _BEHIND
 
 
 def _skip_blank(text: str, at: int) -> int:

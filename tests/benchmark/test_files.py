@@ -100,6 +100,17 @@ def test_an_archive_of_files() -> None:
     assert ignored.message.startswith("Ignored.")
 
 
+def test_what_a_mac_packs_beside_a_file_is_passed_over() -> None:
+    note = b"\0\x05\x16\x07\0\x02\0\0Mac OS X        "
+    ignored, record = read(zipped({"__MACOSX/._a.jsonl": note, "a.jsonl": b'{"a": 1}\n'}), "a.zip")
+    assert isinstance(ignored, RecordFault)
+    assert (ignored.fatal, ignored.message) == (
+        False,
+        "Ignored. It is what a Mac notes of a file, and holds no records.",
+    )
+    assert isinstance(record, RawRecord)
+
+
 def test_a_list_in_a_json_file() -> None:
     items = read(b'[{"a": 1},\n\n {"a": 2} ,{"a": [3, "]"]}]\n', "a.json")
     assert data(items) == [{"a": 1}, {"a": 2}, {"a": [3, "]"]}]

@@ -67,6 +67,8 @@ def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordFault:
         (b'{\n  "a": 1\n}', "a.jsonl", "several lines"),
         (b'"text"', "a.json", "must hold a list"),
         (b'[{"a": 1}, {"a": ]', "a.json", "cannot be read any further"),
+        (b'[{"a": 1}]\n[{"a": 2}]', "a.json", "More follows the end of the list, at line 2"),
+        (b"[] [1]", "a.json", "More follows the end of the list, at line 1"),
     ],
 )
 def test_content_that_is_not_what_its_name_says(content: bytes, name: str, words: str) -> None:
