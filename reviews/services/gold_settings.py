@@ -83,7 +83,13 @@ def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> 
     akin = Q(project__in=answers.values("project")) & Q(
         source__variant_group__in=answers.exclude(variant_group="").values("variant_group")
     )
-    return _retire_all(actor, GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None), reason)
+    return _retire_each(actor, GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None), reason)
+
+
+def retire_all(*, actor: User | None, project: Project, reason: str) -> int:
+    """Retire all items in use of a project; returns how many."""
+    with transaction.atomic():
+        return _retire_each(actor, GoldItem.objects.filter(project=project, retired_at=None), reason)
 
 
 def retire_where_variants_come(*, actor: User | None, project: Project, coming: QuerySet[Dialogue]) -> int:
@@ -99,7 +105,7 @@ def retire_where_variants_come(*, actor: User | None, project: Project, coming: 
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))
     items = GoldItem.objects.filter(project=project, retired_at=None, source__variant_group__in=touched)
-    return _retire_all(actor, items, "A variant of the known answer has come in.")
+    return _retire_each(actor, items, "A variant of the known answer has come in.")
 
 
 def retire_with_stages(*, actor: User | None, project: Project, before: Protocol, after: Protocol) -> int:
@@ -111,16 +117,16 @@ def retire_with_stages(*, actor: User | None, project: Project, before: Protocol
     same_kinds = before.taxonomy == after.taxonomy
     alike = {one.key for one in before.stages if same_kinds and one in after.stages}
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage__in=alike)
-    return _retire_all(actor, items, "A new version of the protocol changes its stage.")
+    return _retire_each(actor, items, "A new version of the protocol changes its stage.")
 
 
 def retire_left_behind(*, actor: User, project: Project, version: ProtocolVersion) -> int:
     """Retire items under other versions, as everything else is moved to this one. In the caller's transaction."""
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage_run__cycle__protocol=version.pk)
-    return _retire_all(actor, items, f"What was under way was moved to version {version.number} of the protocol.")
+    return _retire_each(actor, items, f"What was under way was moved to version {version.number} of the protocol.")
 
 
-def _retire_all(actor: User | None, items: QuerySet[GoldItem], reason: str) -> int:
+def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> int:
     return sum(_retire(actor=actor, item=item, reason=reason) for item in items.select_related("source").order_by("pk"))
 
 

@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Invalid
+from annotator.management.base import Stop
 from annotator.models import Dialogue, Job, VariantMatch
 from annotator.services.variants import out_of_step, variants_of
 from reviews.models import GoldItem, StageRun
@@ -77,6 +79,25 @@ def test_an_item_alone_for_its_group_opens_every_variant_when_it_is_retired(team
     GoldItem.objects.filter(pk=twin.pk).update(retired_at=timezone.now())
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     assert {english, chinese} <= set(Dialogue.objects.shown_to(team.annotators[5]))
+
+
+def test_a_command_retires_what_was_made_before_an_update(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand each has a page of its own."""
+    english, chinese = pair(team)
+    item = make_gold(team, english)
+    make_gold(team)
+    elsewhere = make_gold(gold_team())
+    call_command("retire_gold_items", "--project", team.project.slug, "--dry-run")
+    assert GoldItem.objects.filter(retired_at=None).count() == 4
+    *lines, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert {"item": item.public_id, "dialogue": english.external_id, "planted": False}.items() <= lines[0].items()
+    assert (len(lines), last) == (3, {"retired": 0})
+    call_command("retire_gold_items", "--project", team.project.slug)
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"retired": 3}
+    assert GoldItem.objects.get(retired_at=None) == elsewhere
+    assert {english, chinese} <= set(Dialogue.objects.shown_to(team.annotators[5]))
+    with pytest.raises(Stop, match="no project nowhere"):
+        call_command("retire_gold_items", "--project", "nowhere")
 
 
 def test_a_group_of_gold_items_looks_like_any_other(team: Team, client: Client) -> None:

@@ -1,0 +1,39 @@
+"""``manage.py retire_gold_items [--project SLUG] [--dry-run]``"""
+
+import json
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotator.management.base import SentenceCommand, Stop
+from annotator.models import Project
+from reviews.models import GoldItem
+from reviews.services.gold_settings import retire_all
+
+
+class Command(SentenceCommand):
+    help = (
+        "Retire all gold items in use of a project (of every project), as after an update that makes them otherwise: "
+        "new ones are made on the page Gold. A line of JSON for each; the last line is a JSON summary."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", metavar="SLUG", help="this project alone")
+        parser.add_argument("--dry-run", action="store_true", help="only say which they are")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        projects = Project.objects.order_by("slug")
+        if options["project"] is not None:
+            projects = projects.filter(slug=options["project"])
+            if not projects.exists():
+                raise Stop(f"There is no project {options['project']}.")
+        retired = 0
+        for project in projects:
+            items = GoldItem.objects.filter(project=project, retired_at=None).select_related("source").order_by("pk")
+            for item in items:
+                line = {"project": project.slug, "stage": item.stage, "dialogue": item.source.external_id}
+                self.stdout.write(json.dumps(line | {"item": item.public_id, "planted": item.planted}))
+            if not options["dry_run"]:
+                retired += retire_all(actor=None, project=project, reason="Retired by the command retire_gold_items.")
+        self.say("Make new ones on the page Gold of each project.")
+        self.stdout.write(json.dumps({"retired": retired}))
