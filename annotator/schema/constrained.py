@@ -13,6 +13,8 @@ from annotator.schema.documents import Id, Part
 
 #: Longest source text, in characters: what the sandbox takes.
 MAX_CODE = 256 * 1024
+#: Characters of all sources of a case that differ: each is read, which takes two seconds at most.
+MAX_CODES = 2 * MAX_CODE
 MAX_CONSTRAINTS = 200
 MAX_ROUNDS = 1_000
 MAX_EXAMPLES = 100

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from annotator.schema.canonical import encode_faithful, escape, normalise
-from annotator.schema.constrained import Constrained
+from annotator.schema.constrained import MAX_CODES, Constrained
 from annotator.schema.documents import MultiTurn
 from annotator.schema.errors import Problem, SchemaProblem
 from annotator.schema.exact_json import load_stored
@@ -86,6 +86,7 @@ def _of_tasks(document: dict[str, Any]) -> Iterator[Problem]:
 
 def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
     seen: set[str] = set()
+    codes = set(document["tool_codes"].values())
     for c, constraint in enumerate(document["constraints"]):
         if constraint["id"] in seen:
             yield Problem(f"/constraints/{c}/id", f"The constraint id {constraint['id']} is used twice.")
@@ -94,6 +95,11 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
         if validator and (validator["code"] is None) == (validator["form"] is None):
             message = "A validator is either Python code or a ready form; keep one of “code” and “form”."
             yield Problem(f"/constraints/{c}/validator", message)
+        if validator and validator["code"] is not None:
+            codes.add(validator["code"])
+    length = sum(map(len, codes))
+    if length > MAX_CODES:
+        yield Problem("", f"The codes of a case may have {MAX_CODES:,} characters in all; these have {length:,}.")
     rounds: set[str] = set()
     calls: set[str] = set()
     for r, round_ in enumerate(document["reference_trajectory"] or ()):

@@ -169,6 +169,12 @@ def test_an_import_that_would_be_read_for_a_minute_is_not(dots: str) -> None:
     assert "dots" in outline(f"x = 1; import {dots}b").fault
 
 
+@pytest.mark.parametrize("code", ["f'" + "{a}" * 80_000 + "'", 'x = Rf"' + "{a:{b}}" * 30_000 + '"'])
+def test_values_in_a_text_that_would_take_time_in_the_square_of_their_number_are_not_read(code: str) -> None:
+    assert outline(code).fault == "it has f-strings, and more than 2,000 opening braces"
+    assert not outline(code.replace("f'", "'").replace("Rf", "")).fault
+
+
 @pytest.mark.parametrize("code", ["(" * 100_000, "-" * 100_000 + "1", "def f(:", "\\", "a = '\\d'\ndef\n"])
 def test_code_that_cannot_be_read_is_said(code: str) -> None:
     assert outline(code).fault

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.schema import SchemaProblem, canonical, json_schema, load_text, read_document
+from annotator.schema.constrained import MAX_CODES
 from annotator.search import describe_document
 from tests.annotator.case_documents import case
 
@@ -68,6 +69,13 @@ def test_each_fault_is_named_by_a_pointer_and_a_sentence(change: dict, pointer: 
     found = problems({"kind": "constrained", "user_query": "Where?"} | change)
     assert words in found[pointer]
     assert all(message.endswith(".") for message in found.values())
+
+
+def test_the_codes_of_a_case_are_no_longer_in_all_than_can_be_read_in_two_seconds() -> None:
+    half = "#" * (MAX_CODES // 2)
+    case(tool_codes={f"tool_{n}": half for n in range(9)})
+    with pytest.raises(SchemaProblem, match=r"may have 524,288 characters in all; these have 52\d,\d{3}\."):
+        case(tool_codes={f"tool_{n}": half[n:] for n in range(2)} | {"tool_2": "a = 1\n" * 20})
 
 
 def test_all_faults_are_told_at_once() -> None:
