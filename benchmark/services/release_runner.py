@@ -40,6 +40,8 @@ def run_release(running: Running) -> dict[str, Any]:
         require_worth_releasing(release)
         _build(running, release)
         release.refresh_from_db()
+    # Here, and not with the last chunk: this is also where an attempt comes to that finds the release frozen.
+    _clear(_folder(release), keep=full_path(release.archive))
     return {
         "items": release.item_count,
         "left_out": release.left_out_count,
@@ -93,7 +95,6 @@ def _build(running: Running, release: Release) -> None:
             after={"version": release.version, "items": release.item_count, "sha256": sha256},
         )
         chunk.advance(done=total, total=total, note="")
-    _clear(folder, keep=final)
 
 
 def hand_out(release: Release, target: Path) -> None:

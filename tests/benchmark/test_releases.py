@@ -524,6 +524,19 @@ class TestKilled:
         assert list(full_path(f"releases/{release.public_id}").iterdir())
         self.finish_and_check(release, visible=False)
 
+    def test_twice(self, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While it writes, and right after it has frozen: what the first has left is removed all the same."""
+        make_verified(team, "a")
+        release = self.begin(team)
+        aside = full_path(f"releases/{release.public_id}/attempt-0.zip")
+        aside.parent.mkdir(parents=True)
+        aside.write_bytes(b"half an archive")
+        with monkeypatch.context() as patch:
+            self.kill_at(patch, release_runner, "_clear")
+            with pytest.raises(Killed):
+                jobs.run(release.job_id)
+        self.finish_and_check(release, visible=True)
+
     def begin(self, team: Team) -> Release:
         return start_release(
             actor=team.administrator, project=team.project, version="1.0", native_format="wild", wake_worker=False
