@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from annotator.checks.context import Context
 from annotator.checks.findings import STAGES, Finding, Severity, Stage
-from annotator.schema.canonical import value_hash
+from annotator.schema.canonical import shortened, value_hash
 
 
 class Check:
@@ -32,7 +32,8 @@ class Check:
 
     def found(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
         """A finding of this check about ``value``, which stands at ``anchor``."""
-        return Finding(self.id, context.severities[self.id], anchor, message, _NULL if value is None else _hash(value))
+        about = _NULL if value is None else _hash(value)
+        return Finding(self.id, context.severities[self.id], shortened(anchor), message, about)
 
 
 @dataclass(frozen=True, slots=True)

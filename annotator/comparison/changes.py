@@ -2,7 +2,8 @@
 
 Things with ids (tasks, steps, candidate messages; constraints, rounds, calls) are matched by id, so a step that was
 inserted does not make its neighbours look changed. A set of dependencies is compared as a set, objects by key, lists of
-equal length by index; any other value is compared whole. Key order never counts.
+equal length by index; any other value, and what has keys too long for an anchor, is compared whole. Key order never
+counts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ import orjson
 
 from annotator.comparison.anchors import ORDER, Document, below, find, ordered_list, owner, resolve, split
 from annotator.comparison.placing import ABSENT, copied, put, reorder
+from annotator.schema.canonical import MAX_ANCHOR, escape
 from annotator.schema.exact_json import dumps
 
 #: Task id → ids of steps whose edges do not count, because which side has the step is a difference of its own.
@@ -206,14 +208,24 @@ class Comparison:
     def _plain(self, anchor: str, before: Any, after: Any) -> None:
         if before is after:
             return
-        if isinstance(before, dict) and isinstance(after, dict):
+        if isinstance(before, dict) and isinstance(after, dict) and not self._too_deep(anchor, before, after):
             for _, place, old, new in self._fields(anchor, before, after):
                 self._plain(place, old, new)
-        elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        elif (
+            isinstance(before, list)
+            and isinstance(after, list)
+            and len(before) == len(after)
+            and not self._too_deep(anchor, [str(len(before))])
+        ):
             for index, (old, new) in enumerate(zip(before, after, strict=True)):
                 self._plain(f"{anchor}/{index}", old, new)
-        elif not _same_scalar(before, after):
+        elif not same_value(before, after):
             self._add(anchor, ChangeKind.CHANGED, before, after)
+
+    def _too_deep(self, anchor: str, *keys: Iterable[str]) -> bool:
+        """Whether one of these keys would make an anchor that is too long to be stored: then all is one value."""
+        room = MAX_ANCHOR - len(anchor) - 1
+        return any(len(key) > room or len(escape(key)) > room for each in keys for key in each)
 
     def _fields(
         self, anchor: str, before: dict[str, Any], after: dict[str, Any]

@@ -18,16 +18,21 @@ from annotator.schema.errors import Problem, SchemaProblem
 from annotator.schema.exact_json import HALF_CHARACTER, MAX_DEPTH, dumps, escape, is_too_long, too_many_digits
 
 __all__ = [
+    "MAX_ANCHOR",
     "MAX_DEPTH",
     "canonical",
     "content_hash",
     "encode_faithful",
     "escape",
     "normalise",
+    "shortened",
     "unescape",
     "value_hash",
     "without_kinds",
 ]
+
+#: The longest anchor that is stored. Keys of observations may be longer: then what holds them is the place.
+MAX_ANCHOR = 600
 
 
 def normalise(value: Any) -> Any:
@@ -88,6 +93,11 @@ def content_hash(text: str) -> str:
 def value_hash(value: Any) -> str:
     """First 16 hexadecimal digits of the hash of a value: enough to tell whether an anchored value has changed."""
     return content_hash(canonical(value))[:16]
+
+
+def shortened(anchor: str) -> str:
+    """The anchor, or that of what is around it where it is longer than any that is stored."""
+    return anchor if len(anchor) <= MAX_ANCHOR else anchor[: MAX_ANCHOR + 1].rpartition("/")[0]
 
 
 def unescape(step: str) -> str:

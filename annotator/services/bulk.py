@@ -107,7 +107,7 @@ def write_dialogues(
         Finding,
         ("dialogue_id", "revision_id", "check_id", "severity", "anchor", "value_hash", "message"),
         [
-            (dialogue_id, revision_id, check, severity, anchor[:600], value_hash, message[:1000])
+            (dialogue_id, revision_id, check, severity, anchor, value_hash, message[:1000])
             for row, dialogue_id, revision_id in zip(rows, dialogue_ids, revision_ids, strict=True)
             for check, severity, anchor, value_hash, message in row.findings
         ],

@@ -254,7 +254,7 @@ def finding_rows(dialogue: Dialogue, revision: Revision, findings: list[CheckFin
             revision=revision,
             check_id=f.check,
             severity=f.severity,
-            anchor=f.anchor[:600],
+            anchor=f.anchor,
             value_hash=f.value_hash,
             message=f.message[:1000],
         )

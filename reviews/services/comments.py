@@ -17,6 +17,7 @@ from annotator.comparison.anchors import Document
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.schema import value_hash
+from annotator.schema.canonical import shortened
 from annotator.services.blindness import blind_to, colleague, veil
 from annotator.services.notices import dialogue_page, notify
 from reviews.models import Comment, StageRun
@@ -96,7 +97,7 @@ def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: st
 def is_said(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> bool:
     """Whether the actor has remarked this, word for word, at this place in this passage already."""
     mine = Comment.objects.filter(author=actor, dialogue=work.slot.dialogue, stage_run=work.slot.stage_run)
-    where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": anchor[:600]}
+    where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": shortened(anchor)}
     return mine.filter(text=text.strip(), **where).exists()
 
 
@@ -115,7 +116,7 @@ def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply
         last = Comment.objects.filter(author=actor, dialogue=dialogue).select_related("parent").order_by("-pk").first()
         if last is not None and last.stage_run_id is None and last.text == text.strip():
             said_of = last.parent.public_id if last.parent is not None else ""
-            if said_of == reply_to and (reply_to or last.anchor == anchor[:600]):
+            if said_of == reply_to and (reply_to or last.anchor == shortened(anchor)):
                 return last
         return _add(
             actor=actor, dialogue=dialogue, revision=dialogue.head, anchor=anchor, text=text, run=None, sealed=False,
@@ -185,7 +186,7 @@ def _add(
     sealed: bool,
     reply_to: str,
 ) -> Comment:
-    text = text.strip()
+    text, anchor = text.strip(), shortened(anchor)
     if not text:
         raise Invalid("Write something first.", field="text")
     if len(text) > MAX_TEXT or "\x00" in text:
@@ -207,7 +208,7 @@ def _add(
             author=actor,
             parent=parent,
             stage_run=run,
-            anchor=anchor[:600],
+            anchor=anchor,
             value_hash=about,
             text=text,
             sealed=sealed,

@@ -14,6 +14,7 @@ from annotator.comparison import AnchorMissing, resolve
 from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
+from annotator.schema.canonical import shortened
 from annotator.services.statements import rows
 from annotator.services.trials import start_trials
 from reviews.models import Slot, Verdict
@@ -241,6 +242,7 @@ class _Anchored(dict[str, str]):
 
 def _fault(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored) -> Fault:
     kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
+    anchor = shortened(anchor)
     if not kind:
         raise Invalid(f"Choose what kind of fault it is that you noted: “{note[:100]}”; or empty the note.")
     if kind not in protocol.finding_kinds():

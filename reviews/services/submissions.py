@@ -400,16 +400,14 @@ def _make_revision(
 def _write_details(review: Review, handed_in: HandIn) -> None:
     if handed_in.faults:
         ReviewFinding.objects.bulk_create(
-            ReviewFinding(
-                review=review, kind=one.kind, anchor=one.anchor[:600], value_hash=one.value_hash, note=one.note
-            )
+            ReviewFinding(review=review, kind=one.kind, anchor=one.anchor, value_hash=one.value_hash, note=one.note)
             for one in handed_in.faults
         )
     if handed_in.rulings:
         Ruling.objects.bulk_create(
             Ruling(
                 review=review,
-                anchor=line.anchor[:600],
+                anchor=line.anchor,
                 choice=line.choice,
                 value=line.value if line.choice == "third" else None,
                 reason_kind=line.reason_kind,

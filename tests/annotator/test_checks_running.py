@@ -11,6 +11,7 @@ from annotator.checks import CheckSettings, Finding, all_checks, run_checks
 from annotator.checks.findings import STAGES
 from annotator.comparison.anchors import AnchorMissing, resolve
 from annotator.schema import canonical, load_text, value_hash
+from annotator.schema.canonical import MAX_ANCHOR
 from tests.annotator.check_cases import TOOLS, TOOLSET, answer, call, document, findings, good, task
 
 
@@ -25,6 +26,16 @@ def test_checking_changes_nothing() -> None:
     before = canonical(broken)
     findings(broken)
     assert canonical(broken) == before
+
+
+def test_a_finding_at_a_place_too_long_to_be_stored_is_one_of_what_holds_it() -> None:
+    bad = good()
+    bad["tasks"][0]["steps"][0]["arguments"] |= {"k" * 700: "x"}
+    found = [one for one in findings(bad) if one.check == "schema.unknown_argument"]
+    assert [one.anchor for one in found] == [
+        f"/tasks/{bad['tasks'][0]['id']}/steps/{bad['tasks'][0]['steps'][0]['id']}/arguments"
+    ]
+    assert all(len(one.anchor) <= MAX_ANCHOR for one in findings(bad))
 
 
 def test_findings_come_in_document_order_then_by_check() -> None:

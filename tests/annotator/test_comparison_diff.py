@@ -186,3 +186,16 @@ def test_adding_at_the_front_is_exact(steps):
     left = document(task("t1", *steps))
     right = document(task("t1", call("s7"), call("s6"), *steps))
     assert plain(apply_changes(left, diff(left, right))) == plain(right)
+
+
+def test_what_has_keys_too_long_for_an_anchor_is_compared_whole():
+    key = "k" * 700
+    before, after = ({"a": {key: [n], "b": n}, "c": [{"d": {key: n}}]} for n in (1, 2))
+    old, new = (document(task("t1", call("s1", observation=value))) for value in (before, after))
+    assert diff(old, copy.deepcopy(old)) == []
+    place = "/tasks/t1/steps/s1/observation"
+    assert {c.anchor: (c.before, c.after) for c in diff(old, new)} == {
+        f"{place}/a": (before["a"], after["a"]),
+        f"{place}/c/0/d": (before["c"][0]["d"], after["c"][0]["d"]),
+    }
+    assert apply_changes(old, diff(old, new)) == new

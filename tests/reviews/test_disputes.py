@@ -16,9 +16,11 @@ from annotator.errors import Invalid
 from annotator.graph_pairs import pair_graphs
 from annotator.models import Dialogue, User, Waiver
 from annotator.schema import load_text
-from reviews.models import Claim, Review, Ruling
+from annotator.schema.canonical import escape
+from reviews.models import Claim, Review, ReviewFinding, Ruling
 from reviews.services.adjudication import RulingLine, load_dispute, settle_document
 from reviews.services.claims import claim_slot
+from reviews.services.comments import comment_on
 from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.workbench import keep_form, open_workbench
 from tests.annotator.case_documents import case
@@ -223,6 +225,34 @@ def test_an_order_is_moot_where_only_tasks_left_out_differ() -> None:
     places = discrepancies(left, other)
     assert [place.anchor for place in places] == ["/tasks#order"]
     assert moot_places(left, other, places, {}) == {}
+
+
+def test_places_with_keys_of_any_length_are_settled(team: Team) -> None:
+    key = "k/" * 350
+    document = make_document("x")
+    document["tasks"][0]["steps"][0]["observation"] = {
+        "sky": {f"{key}a": 1, f"{key}b": 2},
+        "degrees": 18,
+    }
+
+    def edit(number: int) -> Any:
+        def made(document: dict[str, Any]) -> dict[str, Any]:
+            copy = deepcopy(document)
+            sky = copy["tasks"][0]["steps"][0]["observation"]["sky"]
+            sky[f"{key}a"] = sky[f"{key}b"] = number
+            return copy
+
+        return made
+
+    item = disputed(team, edit(5), edit(7), document)
+    hand_in(
+        team.senior, item, rulings={SKY: {"choice": "right", **REASON}},
+        findings=[{"kind": "answer_wrong", "anchor": f"{SKY}/{escape(key)}a", "note": "Seven."}],
+    )  # fmt: skip
+    assert current(item)["tasks"][0]["steps"][0]["observation"]["sky"] == {f"{key}a": 7, f"{key}b": 7}
+    assert ReviewFinding.objects.get().anchor == SKY
+    comment = comment_on(actor=team.senior, dialogue=item, anchor=f"{SKY}/{escape(key)}b", text="Seven, too.")
+    assert comment.anchor == SKY
 
 
 # --- what both have added alike ---------------------------------------------------------------------------------------
