@@ -155,10 +155,11 @@ class Site:
                 log=logs / "web.log",
                 pass_fds=[listener.fileno()],
             )
-            if not supervisor.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=READY_SECONDS):
-                tail = "\n".join(f"    {line}" for line in last_log_lines(web.log))
-                raise Stop(f"{tail}\nThe web server did not start.")
             start_workers(supervisor, Path(sys.executable), self.variables, logs)
+            # Ready, not only alive: workers that are still starting take a core for some seconds.
+            if not supervisor.wait_until_ready(f"http://127.0.0.1:{port}/readyz", seconds=READY_SECONDS):
+                tail = "\n".join(f"    {line}" for line in last_log_lines(web.log))
+                raise Stop(f"{tail}\nThe site did not start.")
             yield port
 
 
