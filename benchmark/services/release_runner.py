@@ -1,5 +1,7 @@
 """Running a release: freeze what is in it, build the archive aside, let it appear. Killed anywhere, it goes on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,27 +100,38 @@ def _build(running: Running, release: Release) -> None:
 
 
 def hand_out(release: Release, target: Path) -> None:
-    """Put the archive of a frozen release at ``target``: the stored one or, where that is gone or damaged, built again.
+    """Put the archive of a frozen release at ``target``. Where the stored one is gone or damaged, it is built again
+    first, so that the release's page has it, too.
 
     Raises Invalid where building gives other bytes than were frozen.
     """
+    stored = full_path(release.archive)
+    if not (stored.is_file() and sha256_of(stored) == release.sha256):
+        with _writing(stored):
+            _build_again(release, stored)
+    with _writing(target):
+        copy_whole(stored, target)
+
+
+def _build_again(release: Release, stored: Path) -> None:
+    aside = stored.with_name(f".{stored.name}.built")
+    build_archive(release, aside)
+    if sha256_of(aside) != release.sha256:
+        aside.unlink()
+        raise Invalid(
+            f"Release {release.version} cannot be built again with the checksum it was frozen with: the stored "
+            "archive is gone or damaged, and this version of the program writes it differently."
+        )
+    aside.replace(stored)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        stored = full_path(release.archive)
-        if stored.is_file() and sha256_of(stored) == release.sha256:
-            copy_whole(stored, target)
-            return
-        aside = target.with_name(f".{target.name}.built")
-        build_archive(release, aside)
-        if sha256_of(aside) != release.sha256:
-            aside.unlink()
-            raise Invalid(
-                f"Release {release.version} cannot be built again with the checksum it was frozen with: the stored "
-                "archive is gone or damaged, and this version of the program writes it differently."
-            )
-        aside.replace(target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
-        raise Invalid(f"{target} cannot be written: {error.strerror or error}.") from None
+        raise Invalid(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def _folder(release: Release) -> Path:

@@ -128,12 +128,12 @@ def archive_name(release: Release) -> str:
 
 
 def archive_path(release: Release) -> Path:
-    """Where the archive of a frozen release lies. Raises Conflict while there is none, Invalid where it is gone."""
+    """Where the archive of a frozen release lies. Raises Conflict while there is none, and where it is gone."""
     if release.state != ReleaseState.FROZEN:
         raise Conflict(f"Release {release.version} has no archive: {release.get_state_display().lower()}.")
     path = full_path(release.archive)
     if not path.is_file():
-        raise Invalid(
+        raise Conflict(
             f"The archive of release {release.version} is gone from the server; an operator can build it again "
             "with manage.py freeze_release, from the same data and with the same checksum."
         )

@@ -327,6 +327,10 @@ class TestRelease:
         some = self.freeze(manage_here, tmp_path / "out", "--require-all")
         assert (some.returncode, last_line(some)["left_out"]) == (1, 1)
         assert not (tmp_path / "out").exists()
+        # Said before anything is frozen: that could not be taken back.
+        (tmp_path / "file").touch()
+        assert_refused(self.freeze(manage_here, tmp_path / "file" / "out"), "is no folder")
+        assert not Release.objects.filter(state="frozen").exists()
 
         assert self.freeze(manage_here, tmp_path / "out").returncode == 0
         assert self.freeze(manage_here, tmp_path / "out2", "--require-all").returncode == 1

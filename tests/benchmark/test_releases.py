@@ -603,11 +603,13 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
     make_verified(team, "a")
     release = run_release(team)
     archive_path(release).rename(tmp_path / "moved.zip")
-    with pytest.raises(Invalid, match="gone from the server"):
+    with pytest.raises(Conflict, match="gone from the server"):
         archive_path(release)
     for _ in ("gone", "damaged"):
         hand_out(release, tmp_path / "sub" / "out.zip")
         assert sha256_of(tmp_path / "sub" / "out.zip") == release.sha256
+        # Whoever was told on the page that an operator can build it again finds it there.
+        assert sha256_of(archive_path(release)) == release.sha256
         full_path(release.archive).write_bytes(b"PK damaged")
 
     monkeypatch.setattr(release_building, "VERSION", 1, raising=True)

@@ -1,5 +1,6 @@
 """``manage.py freeze_release --project SLUG --format NAME --release-version V --out DIR``"""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,12 @@ class Command(PipelineCommand):
         if project is None:
             raise Stop(f"There is no project “{options['project']}”.")
         out: Path = options["out"].absolute()
-        if out.exists() and not out.is_dir():
-            raise Stop(f"{out} is no folder.")
+        # Before anything is frozen: what is frozen is public, and ends gold items.
+        there = next(folder for folder in (out, *out.parents) if folder.exists())
+        if not there.is_dir():
+            raise Stop(f"{there} is no folder.")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise Stop(f"{there} cannot be written to; name another folder for the archive.")
         release = self._release(project, options)
         job = release.job
         if release.state != ReleaseState.FROZEN:
