@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.module_loading import import_string
 
 env = environ.Env()
@@ -153,12 +154,14 @@ def mail_backend(*, default: str) -> str:
     """The class that sends mail."""
     name = text("EMAIL_BACKEND", default=default)
     try:
-        import_string(name)
+        found = import_string(name)
     except ImportError:
+        found = None
+    if not (isinstance(found, type) and issubclass(found, BaseEmailBackend)):
         raise ImproperlyConfigured(
             f"EMAIL_BACKEND is “{name}”, which there is not; django.core.mail.backends.smtp.EmailBackend sends through "
             "a mail server."
-        ) from None
+        )
     return name
 
 

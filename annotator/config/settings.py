@@ -378,6 +378,11 @@ USE_TZ = True
 USE_I18N = False
 # What people type to come here. Links in mails and invitations begin with it, whatever a request's Host header says.
 _host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")
+if not (_host or EMBEDDED or given.text("SITE_URL")):
+    raise ImproperlyConfigured(
+        "ALLOWED_HOSTS begins with no name that links in mails could lead to: set SITE_URL to the address people type, "
+        "to https://assay.example.org say."
+    )
 _address = f"{'https' if HTTPS else 'http'}://{_host}" if _host else "http://localhost:8000"
 SITE_URL = given.text("SITE_URL", default=_address).rstrip("/")
 if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]+)?", SITE_URL):

@@ -35,6 +35,7 @@ embedded, server = partial(given.database, sqlite=SQLITE), partial(given.databas
         (partial(given.seconds, "REQUEST_LOCK_SECONDS", default=1), "REQUEST_LOCK_SECONDS", "9999999", "to 2000000"),
         (partial(given.seconds, "EMAIL_TIMEOUT", default=1, least=1), "EMAIL_TIMEOUT", "0", "from 1 to"),
         (partial(given.mail_backend, default=""), "EMAIL_BACKEND", "smtp", "mail.backends.smtp.EmailBackend"),
+        (partial(given.mail_backend, default=""), "EMAIL_BACKEND", "os.path", "mail.backends.smtp.EmailBackend"),
         (partial(given.mail_address, "DEFAULT_FROM_EMAIL", default=""), "DEFAULT_FROM_EMAIL", "us", "be an address"),
         (partial(given.content, "SECRET_KEY_FILE"), "SECRET_KEY_FILE", "/nowhere", "cannot be read: No such file"),
         (partial(given.content, "SECRET_KEY_FILE"), "SECRET_KEY_FILE", "/dev/null", "is empty"),
