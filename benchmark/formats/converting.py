@@ -202,6 +202,8 @@ def _spelled(document: dict[str, Any]) -> Iterator[str]:
     """The fields that the record wrote in a way of its own."""
     for anchor, part in _parts(document):
         notes = native(part)
+        if "messages" in notes:
+            yield f"{anchor}/messages"
         for holder in (notes, notes.get("node")):
             kept = holder.get("kept") if isinstance(holder, dict) else None
             if isinstance(kept, dict):

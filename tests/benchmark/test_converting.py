@@ -20,6 +20,7 @@ from tests.benchmark.format_records import (
     bilingual_wild_record,
     c3_record,
     c3_records,
+    flat_messages,
     openai_record,
     openai_records,
     read,
@@ -267,3 +268,11 @@ REAL = [("cctu", "cctu/native/input_data.jsonl"), ("wild", "wild/candidates.json
 def test_real_files_come_back_as_they_are(shared_data: Path, tmp_path: Path, name: str, path: str) -> None:
     assert convert(shared_data / path, name, name, "--out", tmp_path / "out.jsonl").code == 0
     assert (tmp_path / "out.jsonl").read_bytes() == (shared_data / path).read_bytes()
+
+
+def test_words_of_roles_in_messages_that_the_other_format_does_not_have_are_told() -> None:
+    record = c3_record()
+    record["english_messages"] = flat_messages(record["english_task"], "========", "User: ", "AI Agent: ")
+    done = Converter("c3", "wild").convert(line(json.dumps(record)))
+    assert "/messages" in [one.pointer for one in done.losses if "written in a way" in one.message]
+    assert Converter("c3", "neutral").convert(line(json.dumps(record))).losses == []
