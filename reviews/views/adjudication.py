@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotator.comparison import describe, describe_changes
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
-from reviews.models import Verdict
+from reviews.models import JointSession, Slot, Verdict
 from reviews.services import claims, joint, submissions, waivers
 from reviews.services.adjudication import Dispute, Side, load_dispute
 from reviews.services.checklists import answer_rows
 from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.protocols import parse
-from reviews.services.workbench import Workbench, keep_form, open_workbench, require_draft_version
+from reviews.services.workbench import Workbench, keep_form, open_workbench, read_form, require_draft_version
 from reviews.views.context import seen_version, workbench_context
 from reviews.views.graph import open_bench
 from reviews.views.submission import after_submission, checklist_rows, filled_in
@@ -39,7 +39,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     refused: DomainError | None = None
     if request.method == "POST":
         try:
-            filled = keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
+            filled = keep_form(actor=request.user, work=bench.work, changes=_filled_in(request, bench))
             require_draft_version(bench.draft, seen_version(request, bench.draft))
             verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
             submission = {
@@ -85,7 +85,7 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     dispute = load_dispute(bench.work.slot)
     if dispute is None:
         raise Conflict("Nothing is disputed here; edit the dialogue itself.")
-    keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
+    keep_form(actor=request.user, work=bench.work, changes=_filled_in(request, bench))
     if "leaving" in request.POST:
         return HttpResponse(status=204)
     sheet = _sheet(request, bench, dispute, whole=False)
@@ -98,6 +98,13 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     return render(
         request, "reviews/adjudicate/kept.html", _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
     )
+
+
+def _filled_in(request: PageRequest, bench: Workbench) -> dict[str, Any]:
+    changes = filled_in(request)
+    if "joint" in changes:
+        changes["joint"]["claim"] = bench.work.claim.pk
+    return changes
 
 
 def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
@@ -159,10 +166,14 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
 
 
 def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
-    """The joint session in which the item was taken up, and where one is in it; None outside of one."""
+    """The joint session in which the item was taken up, and where one is in it; None outside of one.
+
+    What was given back there, and is taken up alone later, is under another claim.
+    """
     bench.__dict__.pop("form", None)
     kept = bench.form.get("joint") or {}
-    session = joint.session_of(slot=bench.work.slot, session=kept.get("session"))
+    here = kept.get("claim") == bench.work.claim.pk
+    session = joint.session_of(slot=bench.work.slot, session=kept.get("session")) if here else None
     if session is None:
         return None
     project = bench.work.slot.project
@@ -198,8 +209,17 @@ def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, An
     except DomainError as error:
         messages.info(request, error.sentence)
         return redirect(table["url"])
+    return sit_down(request, slot, table["session"])
+
+
+def sit_down(request: PageRequest, slot: Slot, session: JointSession) -> HttpResponse:
+    """To the page of a dispute that was taken up in a session."""
     work = claims.load_work(actor=request.user, public_id=slot.public_id)
-    keep_form(actor=request.user, work=work, changes={"joint": {"session": table["session"].pk}})
+    kept = read_form(actor=request.user, work=work).get("joint") or {}
+    # What was written of it in this session stands; another one begins afresh.
+    noted = kept if kept.get("session") == session.pk else {}
+    changes = {"joint": {**noted, "session": session.pk, "claim": work.claim.pk}}
+    keep_form(actor=request.user, work=work, changes=changes)
     return redirect("workspace-settle", slot=slot.public_id)
 
 

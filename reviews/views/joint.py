@@ -8,9 +8,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotator.errors import DomainError
 from annotator.views.pages import PageRequest, project_page
 from reviews.services import joint
-from reviews.services.claims import load_work
 from reviews.services.protocols import current_protocol
-from reviews.services.workbench import keep_form
+from reviews.views.adjudication import sit_down
 
 _CHOICES = {"left": "Left taken", "right": "Right taken", "third": "A third version", "none": "Neither"}
 
@@ -60,6 +59,4 @@ def _take_up(request: PageRequest, where: joint.Round, dialogue_id: str) -> Http
     slot = joint.take_up(actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id)
     sitting = joint.read_table(actor=request.user, project=request.project, round=where).session
     assert sitting is not None  # noqa: S101 - nothing is taken up without one
-    work = load_work(actor=request.user, public_id=slot.public_id)
-    keep_form(actor=request.user, work=work, changes={"joint": {"session": sitting.pk}})
-    return redirect("workspace-settle", slot=slot.public_id)
+    return sit_down(request, slot, sitting)

@@ -175,6 +175,33 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     assert "Decided together:" in detail
 
 
+def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(client: Client, team: Team) -> None:
+    first, second = make_item(team, "expert"), make_item(team, "expert")
+    gather(team)
+    client.force_login(team.senior)
+    url = reverse("joint", args=[team.project.slug, "1"])
+    taken = client.post(url, {"dialogue": first.public_id})["Location"]
+    session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
+    client.post(f"{taken}keep/", session | {"joint-note": "Not sure yet."})
+    for item in (second, first):
+        client.post(url, {"dialogue": item.public_id})
+    assert "Not sure yet." in client.get(taken).content.decode()
+    client.post(url, {"dialogue": second.public_id})
+    # Later, nobody sits there any more.
+    claim_slot(actor=team.senior, slot=open_slot(first))
+    page = client.get(taken).content.decode()
+    assert "Joint review" not in page
+    assert "Decided together" not in page
+    assert client.post(taken, {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"}).status_code == 302
+    assert not JointDecision.objects.exists()
+    assert Review.objects.get(dialogue=first, stage_kind="expert").person == team.senior
+    # Taken up in the session again, the other one is decided there.
+    again = client.post(url, {"dialogue": second.public_id})["Location"]
+    assert "Decided together" in client.get(again).content.decode()
+    client.post(again, session | {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"})
+    assert JointDecision.objects.get().review.dialogue == second
+
+
 def test_the_page_asks_as_often_for_four_disputes_as_for_one(
     client: Client, team: Team, django_assert_max_num_queries
 ) -> None:
