@@ -1,6 +1,6 @@
 """The past of a gold item: what had happened to the verified dialogue until it came into the stage, written anew.
 
-Versions, reviews and events get keys and hashes of their own; people, words and times stay.
+Versions, reviews, comments and events get keys and hashes of their own; people, words and times stay.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from annotator.models.keys import new_public_id
 from annotator.schema import content_hash
 from annotator.services.events import event_digest
 from reviews.models import (
+    Comment,
     Cycle,
     ProtocolVersion,
     Review,
@@ -46,6 +47,7 @@ def copy_past(
     hashes = {came_in(run).content_hash: versions[chain[0][0]].content_hash}
     hashes |= {revision.content_hash: versions[pk].content_hash for pk, revision in chain}
     _copy_events(dialogue, cycle, run, version.number, reviews, hashes)
+    _copy_comments(dialogue, cycle, run, runs)
     return runs[run.pk], versions
 
 
@@ -212,6 +214,25 @@ def _copy_events(
                    sealed=False)
         )  # fmt: skip
     Event.objects.bulk_create(copies)
+
+
+def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mapping[int, StageRun]) -> None:
+    """What could be read of the source when the run opened; what was dealt with later is open again."""
+    said = Comment.objects.filter(dialogue=cycle.dialogue_id, sealed=False, created_at__lte=run.opened_at)
+    copies: dict[int | None, Comment] = {}
+    for comment in said.order_by("pk"):
+        if comment.parent_id is not None and comment.parent_id not in copies:
+            continue
+        copies[comment.pk] = copy = _again(
+            comment,
+            dialogue=dialogue,
+            parent=copies.get(comment.parent_id),
+            stage_run=runs.get(comment.stage_run_id or 0),
+            public_id=new_public_id(),
+        )
+        if copy.resolved_at and copy.resolved_at > run.opened_at:
+            copy.resolved_at = copy.resolved_by = None
+        copy.save(force_insert=True)
 
 
 def _renamed(

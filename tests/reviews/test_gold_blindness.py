@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from django.db.models import Q
 from django.test import Client
+from django.utils import timezone
 
 from annotator.models import Dialogue, Draft, Revision, User, Waiver
 from annotator.services import jobs
 from benchmark.models import Release
 from benchmark.services.releases import start_release
-from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot
+from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot, StageRun
 from reviews.services.agreement import fold_agreement
 from reviews.services.claims import claim_next, load_work
 from reviews.services.comments import add_comment
@@ -54,6 +55,14 @@ def signed_in(person: User) -> Client:
     return client
 
 
+def remark(team: Team, dialogue: Dialogue) -> None:
+    """Its author asked something in the first self-check, and somebody answered."""
+    run = StageRun.objects.filter(cycle__dialogue=dialogue).order_by("pk")[0]
+    fields = {"dialogue": dialogue, "stage_run": run, "anchor": "/tasks/t1", "created_at": run.opened_at}
+    asked = Comment.objects.create(author=team.annotator, text="Is it the Belgian one?", **fields)
+    Comment.objects.create(author=team.senior, text="Yes.", parent=asked, **fields)
+
+
 class Pair:
     """A gold item and an ordinary one that came the same way, both held by one annotator.
 
@@ -67,6 +76,11 @@ class Pair:
         for group, rows in (("talk-1", answers), ("talk-2", ordinary)):
             Dialogue.objects.filter(pk__in=[row.pk for row in rows]).update(variant_group=group)
         self.ordinary, other = ordinary
+        for row in (*answers, *ordinary):
+            remark(team, row)
+        # Dealt with as the dialogue was verified.
+        asked = Comment.objects.filter(dialogue__in=answers, parent=None)
+        asked.update(resolved_at=timezone.now(), resolved_by=team.senior)
         answers[0].refresh_from_db()
         make_gold(team, answers[0])
         self.client = signed_in(self.person)
