@@ -395,9 +395,9 @@ LOGGING = {
     "filters": {
         "secrets": {"()": "annotator.config.logs.WithoutSecrets"},
         "one_line": {"()": "annotator.config.logs.OneLine"},
-        "lost": {"()": "annotator.services.outages.LostConnectionsInOneLine"},
+        "outages": {"()": "annotator.services.outages.OutagesInOneLine"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["lost", "secrets"]}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages", "secrets"]}},
     "root": {"handlers": ["stderr"], "level": given.level("LOG_LEVEL", default="WARNING")},
     "loggers": {
         # What is removed is said in any case.

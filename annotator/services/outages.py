@@ -38,16 +38,16 @@ def full_disk(error: BaseException | None) -> str:
     return "The server’s disk is full" if isinstance(error, OSError) and error.errno in _FULL else ""
 
 
-class LostConnectionsInOneLine(logging.Filter):
-    """Leaves out where in the program a connection to the database was missed: that is the same wherever one looks.
+class OutagesInOneLine(logging.Filter):
+    """Leaves out where in the program a connection to the database, or room on a disk, was missed: that is no matter.
 
-    Every page and every routine of beat would otherwise fill a screen of the log, as long as the database is away.
+    Every page and every routine of beat would otherwise fill a screen of the log, as long as it lasts.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Always true."""
         error = record.exc_info[1] if record.exc_info else None
-        if error is not None and _is_lost(error):
+        if error is not None and (_is_away(error) or full_disk(error)):
             line = record.getMessage()
             if type(error).__name__ not in line:
                 line += f": {type(error).__name__}: {error}"
@@ -56,7 +56,9 @@ class LostConnectionsInOneLine(logging.Filter):
         return True
 
 
-def _is_lost(error: BaseException) -> bool:
-    """Whether PostgreSQL took no connection, or ended one. (What else it refuses has a code of another class.)"""
+def _is_away(error: BaseException) -> bool:
+    """Whether the database took no connection, ended one, or has no room. (What else it refuses has another code.)"""
+    if not isinstance(error, OperationalError):
+        return False
     code = getattr(error.__cause__, "sqlstate", "other")
-    return isinstance(error, OperationalError) and (code is None or code.startswith(("08", "57P", "53300")))
+    return code is None or code.startswith(("08", "53", "57P")) or "disk is full" in str(error)

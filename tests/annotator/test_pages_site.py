@@ -305,6 +305,29 @@ def test_an_outage_is_told_as_one_that_passes(member, refuse, error, sentence, c
     assert member.get("/projects/").status_code == 500
 
 
+@pytest.mark.parametrize(
+    ("error", "one_line"),
+    [
+        (OperationalError("database or disk is full"), True),
+        (OSError(errno.ENOSPC, "No space left on device"), True),
+        # Here the place may help.
+        (OperationalError("database is locked"), False),
+        (OperationalError("no such table: annotator_user"), False),
+    ],
+)
+def test_a_full_disk_is_not_filled_by_the_log(member, refuse, error, one_line, caplog):
+    """A request cost it twenty-six lines, and nobody could be served meanwhile."""
+    refuse(error)
+    member.raise_request_exception = False
+    assert member.get("/projects/").status_code == 503
+    [record] = caplog.records
+    [handler] = [one for one in logging.root.handlers if type(one) is logging.StreamHandler]
+    assert handler.filter(record)
+    lines = handler.format(record).splitlines()
+    assert (len(lines) == 1) == one_line
+    assert str(error) in lines[-1]
+
+
 @pytest.mark.parametrize("address", ["/projects/", "/api/projects/"])
 def test_without_a_database_every_address_answers_that_it_will_pass(member, address, monkeypatch, caplog):
     """From the session on, which is read before any view: neither page nor answer needs the database itself."""
