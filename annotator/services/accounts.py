@@ -17,7 +17,15 @@ from django.urls import reverse
 from annotator.errors import Hidden
 from annotator.models import User
 from annotator.services.addresses import absolute_url
-from annotator.services.attempts import client_address, count_attempt, forget_attempts
+from annotator.services.attempts import (
+    OF_ONE_ADDRESS,
+    OF_ONE_NAME,
+    OF_STRANGERS,
+    a_place_of,
+    client_address,
+    count_attempt,
+    forget_attempts,
+)
 from annotator.services.projects import accept_invitation, find_invitation
 from annotator.services.sign_in import is_known_device, remember_device
 
@@ -64,9 +72,21 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             require_attempt(what=SIGN_IN, name=name, address=client_address(request))
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
-        user: User | None = super().authenticate(request, **credentials)
+        """The person, or None. Raises ValidationError where it is not looked at now.
+
+        A stranger with forty wrong passwords at once, each under another name, would hold every thread of the site.
+        """
+        name, address = _login_of(credentials), client_address(request)
+        if is_known_device(request, name):
+            places = {f"name {name.strip().casefold()}": OF_ONE_NAME}
+        else:
+            places = {f"address {address}": OF_ONE_ADDRESS, "strangers": OF_STRANGERS}
+        with a_place_of(places) as free:
+            if not free:
+                raise ValidationError("Somebody else is signing in at this moment. Wait for a second, then try again.")
+            user: User | None = super().authenticate(request, **credentials)
         if user is not None:
-            forget_attempts(what=SIGN_IN, name=_login_of(credentials), address=client_address(request))
+            forget_attempts(what=SIGN_IN, name=name, address=address)
         return user
 
     def post_login(self, request: HttpRequest, user: User, **more: Any) -> HttpResponse:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from annotator.models import ApiToken, Attempts, Invitation, Role, User
 from annotator.services import accounts, attempts, projects, tokens
 from annotator.services.access import roles_in
+from annotator.services.sign_in import SignInBackend
 from tests.factories import make_team, make_user
 from tests.racing import overlap, race
 
@@ -124,6 +125,7 @@ def try_from(address, password=WRONG, **more):
     return sign_in(Client(REMOTE_ADDR=address), password=password, **more)
 
 
+AT_ONCE = "Somebody else is signing in at this moment. Wait for a second, then try again."
 TOO_OFTEN = "That was tried too often from here. Wait for"
 
 
@@ -169,6 +171,31 @@ def test_failed_sign_ins_hold_up_neither_other_names_nor_other_addresses(person,
     other.set_password(PASSWORD)
     other.save()
     assert try_from("203.0.113.9", PASSWORD, login="olena").status_code == 302
+
+
+def test_passwords_that_are_looked_at_take_few_of_the_threads(person, monkeypatch):
+    """Each computes for half a second: forty at once, each under another name, held every thread of the site."""
+    device = Client()
+    assert sign_in(device).status_code == 302
+    del device.cookies["sessionid"]
+    first, second, third = (Client(REMOTE_ADDR=f"203.0.113.{n}") for n in (9, 8, 7))
+    # Each comes while those before it, as far as they are not refused, are looked at.
+    coming = [(first, "somebody"), (second, "nadia"), (third, "nadia"), *[(device, "nadia")] * 3]
+    refused, looked_at = [], []
+
+    def look(backend, request, **credentials):
+        while coming:
+            client, login = coming.pop(0)
+            page = words(sign_in(client, login, WRONG))
+            (refused if AT_ONCE in page else looked_at).append(client)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SignInBackend, "authenticate", look)
+        sign_in(first, "anybody", WRONG)
+    assert refused == [first, third, device]
+    assert looked_at == [device, device, second]
+    assert try_from("203.0.113.9", PASSWORD).status_code == 302
+    assert not attempts._taken
 
 
 def test_a_known_device_is_never_refused_until_the_password_changes(person, clock):
