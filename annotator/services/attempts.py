@@ -25,7 +25,7 @@ FREE = 5
 LONGEST = timedelta(minutes=15)
 FORGOTTEN = timedelta(days=1)
 
-#: Passwords that one process looks at, at once: of one name from browsers that know it; else of one address, and of all.
+#: Passwords that one process looks at, at once: of one name from browsers that know it; else of one address and of all.
 #: Each takes half a second of computing, and one of the few threads for as long.
 OF_ONE_NAME, OF_ONE_ADDRESS, OF_STRANGERS = 2, 1, 2
 _taken: Counter[str] = Counter()
