@@ -7,9 +7,19 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.config.settings")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(sys.argv)
+    from annotator.services.outages import unusable
+
+    try:
+        execute_from_command_line(sys.argv)
+    except (ImproperlyConfigured, DatabaseError) as error:
+        # Of what operators have set it does not matter where in the program it was met.
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(unusable(error) if isinstance(error, DatabaseError) else str(error))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 No sentence repeats an address that may hold a password.
 """
 
+import os
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,10 @@ def folder(name: str, path: Path) -> Path:
         raise ImproperlyConfigured(
             f"{path} cannot be made ({error.strerror}): set {name} to a folder that this user may write to."
         ) from None
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise ImproperlyConfigured(
+            f"{path} is closed to this user: have its owner give it away, or set {name} to a folder of your own."
+        )
     return path
 
 

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 
 from annotator.errors import DomainError
-from annotator.services.outages import full_disk
+from annotator.services.outages import full_disk, unusable
 
 DONE, REFUSED, NOTHING_DONE = 0, 1, 2
 
@@ -49,12 +49,14 @@ class SentenceCommand(BaseCommand):
             self.say(refusal.sentence)
             sys.exit(NOTHING_DONE)
         except DatabaseError as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            self.say(f"The database cannot be used ({reason}). Is DATABASE_URL right, and was “migrate” run?")
+            self.say(unusable(error))
             sys.exit(NOTHING_DONE)
         except BrokenPipeError:
             # Whoever read our output has left; Python would complain once more at its own end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(NOTHING_DONE)
+        except PermissionError as error:
+            self.say(f"This user may not read or write {error.filename}. Change who may, or name another file.")
             sys.exit(NOTHING_DONE)
         except OSError as error:
             if not full_disk(error):

@@ -3,7 +3,7 @@
 import errno
 import logging
 
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 #: What Django raises where the database does not answer, is busy for too long, or ends a statement.
 DATABASE = (OperationalError, InterfaceError)
@@ -31,6 +31,12 @@ def outage(error: BaseException | None) -> str:
             return "The database’s disk is full"
         return "The database does not answer, or the connection to it was lost"
     return full_disk(error)
+
+
+def unusable(error: DatabaseError) -> str:
+    """What a command says of a database that it cannot work with."""
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return f"The database cannot be used ({reason}). Is DATABASE_URL right, and was “migrate” run?"
 
 
 def full_disk(error: BaseException | None) -> str:

@@ -196,6 +196,22 @@ class TestImport:
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()
 
+    def test_a_file_that_may_not_be_read(
+        self, manage_here: Manage, candidate_file: Write, team: Team, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Root may read anything, so the refusal comes from the first that opens the file."""
+        file = candidate_file(candidates(1))
+
+        def refuse(path: Path, *_: Any, **__: Any) -> None:
+            raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(Path, "open", refuse)
+        for command in (
+            ("import_dialogues", file, "--project", "p", "--format", "neutral", "--create-project"),
+            ("convert_dialogues", file, "--from", "neutral", "--to", "neutral"),
+        ):
+            assert_refused(manage_here(*command), f"This user may not read or write {file}.")
+
     def test_a_full_disk(
         self, manage_here: Manage, candidate_file: Write, team: Team, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -1,5 +1,6 @@
 """A mistake in the environment is a sentence at the start that says what to write instead."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,13 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ImproperlyConfigured, match="set ASSAY_DATA to a folder that this user may write to"):
         given.folder("ASSAY_DATA", tmp_path / "file" / "data")
+
+
+def test_a_folder_that_is_closed_to_the_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upload into it was an error of the program. (Root may open anything, so the answer is put in its mouth.)"""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(ImproperlyConfigured, match=r"is closed to this user: .* set ASSAY_DATA"):
+        given.folder("ASSAY_DATA", tmp_path)
 
 
 def test_what_is_right_is_read_as_it_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,22 @@ def test_links_in_mails_lead_to_a_name_the_server_answers_to(tmp_path):
     assert load_settings(variables | {"ALLOWED_HOSTS": "*", "SITE_URL": "https://a.example"}) == ""
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "Server mode needs a secret key: set SECRET_KEY or SECRET_KEY_FILE."),
+        ({"SECRET_KEY": OWN_KEY}, "Is DATABASE_URL right, and was “migrate” run?"),
+    ],
+)
+def test_a_command_of_the_framework_says_in_a_sentence_what_an_operator_has_set_wrong(tmp_path, more, words):
+    command = [sys.executable, "manage.py", "migrate"]
+    variables = server_variables(tmp_path, **more)
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.strip().endswith(words)
+
+
 @pytest.mark.parametrize("value", ["-1", "never", "30d"])
 def test_days_and_seconds_that_are_no_whole_number_are_refused(tmp_path, value):
     """Days of -1 would remove all there is, seconds of -1 would let no request connect."""
