@@ -13,7 +13,7 @@
 // Where several elements carry the same key, the one in the item that has the focus wins, then the one in an open
 // dialog, then the first that can be seen. No key is taken while somebody types, or when another handler has already
 // used it (preventDefault). A closed select that saves itself is no place to type: a letter would choose something, and
-// save it, unseen. Single keys can be switched off in the dialog; those held with Ctrl stay.
+// save it, unseen, so one that means nothing does nothing. Single keys can be switched off in the dialog; those held with Ctrl stay.
 
 const STORED = "assay.shortcuts";
 const CHORD_MILLISECONDS = 1200;
@@ -137,7 +137,7 @@ document.addEventListener("keydown", (event) => {
   if (["Shift", "Tab", "Enter", " "].includes(name)) return;
   // An arrow goes through a select's options.
   if (event.target.localName === "select" && event.key.length > 1) return;
-  if (handle(name, event)) event.preventDefault();
+  if (handle(name, event) || event.target.localName === "select") event.preventDefault();
 });
 
 function handle(name, event) {

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from reviews.models import Claim, Review
 from tests.browser import session_cookie
-from tests.factories import begin, broken, make_dialogue, make_document, make_item
+from tests.factories import WEATHER_TOOLS, begin, broken, make_dialogue, make_document, make_item, make_toolset
 from tests.journeys.graph_scene import coast, edges_of
 from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
 
@@ -105,6 +105,21 @@ def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(desk_o
         for panel in ("Edit", "Graph", "Findings", "Comments", "Examples"):
             desk.open_panel(panel)
             assert page.evaluate(AMBIGUOUS) == []
+
+
+def test_a_letter_that_is_no_key_chooses_nothing_in_a_closed_select(desk_of, team):
+    stations = {"type": "function", "function": {"name": "list_stations", "parameters": {"type": "object"}}}
+    toolset = make_toolset(team.project, [*WEATHER_TOOLS, stations])
+    begin(team.project, [make_dialogue(team.project, toolset=toolset)])
+    desk = at_work(desk_of, team)
+    desk.open_place(CALL)
+    tool = desk.page.get_by_label("Tool", exact=True)
+    tool.focus()
+    desk.page.keyboard.press("l")
+    expect(tool).to_have_value("get_weather")
+    with desk.saving():
+        desk.page.keyboard.press("ArrowDown")
+    expect(tool).to_have_value("find_trains")
 
 
 def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(desk_of, team):
