@@ -42,9 +42,10 @@
 //   somebody presses [data-save-retry].
 //
 // Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
-// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in three events:
+// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in four events:
 //   assay:edit-begins  {form, edit}     cancelled: the edit is not made
 //   assay:edit-ended   {edit}           with its outcome, before the answer is shown
+//   assay:words-wait   {form, body}     the form was made anew while an edit of its place is still to be sent
 //   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
 
 const PAUSE = 700;
@@ -360,6 +361,18 @@ function showsSame({fragment}, editor) {
   return made && made.dataset.at === editor.dataset.at && made.dataset.panel === editor.dataset.panel;
 }
 
+/** An editor that is shown anew holds what is stored: what is still to be sent of its places goes back into it. */
+function putBack() {
+  for (const form of document.querySelectorAll('form[data-autosave=""]')) {
+    if (typing.has(form) || "unsent" in form.dataset) continue;
+    const waits = (edit) => edit.state === "unsent" && !edit.outcome && isOf(edit, form) && edit.op === form.elements.op?.value;
+    const edit = queue.findLast(waits);
+    if (!edit) continue;
+    emit("words-wait", {form, body: edit.body});
+    form.dataset.seen = edit.seen; // they are still made on the version that was shown then
+  }
+}
+
 /** Whether a field takes over what is stored: nobody is typing in it, or what it showed was older than words sent after a reload. */
 function shows(field, edit) {
   if (edit?.adopted && !typing.has(field.form)) return true;
@@ -380,6 +393,8 @@ document.addEventListener(
   },
   true, // before words are put back into their forms
 );
+
+document.addEventListener("htmx:after:swap", putBack);
 
 // --- typing ----------------------------------------------------------------------------------------------------------------------
 
@@ -532,7 +547,10 @@ addEventListener("beforeunload", (event) => {
 // Going back shows the page as it once came from the server, with a version long past: ask for it anew.
 const stale = root() && performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 if (stale) location.reload();
-else adopt();
+else {
+  adopt();
+  putBack();
+}
 if (queue.length) {
   // htmx starts when the document is ready; what was left is sent then.
   if (document.readyState === "complete") run();

@@ -243,6 +243,8 @@ document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
   }
 });
 
+document.addEventListener("assay:words-wait", ({detail: {form, body}}) => fill(form, new URLSearchParams(body)));
+
 // The page's own edit came between, and no other: what waits was made on the version before, and is made on this one.
 document.addEventListener("assay:draft-moved", ({detail: {version, crosses}}) => {
   for (const [key, entry] of stuck()) if (Number(entry.seen) === version - 1 && !crosses(entry)) write(key, {...entry, seen: version});

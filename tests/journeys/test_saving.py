@@ -342,6 +342,40 @@ def test_a_field_shows_the_words_that_were_sent_after_a_reload(desk_of, team, pa
     assert draft_of(team)["tasks"][0]["user_message"] == "Typed while the server was away. More."
 
 
+def test_an_editor_opened_again_shows_the_words_that_wait_to_be_sent(desk_of, team, page_problems):
+    """It showed what was stored; whoever typed in another field of the form sent that along, over their own words."""
+    page_problems.allow("503")
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    page.on("dialog", lambda dialog: dialog.accept())
+    city, day = (page.locator(f"#f-arguments [name='arg:/{name}']") for name in ("city", "date"))
+    box = page.locator("#f-depends input[name=dep]")
+    page.route("**/edit/", lambda route: route.fulfill(status=503, body="<!doctype html>"))
+    desk.open_place(CALL)
+    city.fill("Antwerp")
+    desk.expect_state("offline")
+    desk.open_place(ANSWER)
+    expect(box).to_be_checked()
+    box.uncheck()
+    desk.open_place(CALL)
+    expect(city).to_have_value("Antwerp")
+    day.fill("2026-05-04")
+    expect(page.locator("[data-save-text]")).to_contain_text("3 changes")
+    page.reload()
+    desk.open_place(ANSWER)
+    expect(box).not_to_be_checked()
+    desk.open_place(CALL)
+    expect(city).to_have_value("Antwerp")
+    expect(day).to_have_value("2026-05-04")
+    page.unroute("**/edit/")
+    page.get_by_role("button", name="Try again").click()
+    desk.expect_state("saved")
+    expect(city).to_have_value("Antwerp")
+    call, answer = steps_of(team)
+    assert call["arguments"] == {"city": "Antwerp", "date": "2026-05-04"}
+    assert answer["depends_on"] == []
+
+
 def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(desk_of, team):
     """The editor of a place has several fields: what one of them showed before was saved over the newer words."""
     one = sit_down(desk_of, team)
