@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -28,6 +28,9 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         code, sentence = "denied", "You may not do this."
     elif isinstance(exception, ValidationError):
         code, sentence, details = "invalid", "Some fields are missing or wrong; see details.", response.data
+    elif isinstance(exception, NotAuthenticated):
+        code = exception.default_code
+        sentence = "Send a token as “Authorization: Bearer …”, or sign in; you make one under API tokens."
     elif isinstance(exception, APIException):
         code, sentence = str(exception.default_code), str(exception.detail)
     else:
