@@ -21,6 +21,8 @@ from annotator.comparison import (
     with_values,
 )
 from annotator.comparison.anchors import Places, split
+from annotator.comparison.changes import same_value
+from annotator.comparison.discrepancies import differences
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
@@ -232,11 +234,21 @@ def settle_document(
     own = {one.anchor: "mine" for one in result.conflicts if dispute.around.touching(one.anchor) is None}
     if own:
         result = merge(before, draft, settled, choices=own)
-    if result.conflicts:
-        places = "; ".join(dispute.words(conflict.anchor) for conflict in result.conflicts[:3])
+    anchors = [conflict.anchor for conflict in result.conflicts]
+    if not anchors:
+        edited = {dispute.around.touching(change.anchor) for change in differences(before, draft)}
+        # Ruled to stay as it was, and yet as the draft has it: nobody else has changed it, so it is no conflict.
+        anchors = [
+            line.anchor
+            for line in disputed
+            if line.anchor in edited
+            and not same_value(*(lookup(one, line.anchor, _NOTHING) for one in (settled, result.document)))
+        ]
+    if anchors:
+        places = "; ".join(dispute.words(anchor) for anchor in anchors[:3])
         raise Invalid(
             f"You ruled on a place and edited it as well: {places}. Choose “third” there, or undo the edit.",
-            anchors=[conflict.anchor for conflict in result.conflicts],
+            anchors=anchors,
         )
     return canonical(result.document), lines
 

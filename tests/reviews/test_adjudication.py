@@ -328,11 +328,15 @@ def test_a_third_version_may_stand_in_the_draft(team: Team) -> None:
     assert review.rulings.get().value == "Sunny, 18 degrees."
 
 
-def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team) -> None:
+@pytest.mark.parametrize("choice", ["left", "right"])
+def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team, choice: str) -> None:
+    # On the left it is as it was before: the edit would count, and the record would say that the left was taken.
     item = disputed(team, None, {"text": "Sunny."})
     own = edited(current(item), text="Mine.")
     with pytest.raises(Invalid, match="You ruled on a place and edited it as well"):
-        hand_in(team.senior, item, document=own, rulings={TEXT: ruling("right")})
+        hand_in(team.senior, item, document=own, rulings={TEXT: ruling(choice)})
+    hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third")})
+    assert current(item)["tasks"][0]["steps"][1]["text"] == "Mine."
 
 
 def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client: Client) -> None:
