@@ -246,8 +246,32 @@ _HELD_BELOW = {
     "set_dependencies": "/depends_on",
 }
 _NOTHING = object()
+#: What holds words that somebody has typed.
+_HOLDING = {*_TYPED, "set_argument_form", "set_inferable", "set_parameters", "set_expected", "add_candidate"}
+#: Fields of an edit that nobody has typed.
+_PASSING = {
+    *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated")
+}
 #: Fields of a refused edit that its second try gets anew.
 _NOT_REPEATED = ("seen", "csrfmiddlewaretoken")
+
+
+def _is_gone(bench: Workbench, anchor: str) -> bool:
+    """Whether the step, task or other part that an edit is about is no part of the draft."""
+    if not anchor.startswith("/") or lookup(bench.document, anchor, _NOTHING) is not _NOTHING:
+        return False
+    holder = lookup(bench.document, anchor.rpartition("/")[0], _NOTHING)
+    return holder is _NOTHING or isinstance(holder, list)
+
+
+def _typed(request: PageRequest) -> str:
+    """What somebody has typed into the form of an edit; several fields with their names."""
+    typed = [
+        (key, value) for key in request.POST for value in request.POST.getlist(key) if key not in _PASSING and value
+    ]
+    if len(typed) == 1:
+        return typed[0][1]
+    return "\n".join(f"{key.rpartition(':')[2].removeprefix('/')}: {value}" for key, value in typed)
 
 
 def _refused(
@@ -263,9 +287,16 @@ def _refused(
     mine = operation.get("text", operation.get("value", request.POST.get("text")))
     stored = lookup(bench.document, place, _NOTHING) if place.startswith("/") else _NOTHING
     beside = mine is not None and stored is not _NOTHING
+    gone = _typed(request) if request.POST.get("op") in _HOLDING and _is_gone(bench, anchor) else ""
+    if gone:
+        error = Conflict(
+            "What you edited was deleted meanwhile, so what you typed has no place any more. Copy it before you leave "
+            "it; Undo brings the place back."
+        )
     refusal = {
         "sentence": error.sentence,
         "conflict": error.status == Conflict.status,
+        "gone": gone,
         "action": request.path,
         "place": describe(bench.document, place) if beside else "",
         "stored": "" if not beside or stored is None else pretty(stored),

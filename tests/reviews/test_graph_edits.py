@@ -1,5 +1,6 @@
 """Edits of a tool graph as they are posted: what makes no sense is refused with a sentence and changes nothing."""
 
+import re
 from typing import Any
 
 import pytest
@@ -145,6 +146,25 @@ def test_an_edit_of_a_page_long_past_is_a_conflict(desk, team):
     # Elsewhere in the graph the same page may still be edited.
     assert post(desk, op="add_dependency", anchor=S[2], id="s0", seen=0).status_code == 200
     assert post(desk, op="set_shape", anchor=TASK, shape="chain", seen=0).status_code == 409
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"op": "set", "anchor": f"{S[3]}/text", "value": "Typed with care."},
+        {"op": "set_observation", "anchor": S[3], "text": "Typed with care.", "as": "text"},
+        {"op": "set_argument_form", "anchor": S[3], "arg:/city": "Typed with care.", "arg:/date": "2026"},
+    ],
+)
+def test_words_for_what_was_deleted_meanwhile_are_shown_with_the_refusal(desk, team, fields):
+    assert post(desk, op="delete_step", anchor=S[3], seen=0).status_code == 200
+    for headers in ({"HX-Request": "true"}, {}):
+        response = desk.post(f"{desk.work}edit/", {"seen": "0", "at": S[3], **fields}, headers=headers)
+        text = response.content.decode()
+        assert response.status_code == 409
+        assert "no place any more" in text
+        assert re.search(r'<textarea id="gone-text" readonly[^>]*>[^<]*Typed with care\.', text)
+        assert "Do it all the same" not in text
 
 
 def test_suggestions_accepted_together_are_one_step(desk, team):
