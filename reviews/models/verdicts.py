@@ -143,6 +143,9 @@ class ReviewDraft(models.Model):
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: Reason, checklist, findings and rulings as ``submit_review`` takes them.
     form = models.JSONField(default=dict)
+    version = models.PositiveIntegerField(default=0)
+    #: The latest versions: what stood before where each changed the form. See ``reviews.services.review_forms``.
+    steps = models.JSONField(default=list)
     updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

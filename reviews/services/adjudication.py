@@ -116,6 +116,10 @@ class Dispute:
         """The place with that anchor, disputed or added alike."""
         return self._by_anchor[anchor]
 
+    def find(self, anchor: str) -> Discrepancy | None:
+        """The place with that anchor, if there is one."""
+        return self._by_anchor.get(anchor)
+
     def words(self, anchor: str) -> str:
         """A disputed place in words."""
         holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None

@@ -1,5 +1,6 @@
 """One disputed place as the page shows it: both values in words, whose it was before, and how to write a third."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,6 +119,20 @@ def add_steps(row: PlaceRow, place: Discrepancy, dispute: Dispute) -> None:
     """What a row of a page needs besides: of dependencies, every step there may be one on."""
     if row.editor == "dependencies":
         row.steps = _steps(split(place.anchor), dispute, place, row.value)
+
+
+def unwritten(dispute: Dispute, anchor: str) -> str:
+    """What the form sends as the third version of a place where nobody has written one."""
+    place = dispute.find(anchor)
+    if place is None:
+        return ""
+    row = place_row(0, place, dispute, {})
+    if row.editor == "dependencies":
+        add_steps(row, place, dispute)
+        return json.dumps([{"id": key, "kind": kind} for key, _, kind in row.steps if kind])
+    if row.editor == "label" and row.value not in dict(row.options):
+        return row.options[0][0]
+    return row.value.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _editor(place: Discrepancy, name: str, order: bool) -> str:

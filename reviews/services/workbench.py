@@ -4,23 +4,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db import transaction
-from django.utils import timezone
-
-from annotator.errors import Conflict, Invalid
+from annotator.errors import Conflict
 from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation import DialogueView, present
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.drafts import open_draft
-from annotator.services.joined import Part, read_joined
 from reviews.models import Review, ReviewDraft, StageRun
 from reviews.protocols import Outcome, Stage
 from reviews.services.claims import Work, load_work
+from reviews.services.review_forms import read_form
 from reviews.services.stage_checks import check_for_stage
 from reviews.services.waivers import live_waivers
-
-#: Longest text of a review's reason.
-MAX_REASON = 4000
 
 
 @dataclass
@@ -50,10 +44,16 @@ class Workbench:
         return present(self.document, findings, waived)
 
     @cached_property
+    def kept(self) -> ReviewDraft:
+        """What was filled in so far, as it is stored."""
+        return read_form(actor=self.actor, work=self.work)
+
+    @property
     def form(self) -> dict[str, Any]:
         """Reason, checklist, findings and rulings filled in so far."""
-        stored = read_form(actor=self.actor, work=self.work)
-        return {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}} | stored
+        form: dict[str, Any] = {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}}
+        form |= self.kept.form
+        return form
 
     @cached_property
     def sent_back(self) -> list[Review]:
@@ -108,38 +108,6 @@ def open_workbench(*, actor: User, slot_id: str) -> Workbench:
     work = load_work(actor=actor, public_id=slot_id)
     draft = open_draft(actor=actor, dialogue=work.slot.dialogue, base=work.slot.revision, branch=branch_of(work))
     return Workbench(actor=actor, work=work, draft=draft)
-
-
-#: Written out, because every submission asks for it.
-_FORM = "FROM reviews_reviewdraft f WHERE f.slot_id = %s AND f.person_id = %s"
-
-
-def read_form(*, actor: User, work: Work) -> dict[str, Any]:
-    """What the actor has filled in of the review so far; only what they have."""
-    found = read_joined((Part("f", ReviewDraft),), _FORM, [work.slot.pk, actor.pk])
-    return found[0][0].form if found else {}
-
-
-def keep_form(*, actor: User, work: Work, changes: dict[str, Any]) -> dict[str, Any]:
-    """Store part of what a reviewer has filled in. Raises Invalid for what could never be submitted."""
-    if not changes:
-        return read_form(actor=actor, work=work)
-    unknown = set(changes) - {"reason", "checklist", "notes", "findings", "rulings", "joint"}
-    if unknown:
-        raise Invalid(f"A review has no field {sorted(unknown)[0]}.")
-    if len(changes.get("reason", "")) > MAX_REASON:
-        raise Invalid(f"The reason is longer than {MAX_REASON:,} characters; shorten it.")
-    with transaction.atomic():
-        draft, _ = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
-        for key, value in changes.items():
-            if isinstance(value, dict) and key in ("checklist", "notes", "rulings"):
-                draft.form[key] = {**draft.form.get(key, {}), **value}
-            else:
-                draft.form[key] = value
-        draft.updated_at = timezone.now()
-        draft.save(update_fields=["form", "updated_at"])
-    form: dict[str, Any] = draft.form
-    return form
 
 
 def require_draft_version(draft: Draft, seen: int) -> None:

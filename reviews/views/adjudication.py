@@ -18,11 +18,14 @@ from reviews.models import JointSession, Slot, Verdict
 from reviews.services import claims, joint, submissions, waivers
 from reviews.services.adjudication import Dispute, Side, load_dispute
 from reviews.services.checklists import answer_rows
+from reviews.services.dispute_places import unwritten
 from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.protocols import parse
-from reviews.services.workbench import Workbench, keep_form, open_workbench, read_form, require_draft_version
+from reviews.services.review_forms import Kept, keep_form, read_form
+from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
 from reviews.views.graph import open_bench
+from reviews.views.kept_forms import ask, disputed, is_kept, require_shown, window_of
 from reviews.views.submission import after_submission, checklist_rows, filled_in
 
 
@@ -39,7 +42,9 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     refused: DomainError | None = None
     if request.method == "POST":
         try:
-            filled = keep_form(actor=request.user, work=bench.work, changes=_filled_in(request, bench))
+            kept = _keep(request, bench, dispute)
+            require_shown(kept)
+            filled = kept.form
             require_draft_version(bench.draft, seen_version(request, bench.draft))
             verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
             submission = {
@@ -60,7 +65,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 joint.decide_together(
                     actor=request.user,
                     session=table["session"],
-                    people=filled["joint"].get("people", []),
+                    people=filled["joint"].get("people", table["usual"]),
                     note=filled["joint"].get("note", ""),
                     submission=submission,
                 )
@@ -69,8 +74,11 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
             return after_submission(request, bench) if table is None else _next_in_session(request, bench, table)
+    urls = {"keep_url": reverse("workspace-settle-keep", args=[slot]), "page_url": _page_url(request, bench)}
+    question = disputed(request, bench, refused, **urls)
     context = _context(request, bench, dispute)
     context |= {
+        "disputed": question,
         "refused": refused.sentence if refused else "",
         "refused_places": _refused_places(context["sheet"], bench, refused) if refused else [],
     }
@@ -85,7 +93,10 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     dispute = load_dispute(bench.work.slot)
     if dispute is None:
         raise Conflict("Nothing is disputed here; edit the dialogue itself.")
-    keep_form(actor=request.user, work=bench.work, changes=_filled_in(request, bench))
+    try:
+        kept = _keep(request, bench, dispute)
+    except Conflict as conflict:
+        return ask(request, bench, conflict, _page_url(request, bench))
     if "leaving" in request.POST:
         return HttpResponse(status=204)
     sheet = _sheet(request, bench, dispute, whole=False)
@@ -95,16 +106,27 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     if not request.htmx:
         messages.success(request, "Kept. You can leave and come back.")
         return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
-    return render(
-        request, "reviews/adjudicate/kept.html", _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
-    )
+    context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
+    return is_kept(render(request, "reviews/adjudicate/kept.html", context), kept)
 
 
-def _filled_in(request: PageRequest, bench: Workbench) -> dict[str, Any]:
-    changes = filled_in(request)
-    if "joint" in changes:
-        changes["joint"]["claim"] = bench.work.claim.pk
-    return changes
+def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
+    """Keep what the form holds. A field that shows what it always shows where nobody has written says nothing."""
+    filled = filled_in(request)
+    for anchor, row in filled.get("rulings", {}).items():
+        written = row["choice"] or row["reason_kind"] or row["reason"] or row["follow"]
+        if not written and row["value"] == unwritten(dispute, anchor):
+            filled["rulings"][anchor] = None
+    if "joint" in filled:
+        session = joint.session_of(slot=bench.work.slot, session=filled["joint"]["session"])
+        if session and {one.public_id for one in session.participants.all()} == set(filled["joint"]["people"]):
+            filled["joint"]["people"] = None
+        filled["joint"]["claim"] = bench.work.claim.pk
+    return keep_form(actor=request.user, work=bench.work, changes=filled, window=window_of(request))
+
+
+def _page_url(request: PageRequest, bench: Workbench) -> str:
+    return f"{reverse('workspace-settle', args=[bench.work.slot.public_id])}?from={_start(request)}"
 
 
 def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
@@ -121,7 +143,6 @@ def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
 
 
 def _sheet(request: PageRequest, bench: Workbench, dispute: Dispute, *, whole: bool) -> Sheet:
-    bench.__dict__.pop("form", None)
     return read_sheet(
         actor=request.user,
         slot=bench.work.slot,
@@ -170,7 +191,6 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
 
     What was given back there, and is taken up alone later, is under another claim.
     """
-    bench.__dict__.pop("form", None)
     kept = bench.form.get("joint") or {}
     here = kept.get("claim") == bench.work.claim.pk
     session = joint.session_of(slot=bench.work.slot, session=kept.get("session")) if here else None
@@ -181,7 +201,8 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
     table = joint.read_table(actor=request.user, project=project, round=where)
     able = table.free_for(request.user)
     place = next((i for i, one in enumerate(able) if one.dialogue.pk == bench.dialogue.pk), 0)
-    people = set(kept["people"]) if "people" in kept else {one.public_id for one in table.present}
+    usual = [one.public_id for one in table.present]
+    people = set(kept.get("people", usual))
     return {
         "session": session,
         "round": where,
@@ -190,6 +211,7 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
         "total": table.total,
         "previous": able[place - 1] if place else None,
         "following": able[place + 1] if place + 1 < len(able) else None,
+        "usual": usual,
         "members": [(one, one.public_id in people) for one in joint.members_of(project)],
         "note": kept.get("note", ""),
     }
@@ -215,10 +237,10 @@ def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, An
 def sit_down(request: PageRequest, slot: Slot, session: JointSession) -> HttpResponse:
     """To the page of a dispute that was taken up in a session."""
     work = claims.load_work(actor=request.user, public_id=slot.public_id)
-    kept = read_form(actor=request.user, work=work).get("joint") or {}
+    kept = read_form(actor=request.user, work=work).form.get("joint") or {}
     # What was written of it in this session stands; another one begins afresh.
-    noted = kept if kept.get("session") == session.pk else {}
-    changes = {"joint": {**noted, "session": session.pk, "claim": work.claim.pk}}
+    blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
+    changes = {"joint": {**blank, "session": session.pk, "claim": work.claim.pk}}
     keep_form(actor=request.user, work=work, changes=changes)
     return redirect("workspace-settle", slot=slot.public_id)
 

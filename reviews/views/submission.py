@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.comparison import describe, describe_changes, value_text
@@ -18,8 +19,10 @@ from annotator.services.filters import one_of
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
 from reviews.services import claims, submissions
-from reviews.services.workbench import Workbench, keep_form, open_workbench, require_draft_version
+from reviews.services.review_forms import keep_form
+from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
+from reviews.views.kept_forms import ask, disputed, is_kept, require_shown, window_of
 
 #: Rows for faults on the form; more than anybody fills in for one item.
 FAULT_ROWS = 3
@@ -32,9 +35,14 @@ _SIDES = ("mine", "theirs")
 @require_POST
 def review_form(request: PageRequest, slot: str) -> HttpResponse:
     """Keep what has been filled in of the review (autosave)."""
-    work = claims.load_work(actor=request.user, public_id=slot)
-    keep_form(actor=request.user, work=work, changes=filled_in(request))
-    return HttpResponse(status=204)
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    try:
+        kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
+    except Conflict as conflict:
+        return ask(request, bench, conflict, _submit_url(request, bench))
+    if "over" in request.POST and not request.htmx:
+        return redirect(_submit_url(request, bench))
+    return is_kept(HttpResponse(status=204), kept)
 
 
 @login_required
@@ -44,12 +52,15 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     """The last look before a verdict: changes, findings, checklist, reason."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     refused: DomainError | None = None
+    window = window_of(request)
     verdict = request.POST.get("verdict") or one_of(request.GET, "verdict", Verdict.values)
     if verdict not in Verdict.values:
         verdict = ""
     if request.method == "POST":
         try:
-            filled = keep_form(actor=request.user, work=bench.work, changes=filled_in(request))
+            kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
+            require_shown(kept)
+            filled = kept.form
             require_draft_version(bench.draft, seen_version(request, bench.draft))
             submissions.submit_review(
                 actor=request.user,
@@ -69,9 +80,12 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
             return after_submission(request, bench)
+    keep_url = reverse("workspace-form", args=[slot])
+    question = disputed(request, bench, refused, keep_url=keep_url, page_url=_submit_url(request, bench))
     context = workbench_context(request, bench)
     context |= {
         "verdict": verdict,
+        "disputed": question,
         "refused": refused.sentence if refused else "",
         "changes": describe_changes(bench.work.slot.revision.document(), bench.document),
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
@@ -86,6 +100,12 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "places": _places(bench),
     }
     return render(request, "reviews/submit.html", context, status=refused.status if refused else 200)
+
+
+def _submit_url(request: PageRequest, bench: Workbench) -> str:
+    verdict = request.POST.get("verdict", "")
+    chosen = f"?verdict={verdict}" if verdict in Verdict.values else ""
+    return reverse("workspace-submit", args=[bench.work.slot.public_id]) + chosen
 
 
 @login_required

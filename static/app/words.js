@@ -5,7 +5,11 @@
 //   <… data-draft="ID"> or <… data-words-of="ID">   around the forms: the draft's public id
 //   <form data-autosave="sent">   a comment, a reason: kept from the first key until the server has it
 //   <form data-autosave>          kept where what is typed is not JSON yet, which is never sent, or was refused
-//   <form data-keep="URL">        the form of a review: kept until the server has it
+//   <form data-keep="URL">        the form of a review: kept until the server has it, for each window apart. Its field `kept` holds the version
+//                                 of the form that the page shows, `edits` the page's own saves since then. An answer
+//                                 with the header X-Form-Version says that the page shows what is stored now; one
+//                                 without, that another window has changed something besides. A 409 is a fragment that
+//                                 asks which version stays; it goes into #form-conflict
 //   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same as stored
 //   <form data-words="sent">      one whose words the page shows nowhere: kept until they are sent
 //   data-not-kept                 on a field that the page chooses anew each time
@@ -18,8 +22,11 @@
 
 const PREFIX = "assay.words.";
 const DAYS = 30;
+/** How long words of a window that did not say that it goes are left to it: it may be open. */
+const OPEN_MINUTES = 10;
 /** Hidden fields that do not say which form it is. */
-const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was"]);
+const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits"]);
+const passes = (name) => PASSING.has(name) || name.startsWith("waive-key:");
 const KEPT = 'form[data-autosave="sent"], form[data-keep], form[data-words]';
 const PASSES = '[data-autosave="sent"], [data-words="sent"]';
 
@@ -28,9 +35,22 @@ const owner = () => `${PREFIX}${root()?.dataset.draft ?? root()?.dataset.wordsOf
 const hidden = (form) => [...form.elements].filter((field) => field.type === "hidden");
 const controls = (form) => [...form.elements].filter((field) => field.name && !["hidden", "submit", "button"].includes(field.type));
 
+const random = () => crypto.getRandomValues(new Uint32Array(3)).reduce((text, part) => text + part.toString(36), "");
+const page = random();
+const tab = tabOf();
+
+function tabOf() {
+  try {
+    return (sessionStorage["assay.tab"] ??= random());
+  } catch {
+    return page;
+  }
+}
+
 function keyOf(form) {
-  const which = hidden(form).filter(({name}) => !PASSING.has(name)).map(({name, value}) => [name, value]);
-  return `${owner()}${new URL(form.action, location.href).pathname}?${new URLSearchParams(which)}`;
+  const which = hidden(form).filter(({name}) => !passes(name)).map(({name, value}) => [name, value]);
+  const key = `${owner()}${new URL(form.action, location.href).pathname}?${new URLSearchParams(which)}`;
+  return form.matches("[data-keep]") ? `${key}#${page}` : key;
 }
 
 // --- the browser's storage ----------------------------------------------------------------------------------------------
@@ -95,9 +115,34 @@ function keep(form, why) {
   if (!texts.length) return;
   if (form.matches(PASSES) && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
   const {seen} = form.closest("[data-seen]")?.dataset ?? {};
-  const place = {op: form.elements.op?.value, anchor: form.dataset.anchor};
+  const place = {op: form.elements.op?.value, anchor: form.dataset.anchor, ...versionOf(form)};
   write(keyOf(form), {body: bodyOf(fields), why, seen, ...place, at: document.getElementById("inspector")?.dataset.at});
 }
+
+/** What a review's form was made on. */
+function versionOf({elements: {kept, edits}}) {
+  return kept ? {kept: kept.value, edits: edits.value, tab} : {};
+}
+
+/** Take over what this tab, or one that was closed, has left of a review's form. */
+function inherit(form) {
+  const key = keyOf(form);
+  if (raw(key) !== null) return;
+  const left = keys(key.slice(0, -page.length)).map((other) => [other, JSON.parse(raw(other))]);
+  const mine = left.filter(([, entry]) => entry.tab === tab);
+  const gone = left.filter(([, {gone, time}]) => gone || time < Date.now() - OPEN_MINUTES * 60_000);
+  const [newest] = (mine.length ? mine : gone).sort(([, one], [, other]) => other.time - one.time);
+  if (!newest) return;
+  write(key, {...newest[1], gone: undefined, tab});
+  remove(newest[0]);
+}
+
+addEventListener("pagehide", () => {
+  for (const form of document.querySelectorAll("form[data-keep]")) {
+    const text = root() && raw(keyOf(form));
+    if (text) write(keyOf(form), {...JSON.parse(text), gone: true});
+  }
+});
 
 /** What stands in the fields; or, of `shown`, what the server has put there. */
 function bodyOf(fields, shown = false) {
@@ -120,14 +165,15 @@ function forgetStored() {
   }
 }
 
-/** Put the words that were kept back into the forms of the page. */
-function restore() {
+/** Put the words that were kept back into the forms of the page. (A review's form gets them once: see htmx:after:init.) */
+function restore(forms = document.querySelectorAll("form[data-autosave], form[data-words]")) {
   if (!root()) return;
-  for (const form of document.querySelectorAll("form[data-autosave], form[data-keep], form[data-words]")) {
+  for (const form of forms) {
     const text = raw(keyOf(form));
     if (text === null) continue;
-    const {body, why, seen} = JSON.parse(text);
+    const {body, why, seen, kept, edits} = JSON.parse(text);
     fill(form, new URLSearchParams(body));
+    if (kept !== undefined) [form.elements.kept.value, form.elements.edits.value] = [kept, edits];
     if (why && seen !== undefined) form.dataset.seen = seen; // they are still made on the version that was shown then
     if (why || form.dataset.words === "stored") say(form, why || "words");
     for (let at = form.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
@@ -254,6 +300,15 @@ document.addEventListener("assay:draft-moved", ({detail: {version, crosses}}) =>
 
 const ANSWERED = 'form[data-keep], form[data-words="sent"]';
 const sent = new WeakMap(); // a request -> the words it took along
+const keeping = ({sourceElement}) => sourceElement?.closest?.("form[data-keep]");
+
+document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
+  const form = ctx.request.method === "POST" && keeping(ctx);
+  if (!form) return;
+  const {edits} = form.elements;
+  edits.value = `${edits.value} ${random()}`.trim();
+  ctx.request.body.set("edits", edits.value);
+});
 
 document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
   const form = ctx.sourceElement?.closest?.(ANSWERED);
@@ -262,20 +317,46 @@ document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
 
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   const form = ctx.sourceElement?.closest?.(ANSWERED);
-  if (!form || ctx.response.status >= 300 || ctx.response.raw.redirected) return;
+  if (!form || ctx.request.method !== "POST" || ctx.response.raw.redirected) return;
+  const question = form.querySelector("#form-conflict");
+  if (ctx.response.status === 409 && question && !/^\s*<!doctype html/i.test(ctx.text)) {
+    ctx.target = question;
+    ctx.swap = "innerHTML";
+  }
+  if (ctx.response.status >= 300) return;
   if (raw(keyOf(form)) === sent.get(ctx)) remove(keyOf(form));
+  if (!keeping(ctx)) return;
+  const version = ctx.response.headers.get("X-Form-Version");
+  question.replaceChildren();
+  if (version === null) return void showStored(form);
+  form.elements.kept.value = version;
+  form.elements.edits.value = "";
+});
+
+/** Another window has changed the form as well: what both have made of it is on the page that the server shows. */
+function showStored(form) {
+  document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text: "Another window has changed this form as well. It stands here now as it is stored."}}));
+  globalThis.htmx.ajax("GET", location.href, {source: document.body, target: form, select: `#${form.id}`, swap: "outerHTML"});
+}
+
+document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
+  if (ctx.target?.id !== "form-conflict" || !ctx.target.firstElementChild) return;
+  ctx.target.scrollIntoView({block: "nearest"});
+  ctx.target.focus();
 });
 
 // What the server may not have is sent to it again, as soon as htmx listens to the form.
 document.addEventListener("htmx:after:init", ({target}) => {
-  if (!target.matches("form[data-keep]") || !root() || raw(keyOf(target)) === null) return;
-  restore();
+  if (!target.matches("form[data-keep]") || !root()) return;
+  inherit(target);
+  if (raw(keyOf(target)) === null) return;
+  restore([target]);
   target.dispatchEvent(new Event("change", {bubbles: true}));
 });
 
 // --- the page ----------------------------------------------------------------------------------------------------------------------
 
-document.addEventListener("htmx:after:swap", restore);
+document.addEventListener("htmx:after:swap", () => restore());
 for (const key of keys(PREFIX)) {
   if (JSON.parse(raw(key)).time < Date.now() - DAYS * 86_400_000) remove(key);
 }

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from annotator.models import Dialogue, Draft
 from annotator.services.revisions import lock_dialogue, revise
-from reviews.models import Claim, Comment, ReviewDraft
+from reviews.models import Claim, Comment, Review, ReviewDraft
 from reviews.services.claims import claim_next
 from tests.factories import WEATHER_TOOLS, begin, current, make_dialogue, make_document, make_toolset
 from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
@@ -227,6 +227,71 @@ def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kep
     assert ReviewDraft.objects.get().form["reason"] == "It cannot be saved."
 
 
+def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_problems):
+    """The older tab sent its whole form: it blanked what the other had kept."""
+    page_problems.allow("status of 409")
+    desk = sit_down(desk_of, team)
+    one = desk.page
+    address = f"{one.url}submit/?verdict=reject"
+    two = one.context.new_page()
+    for page in (one, two):
+        page.goto(address)
+
+    def answered(page):
+        return page.expect_response("**/form/")
+
+    def no(page, number):
+        return page.locator(".check-item").nth(number).get_by_label("no", exact=True)
+
+    def note(page, number):
+        return page.locator(".check-note input").nth(number)
+
+    with answered(one):
+        one.locator("#reason").fill("The city is wrong.")
+    with answered(one):
+        no(one, 0).check()
+    with answered(two):
+        no(two, 1).check()
+    # It shows then what the other has kept.
+    expect(two.locator("#toasts")).to_contain_text("Another window has changed this form as well")
+    expect(two.locator("#reason")).to_have_value("The city is wrong.")
+    expect(no(two, 0)).to_be_checked()
+    expect(no(two, 1)).to_be_checked()
+    with answered(two):
+        note(two, 1).fill("It rained.")
+    # At the same place they are asked.
+    with answered(two):
+        two.locator("#reason").fill("The date is wrong.")
+    with answered(one) as refused:
+        one.locator("#reason").fill("The city is wrong, I fear.")
+    assert refused.value.status == 409
+    question = one.locator("#form-conflict")
+    expect(question).to_be_focused()
+    expect(question).to_contain_text("The date is wrong.")
+    expect(question).to_contain_text("The city is wrong, I fear.")
+    assert ReviewDraft.objects.get().form["reason"] == "The date is wrong."
+    one.reload()
+    expect(one.locator("#reason")).to_have_value("The city is wrong, I fear.")
+    expect(question).to_contain_text("The date is wrong.")
+    with answered(one):
+        question.get_by_role("button", name="Put mine in its place").click()
+    expect(question).to_have_text("")
+    expect(note(one, 1)).to_have_value("It rained.")
+    assert ReviewDraft.objects.get().form["reason"] == "The city is wrong, I fear."
+    with answered(two):
+        two.locator("#reason").fill("Forget it.")
+    two.locator("#form-conflict").get_by_role("link", name="Keep what is stored").click()
+    expect(two.locator("#reason")).to_have_value("The city is wrong, I fear.")
+    expect(two.locator("#form-conflict")).to_have_text("")
+    with answered(one):
+        note(one, 0).fill("Not what was asked.")
+    one.get_by_role("button", name="Submit and stop").click()
+    desk.expect_home()
+    review = Review.objects.get()
+    assert review.reason == "The city is wrong, I fear."
+    assert review.checklist_notes == {"dialogue": {"variety": "Not what was asked."}, "t1": {"relevance": "It rained."}}
+
+
 def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):
     desk = sit_down(desk_of, team)
     desk.open_place(ANSWER)
@@ -319,6 +384,31 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
     expect(two.page.locator("#answer-text")).to_have_value(kept)
     expect(two.chat).to_contain_text(kept)
     assert steps_of(team)[1]["text"] == kept
+
+
+def test_words_for_a_step_that_another_window_deletes_can_be_copied(desk_of, team, page_problems):
+    page_problems.allow("status of 409|status of 404")  # where the words come from cannot be shown any more
+    one = sit_down(desk_of, team)
+    two = at_work(desk_of, team)
+    two.page.on("dialog", lambda dialog: dialog.accept())
+    one.open_place(CALL)
+    two.open_place(CALL)
+    with one.saving():
+        one.inspector.get_by_role("button", name="Delete").click()
+    with two.saving(status=409):
+        two.page.get_by_label("city", exact=False).first.fill("Bruges, typed with care")
+    prompt = two.page.locator("[data-merge]")
+    expect(prompt).to_be_focused()
+    expect(prompt).to_contain_text("was deleted meanwhile")
+    expect(prompt.get_by_label("What you typed")).to_have_value(re.compile("Bruges, typed with care"))
+    expect(prompt.get_by_role("button", name="Copy")).to_be_visible()
+    two.open_place(ANSWER)
+    expect(prompt.get_by_label("What you typed")).to_be_visible()
+    prompt.get_by_role("button", name="Leave it").click()
+    two.expect_state("saved")
+    two.page.keyboard.press("u")
+    expect(two.chat).to_contain_text("get_weather")
+    assert steps_of(team)[0]["type"] == "call"
 
 
 def test_a_field_shows_the_words_that_were_sent_after_a_reload(desk_of, team, page_problems):

@@ -22,7 +22,8 @@ from reviews.services.adjudication import RulingLine, load_dispute, settle_docum
 from reviews.services.claims import claim_slot
 from reviews.services.comments import comment_on
 from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
-from reviews.services.workbench import keep_form, open_workbench
+from reviews.services.review_forms import keep_form
+from reviews.services.workbench import open_workbench
 from tests.annotator.case_documents import case
 from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
 
