@@ -18,13 +18,16 @@ from benchmark.services.stored_files import full_path
 
 #: Rows kept for the page. The file holds all notes.
 ROWS = 20_000
-#: Rows that only reasons of rejection may still take when the others are used up.
+#: Rows that only reasons of rejection, and what is reopened, may still take when the others are used up.
 REJECTION_ROWS = 20_000
-#: Lines of the file: past the first bound only reasons of rejection are kept, past the second none.
+#: Lines of the file: past the first bound only these are kept, past the second none.
 LINES = 1_000_000
 REJECTION_LINES = 5_000_000
 #: Notes of one record; one with more has one cause.
 NOTES_PER_RECORD = 200
+
+#: Of a dialogue that people have worked on: it stays as it is, or it is reopened.
+WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
 
 _COPIED = 1 << 16
 
@@ -75,12 +78,14 @@ class Report:
         rows, lines = [], []
         for note in notes:
             counts[note.severity] = counts.get(note.severity, 0) + 1
-            if counts["lines"] >= (REJECTION_LINES if note.rejects else LINES):
+            # An import reopens what a dry run has named, so that has to be there.
+            needed = note.rejects or note.check == REOPENED
+            if counts["lines"] >= (REJECTION_LINES if needed else LINES):
                 counts["dropped"] += 1
                 continue
             counts["lines"] += 1
             lines.append(note.as_line())
-            if counts["rows"] < ROWS + (REJECTION_ROWS if note.rejects else 0):
+            if counts["rows"] < ROWS + (REJECTION_ROWS if needed else 0):
                 counts["rows"] += 1
                 rows.append(_row(note))
         if lines:

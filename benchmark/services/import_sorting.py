@@ -11,11 +11,9 @@ from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.import_released import released_as
-from benchmark.services.import_report import NOTES_PER_RECORD, Note
+from benchmark.services.import_report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 
-#: In the report, of a dialogue that people have worked on: it stays as it is, or it is reopened.
-WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
 GROUP_STAYS = "import.variant_group"
 
 

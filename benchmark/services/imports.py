@@ -15,7 +15,7 @@ from annotator.services.jobs import cancel_job, hold_turns, start_job
 from benchmark.formats import READERS
 from benchmark.formats.files import EXTENSIONS
 from benchmark.models import ImportBatch, ImportNote
-from benchmark.services.import_sorting import REOPENED, WORKED_ON
+from benchmark.services.import_report import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
 
 SEVERITIES = ("error", "warning", "info")

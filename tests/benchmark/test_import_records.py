@@ -187,6 +187,22 @@ def test_a_verified_dialogue_is_reopened_only_when_a_dry_run_has_named_it_and_so
     ]
 
 
+@pytest.mark.any_database
+def test_a_dry_run_names_what_it_would_reopen_however_many_findings_come_first(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_report, "ROWS", 1)
+    monkeypatch.setattr(import_report, "LINES", 1)
+    make_verified(team, "v", make_document("v"))
+    records = [
+        candidate("new", document=broken(make_document("new"))),
+        candidate("v", document=changed(make_document("v"))),
+    ]
+    dry = run_import(records, revise=True, reopen=True, dry_run=True)
+    assert [entry["id"] for entry in report_of(dry) if entry["check"] == "import.reopened"] == ["v"]
+    assert counters(run_import(records, revise=True, reopen=True))[:3] == (2, 1, 1)
+
+
 def verify(team: Team, dialogue: Dialogue, **first: Any) -> None:
     hand_in(team.annotator, dialogue, **first)
     hand_in(team.annotator, dialogue)

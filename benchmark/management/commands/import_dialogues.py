@@ -15,9 +15,8 @@ from annotator.wording import counted
 from benchmark.formats import READERS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
 from benchmark.models import ImportBatch
-from benchmark.services.import_report import read_report, report_path
+from benchmark.services.import_report import REOPENED, read_report, report_path
 from benchmark.services.import_runner import COUNTERS
-from benchmark.services.import_sorting import REOPENED
 from benchmark.services.import_trials import trials_of
 from benchmark.services.imports import follow_up, start_import, unfinished_import
 from benchmark.services.stored_files import full_path, sha256_of, written_whole
