@@ -314,12 +314,15 @@ def open_invitations(*, project: Project) -> InvitationQuerySet:
 
 
 def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
-    """The open invitation behind a link. Raises Hidden, whatever is wrong with it."""
+    """The open invitation behind a link. Raises Hidden, whatever is wrong with it.
+
+    One whose sender was deactivated does not work: they could sign up anew by it.
+    """
     rows = Invitation.objects.select_related("project", "created_by").filter(secret_hash=hash_secret(secret))
     if for_update:
         rows = rows.select_for_update(of=("self",))
     invitation = rows.first()
-    if invitation is None or not invitation.is_open(timezone.now()):
+    if invitation is None or not invitation.is_open(timezone.now()) or not invitation.created_by.is_active:
         raise Hidden("This invitation does not work, or not any more. Ask whoever sent it for a new one.")
     return invitation
 

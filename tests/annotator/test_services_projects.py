@@ -241,6 +241,15 @@ def test_an_invitation_makes_a_member_once(team):
     ] * 2
 
 
+def test_an_invitation_of_somebody_deactivated_lets_nobody_in(team):
+    """They could sign up by it under another name."""
+    _, secret = invite(team, SENIOR)
+    team.administrator.is_active = False
+    team.administrator.save()
+    with pytest.raises(Hidden, match="does not work"):
+        projects.accept_invitation(actor=team.outsider, secret=secret)
+
+
 def test_an_invitation_for_more_roles_adds_them(team):
     _, secret = invite(team, ANNOTATOR, SENIOR)
     projects.accept_invitation(actor=team.annotator, secret=secret)
