@@ -32,7 +32,7 @@ from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Cancellation, Job, JobState, NoticeKind, Project, User
 from annotator.services.events import append_event
 from annotator.services.notices import notify
-from annotator.services.outages import DATABASE, full_disk, outage
+from annotator.services.outages import DATABASE, outage
 
 #: A job whose heartbeat is older than this is taken up by the next worker that looks.
 STALE_AFTER = timedelta(seconds=30)
@@ -232,9 +232,9 @@ def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
 
 
 def _why(error: Exception) -> str:
-    full = full_disk(error)
-    if full:
-        return f"{full}. Tell the operator; when there is room again, start this again."
+    what = outage(error)
+    if what:
+        return f"{what}. Tell the operator; when that is mended, start this again."
     return "The program failed at this job, not you. Try again; if it fails again, the server’s log says why."
 
 

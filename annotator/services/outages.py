@@ -17,6 +17,8 @@ _BY_CODE = {
     "40001": "The database was busy: something else changed the same at the same moment",
 }
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+#: A folder of the server's that this user may not write to, or a disk that is broken, gone or for reading alone.
+_CLOSED = (errno.EACCES, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
 def outage(error: BaseException | None) -> str:
@@ -30,6 +32,8 @@ def outage(error: BaseException | None) -> str:
         if "disk is full" in words:
             return "The database’s disk is full"
         return "The database does not answer, or the connection to it was lost"
+    if isinstance(error, OSError) and error.errno in _CLOSED:
+        return "The server’s files cannot be read or written"
     return full_disk(error)
 
 

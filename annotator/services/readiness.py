@@ -137,5 +137,7 @@ def _broker() -> str:
 
 
 def _disk() -> str:
+    if not os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
+        return "The data folder is not there, or is closed."
     free = shutil.disk_usage(settings.DATA_DIR).free >> 20
     return "" if free >= settings.DISK_RESERVE_MB else f"Less than {settings.DISK_RESERVE_MB} MB of disk are free."

@@ -123,6 +123,14 @@ def test_the_site_is_not_ready_without_workers_or_room(client, ready):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_without_its_data_folder(client, ready, tmp_path):
+    """A disk that is not mounted: asking how full it is was an error of the program."""
+    ready.DATA_DIR = tmp_path / "gone"
+    response = client.get("/readyz")
+    assert (response.status_code, words(response)) == (503, "disk: The data folder is not there, or is closed.\n")
+
+
+@pytest.mark.django_db(transaction=True)
 def test_the_site_is_not_ready_while_nobody_serves_the_queue_of_strangers(client, ready):
     long_ago = timezone.now() - timedelta(minutes=6)
     job = Job.objects.create(project=make_team().project, kind="replay", created_at=long_ago)
@@ -288,6 +296,8 @@ OUTAGES = [
     (InterfaceError("the connection is closed"), "The database does not answer, or the connection to it was lost. Wh"),
     (OperationalError("database is locked"), "The database was busy: others were writing for too long. What was"),
     (OSError(errno.ENOSPC, "No space left on device", "/secret"), "The server’s disk is full. What was saved is safe"),
+    (PermissionError(errno.EACCES, "Permission denied", "/secret"), "The server’s files cannot be read or written. W"),
+    (OSError(errno.EROFS, "Read-only file system", "/secret"), "The server’s files cannot be read or written. What w"),
 ]
 
 
