@@ -10,7 +10,7 @@ from annotator.constraints.anchoring import find_spans
 from annotator.constraints.reading_case import replay_of
 from annotator.constraints.replay import Replay
 from annotator.constraints.taxonomy import find_category, proposed_text
-from annotator.presentation import DialogueView, FindingView, pretty, worst
+from annotator.presentation import DialogueView, FindingView, Placing, pretty, worst
 
 SCENARIO_LABELS = {
     "single_hop": "Single hop",
@@ -151,13 +151,8 @@ class CaseView(DialogueView):
 
 def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView:
     """Lay a case out, with findings that are ready to be shown."""
-    placed: set[int] = set()
-
-    def at(anchor: str) -> list[FindingView]:
-        own = [one for one in views if covers(anchor, one.anchor) and id(one) not in placed]
-        placed.update(id(one) for one in own)
-        return own
-
+    placing = Placing(views)
+    at = placing.take
     replayed = replay_of(document)
     constraints = [_constraint(document, n, at, replayed) for n in range(len(document["constraints"]))]
     rounds = [_round(document, n, at, replayed) for n in range(len(document["reference_trajectory"] or ()))]
@@ -166,7 +161,7 @@ def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView
         data=document,
         tasks=[],
         findings=views,
-        general=[one for one in views if id(one) not in placed],
+        general=placing.rest(),
         fields=fields,
         constraints=constraints,
         rounds=rounds,

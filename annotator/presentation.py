@@ -196,16 +196,41 @@ def present(
     return _present_tasks(document, views)
 
 
+#: Parts of an anchor that a place of its own may have: “/tasks/t1/steps/s1”, with the one before the first stroke.
+_DEEPEST = 5
+
+
+class Placing:
+    """Findings by where they stand: each at the first place that asks, of those that are or hold what it means."""
+
+    def __init__(self, views: list[FindingView]) -> None:
+        self.views = views
+        self._placed: set[int] = set()
+        self._below: dict[str, list[FindingView]] = {}
+        for view in views:
+            parts = view.anchor.split("/", _DEEPEST)[:_DEEPEST]
+            for count in range(2, len(parts) + 1):
+                self._below.setdefault("/".join(parts[:count]), []).append(view)
+
+    def take(self, anchor: str) -> list[FindingView]:
+        """The findings of a place that no other has taken."""
+        own = [one for one in self._below.get(anchor, ()) if id(one) not in self._placed]
+        self._placed.update(map(id, own))
+        return own
+
+    def rest(self) -> list[FindingView]:
+        """Those that no place has taken."""
+        return [one for one in self.views if id(one) not in self._placed]
+
+
 def _present_tasks(document: dict[str, Any], views: list[FindingView]) -> DialogueView:
     tasks: list[TaskView] = []
-    placed: set[int] = set()
+    placing = Placing(views)
     for n, task in enumerate(document["tasks"], 1):
         anchor = f"/tasks/{task['id']}"
         steps = []
         for k, step in enumerate(task["steps"], 1):
             step_anchor = f"{anchor}/steps/{step['id']}"
-            own = [f for f in views if f.anchor == step_anchor or f.anchor.startswith(step_anchor + "/")]
-            placed.update(id(f) for f in own)
             steps.append(
                 StepView(
                     anchor=step_anchor,
@@ -214,11 +239,9 @@ def _present_tasks(document: dict[str, Any], views: list[FindingView]) -> Dialog
                     number=k,
                     data=step,
                     depends_on=step["depends_on"],
-                    findings=own,
+                    findings=placing.take(step_anchor),
                 )
             )
-        own = [f for f in views if id(f) not in placed and (f.anchor == anchor or f.anchor.startswith(anchor + "/"))]
-        placed.update(id(f) for f in own)
         topology = derive_topology(task["steps"])
         tasks.append(
             TaskView(
@@ -228,11 +251,10 @@ def _present_tasks(document: dict[str, Any], views: list[FindingView]) -> Dialog
                 data=task,
                 topology=str(topology or ""),
                 steps=steps,
-                findings=own,
+                findings=placing.take(anchor),
             )
         )
-    general = [f for f in views if id(f) not in placed]
-    return DialogueView(data=document, tasks=tasks, findings=views, general=general)
+    return DialogueView(data=document, tasks=tasks, findings=views, general=placing.rest())
 
 
 def pretty(value: Any) -> str:

@@ -16,6 +16,7 @@ import pytest
 import annotator
 import benchmark
 import reviews
+from annotator.checks import Finding
 from annotator.checks.wording import closest
 from annotator.comparison import added_alike, discrepancies, merge
 from annotator.constraints import claims
@@ -23,6 +24,7 @@ from annotator.constraints.anchoring import MAX_PROMPT, nearest, sentences
 from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
 from annotator.graph.reading import MAX_STEPS
 from annotator.markdown import render_markdown
+from annotator.presentation import present
 from annotator.schema.constrained import MAX_CONSTRAINTS
 from annotator.services.projects import MAX_GUIDELINE
 from annotator.validators import FORMS, mutate
@@ -252,6 +254,21 @@ def test_what_both_have_added_is_found_among_thousands_of_differences() -> None:
     assert sheet.row_at("/tasks/t1/steps/s2") is rows[MAX_STEPS // 2 + 2]
     assert {one.anchor for one in places}.isdisjoint(one.anchor for one in alike)
     assert len(alike) > len(places)
+
+
+def test_thousands_of_findings_find_their_places_on_a_page() -> None:
+    document = make_document()
+    task, step = document["tasks"][0], document["tasks"][0]["steps"][0]
+    steps = [step | {"id": f"s{n}"} for n in range(MAX_STEPS)]
+    document["tasks"] = [task | {"id": f"t{n}", "steps": steps} for n in range(MAX_TASKS)]
+    anchors = [f"/tasks/t{t}/steps/s{s}/name" for t in range(MAX_TASKS) for s in range(MAX_STEPS)]
+    findings = [Finding(check="x", severity="error", anchor=one, message="", value_hash="") for one in anchors]
+    lost = Finding(check="x", severity="error", anchor="/tasks/t3/steps/gone/name/first", message="", value_hash="")
+    with patience(4.0):
+        view = present(document, [lost, *findings])
+    assert [one.anchor for task in view.tasks for step in task.steps for one in step.findings] == anchors
+    assert [len(task.findings) for task in view.tasks] == [int(n == 3) for n in range(MAX_TASKS)]
+    assert view.general == []
 
 
 @pytest.mark.parametrize("text", ["[", "-", "- ", "\t-", "[a](", "|-", "`", "<think>", "1.", "a|\n---|\n"])
