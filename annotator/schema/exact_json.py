@@ -38,8 +38,10 @@ _LONG_NUMBER = b"0" * 19
 #: The point of a decimal counted with its digits: any decimal of 15 digits comes back from a float.
 _FIGURES = bytes(0x30 if 0x30 <= byte <= 0x39 or byte == 0x2E else 0x20 for byte in range(256))
 _LONG_FIGURE = b"0" * 16
-_TINY = re.compile(rb"[0-9][eE]-0*[1-9][0-9]{2}")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
+#: Looked for one by one: for what they begin with alone there is a fast search.
+_TINY = (re.compile(rb"e-0*[1-9][0-9]{2}"), re.compile(rb"E-0*[1-9][0-9]{2}"))
+# A text without its end is taken to the end: looked for from each of its marks, it is quadratic.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\[\s\S])*+"?|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
 _ESCAPED_QUOTE = b"\\u0022"
 _SLOW = ("infinity", "surrogate in string", "depth limit")
 
@@ -97,7 +99,8 @@ def read_decimal(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("The number is too large; write it as a text.")
-    if len(text) >= len(_LONG_FIGURE) or (not number or abs(number) < sys.float_info.min):
+    is_doubtful = len(text) >= len(_LONG_FIGURE) or abs(number) < sys.float_info.min
+    if is_doubtful and repr(number) != text:
         try:
             decimal = Decimal(text)
         except InvalidOperation:
@@ -120,12 +123,13 @@ def _kept(token: re.Match[str]) -> str:
         try:
             read_decimal(text)
         except ValueError:
-            return repr(float(text))
+            number = float(text)
+            return repr(number) if math.isfinite(number) else text
     return text
 
 
 def _may_be_inexact(raw: bytes) -> bool:
-    return _LONG_FIGURE in raw.translate(_FIGURES) or ((b"e-" in raw or b"E-" in raw) and _TINY.search(raw) is not None)
+    return _LONG_FIGURE in raw.translate(_FIGURES) or any(tiny.search(raw) for tiny in _TINY)
 
 
 def load_stored(text: str) -> Any:

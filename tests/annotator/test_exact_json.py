@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from annotator.editing import apply
 from annotator.schema import canonical, content_hash
 from annotator.schema.canonical import without_kinds
-from annotator.schema.exact_json import JsonFault, dumps, load_stored, loads, same
+from annotator.schema.exact_json import JsonFault, dumps, load_stored, loads, same, with_kept_decimals
 from annotator.schema.layout import lay_out, on_one_line
 from tests.annotator.document_cases import call, document, task
 
@@ -143,6 +143,9 @@ def test_a_line_that_came_in_before_lends_no_digits_that_were_lost() -> None:
     text = '{"b": 1.00000000000000000001, "s": "1.00000000000000000001", "a": [0.10, 1e-400]}'
     value = {"b": 1.0, "s": "1.00000000000000000001", "a": [0.1, 0.0]}
     assert lay_out(value, text) == '{"b": 1.0, "s": "1.00000000000000000001", "a": [0.10, 0.0]}'
+    # Texts of another origin may be no JSON, and are gone through once all the same.
+    odd = '"\\' * 300_000 + "0" * 20
+    assert with_kept_decimals(odd) == odd
 
 
 def test_content_stored_before_kinds_were_kept_has_the_hash_it_had() -> None:
