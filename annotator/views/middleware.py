@@ -10,8 +10,10 @@ from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
+from django.utils.functional import LazyObject, empty
 
 from annotator.errors import DomainError
+from annotator.models import User
 from annotator.services.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import not_allowed, refuse
 from annotator.views.site import healthz, readyz
@@ -81,6 +83,28 @@ class SizeMiddleware:
             f"That is more than {most} MB, which is taken in imports only, from administrators. Send less at once."
         )
         return refuse(request, 413, sentence, "too_large")
+
+
+class PersonMiddleware:
+    """Tells the pages of a browser who is signed in there now, by a cookie that scripts read: a page that somebody else
+    has left open sends nothing in their name (``static/app/app.js``).
+    """
+
+    COOKIE = "assay_person"
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.path_info.startswith("/api/"):
+            return response
+        user = request.user
+        # Nobody is looked up for it.
+        known = not isinstance(user, LazyObject) or user._wrapped is not empty
+        if known and isinstance(user, User) and request.COOKIES.get(self.COOKIE) != user.public_id:
+            response.set_cookie(self.COOKIE, user.public_id, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
+        return response
 
 
 class NulMiddleware:

@@ -28,16 +28,35 @@ function emit(name, detail) {
 function freshToken() {
   const meta = document.querySelector('meta[name="csrf-token"]');
   const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
-  if (!token) return meta?.content;
+  if (!token || isSomebodyElses()) return meta?.content;
   for (const field of document.querySelectorAll('input[name="csrfmiddlewaretoken"]')) field.value = token;
   return token;
 }
 
+/** Whether somebody else than the page was made for is signed in by now, in another window. */
+function isSomebodyElses() {
+  const person = document.querySelector('meta[name="person"]')?.content;
+  const now = document.cookie.match(/(?:^|; )assay_person=([^;]+)/)?.[1];
+  return Boolean(person && now && person !== now);
+}
+
+/** Nothing is sent in the name of somebody who has not written it. */
+function refuseForeign(event) {
+  if (!isSomebodyElses()) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  emit("toast", {tone: "bad", text: "Somebody else has signed in in this browser meanwhile, so nothing was sent. Sign in again in another window, then go on here; or load this page anew."});
+}
+
+addEventListener("submit", (event) => event.target.method === "post" && refuseForeign(event), true);
 addEventListener("focus", freshToken);
 document.addEventListener("visibilitychange", freshToken);
 document.addEventListener("submit", freshToken, true);
 
-document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
+document.addEventListener("htmx:config:request", (event) => {
+  const {ctx} = event.detail;
+  // Edits of a draft are refused for whoever has none (autosave.js).
+  if (!ctx.edit && ctx.request.method === "POST") refuseForeign(event);
   const token = freshToken();
   if (token && !/^(GET|HEAD|QUERY)$/.test(ctx.request.method)) {
     ctx.request.headers["X-CSRFToken"] = token;

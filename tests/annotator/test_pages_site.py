@@ -647,3 +647,16 @@ def test_an_address_that_takes_no_files_says_so(client):
     response = client.post("/theme/", {"theme": "dark", "file": ContentFile(b"{}", "a.json")})
     assert response.status_code == 400
     assert "This address takes no files." in words(response)
+
+
+def test_pages_are_told_who_is_signed_in_by_now_and_programs_are_not(client):
+    """A page that somebody has left open sends nothing once somebody else has signed in (static/app/app.js)."""
+    one, two = make_team().annotators[:2]
+    assert "assay_person" not in client.get("/accounts/login/").cookies
+    for person in (one, two):
+        client.force_login(person)
+        answer = client.get("/")
+        assert answer.cookies["assay_person"].value == person.public_id
+        assert f'<meta name="person" content="{person.public_id}">' in answer.content.decode()
+        assert "assay_person" not in client.get("/").cookies
+        assert "assay_person" not in client.get("/api/projects/").cookies

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import expect
 
-from reviews.models import Claim, Review
+from reviews.models import Claim, Comment, Review
 from tests.browser import session_cookie
 from tests.factories import WEATHER_TOOLS, begin, broken, make_dialogue, make_document, make_item, make_toolset
 from tests.journeys.graph_scene import coast, edges_of
@@ -259,6 +259,32 @@ def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(de
     page.get_by_role("button", name="Submit and stop").click()
     desk.expect_home()
     assert Review.objects.get().reason == "Shorter."
+
+
+def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of, team):
+    """Whoever signed in in another tab was the author of what had been typed before in this one."""
+    item = make_dialogue(team.project, external_id="one")
+    page = desk_of(team.senior).page
+    address = f"/p/{team.project.slug}/dialogues/{item.public_id}/"
+    page.goto(address)
+    page.locator("#comment-text").fill("Sam’s remark")
+    other = page.context.new_page()
+    site = page.url.partition("/p/")[0]
+    token = {"name": "csrftoken", "value": "n" * 32, "url": site}
+    page.context.add_cookies([session_cookie(team.administrator, site), token])
+    other.goto(address)
+    page.get_by_role("button", name="Add the comment").click()
+    expect(page.locator("#toasts")).to_contain_text("Somebody else has signed in")
+    expect(page.locator("#comment-text")).to_have_value("Sam’s remark")
+    page.locator("header").get_by_text(team.senior.display_name).click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.locator("#comment-text")).to_have_value("Sam’s remark")
+    assert not Comment.objects.exists()
+    page.context.add_cookies([session_cookie(team.senior, site), token])
+    other.reload()
+    page.get_by_role("button", name="Add the comment").click()
+    expect(page.locator(".comment-thread")).to_have_count(1)
+    assert Comment.objects.get().author == team.senior
 
 
 def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(desk_of, team, page_problems):
