@@ -8,7 +8,8 @@ class BenchmarkConfig(AppConfig):
         # Whoever starts or runs jobs must know their kinds.
         from benchmark.services import import_runner, import_trials, near_duplicates, release_runner, upload_retention  # noqa: F401
         from benchmark.services.release_freezing import where_released
-        from reviews.services.gold_making import FOUND_ON_IMPORT, PUBLIC_IN
+        from reviews.services.gold_making import PUBLIC_IN
+        from reviews.services.gold_shown import FOUND_ON_IMPORT
 
         PUBLIC_IN.append(where_released)
         FOUND_ON_IMPORT.append(near_duplicates.found_on_import)

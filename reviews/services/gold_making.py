@@ -16,29 +16,26 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotator.checks import Finding as CheckFinding
 from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Membership, Project, Revision, User, Waiver
+from annotator.models import Dialogue, Membership, Project, Revision, User
 from annotator.models.content import DialogueStatus, SetApart
-from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document
+from annotator.schema import SchemaProblem, canonical, read_document
 from annotator.services.access import OVERSEERS, require_administrator
 from annotator.services.events import append_event
-from annotator.services.revisions import check_document, denormalise, finding_rows, lock_dialogue
+from annotator.services.revisions import lock_dialogue
 from reviews.gold import faults_of, why_not
 from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
-from reviews.services.gold_past import came_in, copy_matches, copy_past
+from reviews.services.gold_past import copy_matches, copy_past
+from reviews.services.gold_shown import describe_item, require_unseen_by_checks, stand_beside, waive_alike
 from reviews.services.gold_turns import behind, involved
 from reviews.services.overtaking import flag_newcomer
 from reviews.services.protocols import parse, require_version
 
 #: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
 PUBLIC_IN: list[Callable[[Dialogue], str]] = []
-
-#: Each says what the jobs after an import find of such a version as it came in, beside the checks; None: nothing.
-FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
 @dataclass(frozen=True)
@@ -81,12 +78,12 @@ def make_gold_item(
         for way in ways:
             text = texts.get(way.source.pk, way.run.entry_revision.content)
             if way.source.pk in texts:
-                _require_unseen_by_checks(way, text)
-            dialogue = _like(way.source, way.run, text)
+                require_unseen_by_checks(way.answer, way.source, text)
+            dialogue = stand_beside(way.source, way.run, text)
             gold_run, versions = copy_past(dialogue=dialogue, cycle=way.cycle, run=way.run, version=version, text=text)
             copies |= versions
-            _describe(dialogue, gold_run.entry_revision)
-            _waive(dialogue, way.source, gold_run.entry_revision)
+            describe_item(dialogue, gold_run.entry_revision)
+            waive_alike(dialogue, way.source, gold_run.entry_revision)
             flag_newcomer(dialogue)
             items[way.source.pk] = _item(actor, way, wanted, gold_run, planted=document is not None)
         copy_matches(copies, until=min(way.run.opened_at for way in ways))
@@ -235,80 +232,3 @@ def _planted(ways: Sequence[Way], source: Dialogue, given: Mapping[str, dict[str
                 field="document",
             )
     return {key: canonical(document) for key, document in shown.items()}
-
-
-def _require_unseen_by_checks(way: Way, text: str) -> None:
-    """Raises Invalid for a fault that a check calls an error: no ordinary dialogue comes into the stage with one."""
-    tools = way.answer.toolset_revision
-    known, found = (
-        {one.check: one for one in check_document(content, tools, project=way.source.project, stage="submit")
-         if one.severity == "error"}
-        for content in (way.answer.document(), load_text(text))
-    )  # fmt: skip
-    for check, one in found.items():
-        if check not in known:
-            raise Invalid(
-                f"The checks call this fault an error, with which no ordinary dialogue comes into the stage, so people "
-                f"would know the item by it: {one.message} Plant one that only people see.",
-                field="document",
-            )
-
-
-def _waive(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
-    """Waive the warnings about what is shown, as whoever handed in an ordinary dialogue had to: with the reasons that
-    were given for the verified one. Those of a planted fault are read by whoever wrote the version it replaces, as
-    their own: so they are in their words, or say no more than anybody would.
-    """
-    given = {
-        (one.check_id, one.anchor, one.value_hash): one
-        for one in Waiver.objects.filter(dialogue=source, sealed=False).select_related("author").order_by("-pk")
-    }
-    author = shown.author or source.owner
-    found = check_document(shown.document(), shown.toolset_revision, project=source.project, stage="submit")
-    for key in dict.fromkeys((one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"):
-        said = given.get(key)
-        who = said.author if said else author
-        if who is None:
-            continue
-        alike = Waiver.objects.filter(dialogue__project=source.project, author=who, check_id=key[0], sealed=False)
-        reason = said.reason if said else alike.order_by("-pk").values_list("reason", flat=True).first()
-        Waiver.objects.create(
-            dialogue=dialogue,
-            check_id=key[0],
-            anchor=key[1],
-            value_hash=key[2],
-            reason=reason or "It is meant so.",
-            author=who,
-            created_at=said.created_at if said else shown.created_at,
-        )
-
-
-def _like(source: Dialogue, run: StageRun, text: str) -> Dialogue:
-    """A dialogue beside the source, as that was when it came into the stage; its content is still to come."""
-    came = came_in(run).created_at
-    before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
-    return Dialogue.objects.create(
-        project=source.project,
-        external_id=source.external_id,
-        variant_group=source.variant_group,
-        kind=source.kind,
-        native_format=source.native_format,
-        owner_id=source.owner_id,
-        status=DialogueStatus.IN_REVIEW,
-        stage=run.stage,
-        content_hash=content_hash(text),
-        title=source.title,
-        set_apart=SetApart.GOLD,
-        created_at=source.created_at,
-        updated_at=before.settled_at or came if before else came,
-    )
-
-
-def _describe(dialogue: Dialogue, head: Revision) -> None:
-    document = head.document()
-    findings = check_document(document, head.toolset_revision, project=dialogue.project, stage="save")
-    findings += [found for ask in FOUND_ON_IMPORT if (found := ask(head)) is not None]
-    dialogue.head = head
-    fields: Sequence[str] = denormalise(dialogue, document, findings)
-    dialogue.save(update_fields=["head", *fields])
-    dialogue.findings.bulk_create(finding_rows(dialogue, head, findings))
