@@ -20,7 +20,7 @@ from annotator.schema.canonical import canonical, normalise
 from annotator.schema.constrained import MAX_CODE, MAX_CONSTRAINTS
 from annotator.validators import FORMS
 from benchmark.formats.cctu_beyond import BEYOND, put_beyond, take_beyond
-from benchmark.formats.check_files import CHECK_CODE, is_folder, mark, paths_of, unmark
+from benchmark.formats.check_files import CHECK_CODE, is_file_name, is_folder, mark, paths_of, unmark
 from benchmark.formats.guessing import refuse_other_format
 from benchmark.formats.interface import (
     CANARY,
@@ -76,7 +76,12 @@ class CctuFormat(FormatDefaults):
         if not is_folder(item.external_id):
             raise ValueError(f"the id {quote(item.external_id)} cannot name a folder; rename the dialogue.")
         flat = plain_fields(item)
+        plain = dict(flat)
         restore(flat, native(item.document))
+        for key in [key for key in flat if key.startswith(_FILE) and type(flat[key]) is not str]:
+            # Notes may come from anywhere; a file is a text.
+            del flat[key]
+            flat |= {key: plain[key]} if key in plain else {}
         record, files = _record(flat, item.document)
         if full:
             record |= {key: value for key, value in _ASKED_FOR.items() if key not in record}
@@ -125,6 +130,9 @@ class _Reading:
         if type(files) is not dict or any(type(text) is not str for text in files.values()):
             self.faults.add(f"/{CHECK_CODE}", "The check_code must be an object of file names and their texts.")
             files = {}
+        for name in files:
+            if not is_file_name(name):
+                self.faults.add(f"/{CHECK_CODE}", f"No file can be named {quote(name)}; it stands in a folder.")
         self.files = {name: unmark(name, text, canary) for name, text in files.items()}
 
     def run(self) -> ReadDialogue:
@@ -394,7 +402,9 @@ def _record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, A
     record = {key: flat[key] for key in _FIELDS if key in flat}
     record["constraints_list"] = [flat[_ENTRY + one["id"]] for one in document["constraints"]]
     loose = native(document).get("loose", {})
-    files: dict[str, str] = dict(loose) if type(loose) is dict else {}
+    files: dict[str, str] = {}
+    if type(loose) is dict:
+        files = {name: text for name, text in loose.items() if is_file_name(name) and type(text) is str}
     for n, constraint in enumerate(document["constraints"]):
         for kind in _KINDS:
             key = f"{_FILE}{constraint['id']}.{kind}"

@@ -20,6 +20,7 @@ CHECK_CODE = "check_code"
 #: Longest of these files that is read, in bytes.
 MAX_FILE = 1 << 20
 _BOM = "\ufeff"
+_LONGEST_NAME = 100
 
 _PATH = re.compile(r"(?:.*/)?check_code/([^/]+)/(check_constraint_\d{1,4}\.(?:json|py))")
 
@@ -32,6 +33,11 @@ def is_check_file(path: str) -> bool:
 def is_folder(external_id: str) -> bool:
     """Whether an id can name a folder."""
     return "/" not in external_id and is_safe_path(external_id)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a file in a record's folder can have this name."""
+    return len(name) <= _LONGEST_NAME and is_folder(name)
 
 
 def paths_of(external_id: str, files: Mapping[str, str]) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical, load_text, read_document
+from annotator.schema import SchemaProblem, canonical, load_text, read_document, value_hash
 from benchmark.formats import READERS, WRITERS, ReadDialogue
 from benchmark.formats.check_files import mark, paths_of, unmark
 from benchmark.formats.files import RawRecord, RecordFault, read_records
@@ -334,3 +334,23 @@ def test_a_call_of_the_trajectory_keeps_its_observation() -> None:
     document = case(reference_trajectory=[{"id": "r1", "calls": [call("s1", "find_ferry", [1, None], harbour="x")]}])
     result = WRITERS["cctu"].write([ReadDialogue("1", "en", "", document, [])])
     assert read(result).document["reference_trajectory"] == document["reference_trajectory"]
+
+
+@pytest.mark.parametrize("odd", [None, 5, ["x"], {"a": "b"}])
+def test_notes_of_files_that_are_no_texts_do_not_stop_a_release(odd: Any) -> None:
+    dialogue = read(whole())
+    plain = written(dialogue, full=True, canary=CANARY)
+    notes = dialogue.document["extra"].setdefault("@native", {})
+    constraint = dialogue.document["constraints"][0]["id"]
+    known = value_hash(json.dumps(dialogue.document["constraints"][0]["parameters"], sort_keys=True))
+    kept = {f"file:{constraint}.json": [odd, known], f"file:{constraint}.py": [odd, None]}
+    notes |= {"kept": notes.get("kept", {}) | kept, "loose": {"more.txt": odd, "../x": "x", "a/b": "x"}}
+    again = WRITERS["cctu"].write([dialogue], full=True, canary=CANARY)
+    assert again["check_code"].keys() == plain["check_code"].keys()
+    assert all(type(text) is str for text in again["check_code"].values())
+
+
+@pytest.mark.parametrize("name", ["../x.py", "a/b.json", "", "a\nb", "x" * 101])
+def test_a_file_whose_name_no_archive_can_hold_is_refused(name: str) -> None:
+    with pytest.raises(SchemaProblem, match="No file can be named"):
+        READERS["cctu"].read(whole() | {"check_code": {name: "x"}})
