@@ -29,6 +29,9 @@ def outage(error: BaseException | None) -> str:
             return _BY_CODE[code]
         if "database is locked" in words:
             return "The database was busy: others were writing for too long"
+        if "too many c" in words or "remaining connection slots" in words:
+            # An attempt to connect that is refused has no code.
+            return _BY_CODE["53300"]
         if "disk is full" in words:
             return "The database’s disk is full"
         return "The database does not answer, or the connection to it was lost"

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from annotator.models import Routine
 from annotator.services.jobs import waiting_in_vain
+from annotator.services.outages import outage
 from annotator.services.routines import PULSE
 
 #: Seconds that database and broker have for an answer.
@@ -47,8 +48,8 @@ def _database() -> dict[str, str]:
                 row = cursor.fetchone()
                 found.append(_when(database, row[0]) if row else None)
             full = _writes(database)
-    except DatabaseError:
-        return {"database": "The database does not answer."}
+    except DatabaseError as error:
+        return {"database": f"{outage(error) or 'The database does not answer'}."}
     return {"database": full, "workers": _workers(found[0]), "strangers": _strangers(found[1])}
 
 

@@ -154,7 +154,8 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             patch.setattr(BaseDatabaseWrapper, "ensure_connection", _raise_gone)
             response = client.get("/readyz")
     assert response.status_code == 503
-    assert words(response) == "database: The database does not answer.\nbroker: Redis does not answer.\n"
+    gone = "The database does not answer, or the connection to it was lost."
+    assert words(response) == f"database: {gone}\nbroker: Redis does not answer.\n"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -295,6 +296,9 @@ OUTAGES = [
     (OperationalError("connection to secret-host failed"), "The database does not answer, or the connection to it was"),
     (InterfaceError("the connection is closed"), "The database does not answer, or the connection to it was lost. Wh"),
     (OperationalError("database is locked"), "The database was busy: others were writing for too long. What was"),
+    (OperationalError("FATAL: sorry, too many clients already"), "The database has no connection left."),
+    (OperationalError('FATAL: too many connections for role "app"'), "The database has no connection left."),
+    (OperationalError("FATAL: remaining connection slots are reserved for"), "The database has no connection left."),
     (OSError(errno.ENOSPC, "No space left on device", "/secret"), "The server’s disk is full. What was saved is safe"),
     (PermissionError(errno.EACCES, "Permission denied", "/secret"), "The server’s files cannot be read or written. W"),
     (OSError(errno.EROFS, "Read-only file system", "/secret"), "The server’s files cannot be read or written. What w"),
