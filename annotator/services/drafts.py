@@ -1,9 +1,10 @@
 """Drafts: every edit is stored as it is made, can be undone, and is never silently overwritten."""
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotator.comparison import Conflict as MergeConflict
@@ -32,9 +33,22 @@ class Edited:
 _OPEN = "FROM annotator_draft d WHERE d.dialogue_id = %s AND d.author_id = %s AND d.branch = %s AND d.closed_at IS NULL"
 
 
-def open_draft(*, actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draft:
-    """The actor's open draft on ``branch``, begun from ``base`` where there is none yet."""
-    draft = _find_open(actor, dialogue, branch) or _begin(actor, dialogue, base, branch)
+def open_draft(
+    *,
+    actor: User,
+    dialogue: Dialogue,
+    base: Revision,
+    branch: str,
+    left: Callable[[], Collection[str]] = tuple,
+) -> Draft:
+    """The actor's open draft on ``branch``, begun from ``base`` where there is none yet.
+
+    ``left``: branches to which nothing leads any more; where there is no draft yet, the newest of theirs goes on here.
+    """
+    draft = _find_open(actor, dialogue, branch)
+    if draft is None and (branches := left()):
+        draft = _take_along(actor, dialogue, branch, branches)
+    draft = draft or _begin(actor, dialogue, base, branch)
     # What the caller has at hand need not be fetched again.
     draft.dialogue = dialogue
     if draft.base_id == base.pk:
@@ -47,6 +61,21 @@ def open_draft(*, actor: User, dialogue: Dialogue, base: Revision, branch: str) 
 def _find_open(actor: User, dialogue: Dialogue, branch: str) -> Draft | None:
     found = read_joined((Part("d", Draft),), _OPEN, [dialogue.pk, actor.pk, branch])
     return found[0][0] if found else None
+
+
+def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[str]) -> Draft | None:
+    drafts = Draft.objects.filter(author=actor, dialogue=dialogue, closed_at=None, branch__in=left)
+    # One in which nothing was written is as good as none.
+    found = drafts.filter(steps__isnull=False).order_by("-updated_at").first()
+    if found is None:
+        return None
+    try:
+        with transaction.atomic():
+            Draft.objects.filter(pk=found.pk, closed_at=None).update(branch=branch)
+    except IntegrityError:
+        # Another window of theirs was quicker.
+        pass
+    return _find_open(actor, dialogue, branch)
 
 
 def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draft:

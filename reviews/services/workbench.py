@@ -9,7 +9,7 @@ from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation import DialogueView, present
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.drafts import open_draft
-from reviews.models import Review, ReviewDraft, StageRun
+from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
 from reviews.protocols import Outcome, Stage
 from reviews.services.claims import Work, load_work
 from reviews.services.review_forms import read_form
@@ -106,7 +106,16 @@ def branch_of(work: Work) -> str:
 def open_workbench(*, actor: User, slot_id: str) -> Workbench:
     """The actor's work on a slot they hold; begins a draft where there is none. Raises Hidden or Conflict."""
     work = load_work(actor=actor, public_id=slot_id)
-    draft = open_draft(actor=actor, dialogue=work.slot.dialogue, base=work.slot.revision, branch=branch_of(work))
+    slot = work.slot
+
+    def left() -> list[str]:
+        """Where the stage began anew, the slots that it had are gone; what somebody wrote there comes along."""
+        if not work.blind:
+            return []
+        gone = Slot.objects.filter(dialogue=slot.dialogue, stage=slot.stage, state=SlotState.CANCELLED)
+        return [f"slot-{key}" for key in gone.filter(claims__person=actor).values_list("public_id", flat=True)]
+
+    draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=branch_of(work), left=left)
     return Workbench(actor=actor, work=work, draft=draft)
 
 

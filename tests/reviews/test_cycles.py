@@ -8,12 +8,14 @@ from annotator.models import Dialogue, Event, Job
 from annotator.models.content import DialogueStatus
 from annotator.schema import canonical, content_hash
 from annotator.services.bulk import DialogueRow, Written, write_dialogues
+from annotator.services.drafts import rebase_draft, replace_draft
 from annotator.services.events import broken_links
 from annotator.services.revisions import lock_dialogue, revise
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.claims import claim_next, claim_slot, load_work
 from reviews.services.counters import recount, stored_counters
 from reviews.services.cycles import begin_cycles, publish_batch, supersede_cycle
+from reviews.services.workbench import open_workbench
 from tests.factories import (
     Team,
     adopt_c3,
@@ -229,3 +231,27 @@ def test_handing_in_for_a_cycle_set_aside_comes_too_late(team: Team) -> None:
     supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
     with pytest.raises(Conflict, match="has begun anew meanwhile"):
         submit_review(actor=team.annotator, slot=claim.slot, token=claim.token)
+
+
+def test_what_was_written_in_a_blind_stage_comes_along_when_it_begins_anew(team: Team) -> None:
+    item = make_item(team, "cross_check", make_document("x"))
+    writer, other = team.annotators[2], team.annotators[1]
+    slot = open_slot(item)
+    claim_slot(actor=writer, slot=slot)
+    draft = open_workbench(actor=writer, slot_id=slot.public_id).draft
+    replace_draft(actor=writer, draft=draft, document=changed(draft.document(), "Mine."), operation="edit")
+    supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
+    for n in range(2):
+        document = current(item)
+        document["tasks"][0]["user_message"] += f" {n}"
+        hand_in(team.annotator, item, "fix", document=document)
+    for person in (other, writer):
+        slot = open_slot(item, person)
+        claim_slot(actor=person, slot=slot)
+        bench = open_workbench(actor=person, slot_id=slot.public_id)
+        assert bench.stale == (person == writer)
+    # Merged, it holds what both have written.
+    assert rebase_draft(actor=writer, draft=bench.draft, onto=bench.onto)[1] == []
+    task = open_workbench(actor=writer, slot_id=slot.public_id).document["tasks"][0]
+    assert task["steps"][-1]["text"] == "Mine."
+    assert task["user_message"].endswith("0 1")
