@@ -310,6 +310,20 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   ctx.request.body.set("edits", edits.value);
 });
 
+// A review, or a settlement, is of the draft as it is stored: what the editor still holds of it would be left behind.
+document.addEventListener(
+  "submit",
+  (event) => {
+    const draft = event.target.matches("form[data-keep]") && root()?.dataset.wordsOf;
+    if (!draft || !(keys(`assay.draft.${draft}.`).length || stuck().length)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const text = "Edits of this dialogue are not saved yet, so nothing was sent. Open its editor: it saves them, or says why not.";
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
+  },
+  true,
+);
+
 document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
   const form = ctx.sourceElement?.closest?.(ANSWERED);
   if (form) sent.set(ctx, raw(keyOf(form)));

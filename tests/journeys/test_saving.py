@@ -292,6 +292,27 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_p
     assert review.checklist_notes == {"dialogue": {"variety": "Not what was asked."}, "t1": {"relevance": "It rained."}}
 
 
+def test_no_review_is_sent_while_the_editor_still_holds_edits_of_its_draft(desk_of, team, page_problems):
+    page_problems.allow("503")
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.route("**/edit/", lambda route: route.fulfill(status=503, body="<!doctype html>"))
+    desk.open_place(ANSWER)
+    page.locator("#answer-text").fill("It is sunny.")
+    desk.expect_state("offline")
+    page.goto(f"{page.url.partition('?')[0]}submit/?verdict=reject")
+    page.locator("#reason").fill("It does not fit.")
+    page.get_by_role("button", name="Submit and stop").click()
+    expect(page.locator("#toasts")).to_contain_text("Edits of this dialogue are not saved yet, so nothing was sent.")
+    page.unroute("**/edit/")
+    page.get_by_role("link", name="Back to the draft").click()
+    desk.expect_state("saved")
+    assert steps_of(team)[1]["text"] == "It is sunny."
+    desk.submit("Reject")
+    assert Review.objects.get().reason == "It does not fit."
+
+
 def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):
     desk = sit_down(desk_of, team)
     desk.open_place(ANSWER)
