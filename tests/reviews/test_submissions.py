@@ -542,6 +542,14 @@ def test_the_merge_page_shows_the_first_of_very_many_changes(client: Client, tea
     assert page.count("The first 200 of 205") == 2
 
 
+@pytest.mark.parametrize("page", ["", "submit/", "merge/"])
+def test_the_claim_is_kept_alive_wherever_somebody_takes_long(client: Client, team: Team, page: str) -> None:
+    slot, _ = merging(team, 1)
+    client.force_login(team.annotator)
+    url = reverse("workspace-heartbeat", args=[slot.public_id])
+    assert f'<assay-heartbeat data-url="{url}"' in client.get(f"/work/{slot.public_id}/{page}").content.decode()
+
+
 def test_conflicts_of_a_merge_are_chosen_page_by_page_and_none_is_forgotten(client: Client, team: Team) -> None:
     slot, draft = merging(team, 205)
     client.force_login(team.annotator)
