@@ -15,6 +15,8 @@ ID = "constraint.anchor"
 MAX_PROMPT = 200_000
 #: Characters of a prompt whose sentences are offered as the one that was meant, and of a quote that is compared.
 MAX_COMPARED = 50_000
+#: Places of one quote that are looked for: one is right, and a page marks them all.
+MAX_SPANS = 5
 _MAX_QUOTE = 2_000
 #: Which share of their groups of three letters two sentences must have in common for one to be taken for the other.
 _ALIKE = 0.45
@@ -32,13 +34,14 @@ class Span:
 
 
 def find_spans(prompt: str, quote: str) -> list[Span]:
-    """Every place where ``quote`` stands; case, white space, kinds of quotation marks and emphasis do not matter."""
+    """The first ``MAX_SPANS`` places of ``quote``; case, white space, quotation marks and emphasis do not matter."""
     words = quote.casefold().translate(_MARKS).split()
     if not words:
         return []
     plain, places = _plain_prompt(prompt)
-    wanted, found, at = " ".join(words), [], 0
-    while (at := plain.find(wanted, at)) >= 0:
+    wanted, at = " ".join(words), 0
+    found: list[Span] = []
+    while len(found) < MAX_SPANS and (at := plain.find(wanted, at)) >= 0:
         found.append(Span(places[at], places[at + len(wanted) - 1] + 1))
         at += len(wanted)
     return found
@@ -82,7 +85,8 @@ def anchor_findings(case: Case) -> Iterator[Finding]:
         name = title(case, i).capitalize()
         spans = find_spans(prompt, quote)
         if len(spans) > 1:
-            told = f"{name} stands {len(spans)} times in the system prompt; state it once."
+            or_more = " or more" if len(spans) == MAX_SPANS else ""
+            told = f"{name} stands {len(spans)}{or_more} times in the system prompt; state it once."
             yield case.finding(ID, i, told)
         elif not spans:
             yield case.finding(ID, i, _missing(name, prompt, quote))

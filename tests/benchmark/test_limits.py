@@ -20,11 +20,13 @@ from annotator.checks import Finding
 from annotator.checks.wording import closest
 from annotator.comparison import added_alike, discrepancies, merge
 from annotator.constraints import claims
-from annotator.constraints.anchoring import MAX_PROMPT, nearest, sentences
+from annotator.constraints.anchoring import MAX_PROMPT, MAX_SPANS, anchor_findings, nearest, sentences
 from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
+from annotator.constraints.reading_case import case_of
 from annotator.graph.reading import MAX_STEPS
 from annotator.markdown import render_markdown
 from annotator.presentation import present
+from annotator.schema import read_document
 from annotator.schema.constrained import MAX_CONSTRAINTS
 from annotator.services.projects import MAX_GUIDELINE
 from annotator.validators import FORMS, mutate
@@ -269,6 +271,20 @@ def test_thousands_of_findings_find_their_places_on_a_page() -> None:
     assert [one.anchor for task in view.tasks for step in task.steps for one in step.findings] == anchors
     assert [len(task.findings) for task in view.tasks] == [int(n == 3) for n in range(MAX_TASKS)]
     assert view.general == []
+
+
+def test_quotes_that_stand_all_over_a_prompt_are_marked_at_their_first_places() -> None:
+    rules = [{"id": f"c{n}", "text": "ab " * (n % 9 + 1)} for n in range(MAX_CONSTRAINTS)]
+    document = read_document({
+        "kind": "constrained", "user_query": "", "system_prompt": "ab " * (MAX_PROMPT // 3), "constraints": rules,
+    })  # fmt: skip
+    with patience(10.0):
+        view = present(document, [])
+        told = [one.message for one in anchor_findings(case_of(document))]
+    assert [one.spans for one in view.constraints] == [MAX_SPANS] * MAX_CONSTRAINTS
+    assert "".join(piece.text for piece in view.pieces) == document["system_prompt"]
+    assert len(told) == MAX_CONSTRAINTS
+    assert all(" stands 5 or more times in the system prompt; state it once." in one for one in told)
 
 
 @pytest.mark.parametrize("text", ["[", "-", "- ", "\t-", "[a](", "|-", "`", "<think>", "1.", "a|\n---|\n"])
