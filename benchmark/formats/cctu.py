@@ -126,7 +126,8 @@ class _Reading:
         self.faults = Faults()
         self.warnings: list[Problem] = []
         canary = record.get(CANARY)
-        files = record.get(CHECK_CODE) or {}
+        files = record.get(CHECK_CODE)
+        files = {} if files is None else files
         if type(files) is not dict or any(type(text) is not str for text in files.values()):
             self.faults.add(f"/{CHECK_CODE}", "The check_code must be an object of file names and their texts.")
             files = {}

@@ -350,6 +350,12 @@ def test_notes_of_files_that_are_no_texts_do_not_stop_a_release(odd: Any) -> Non
     assert all(type(text) is str for text in again["check_code"].values())
 
 
+@pytest.mark.parametrize("odd", [0, "", [], False, ["x"]])
+def test_files_that_are_no_object_are_refused_and_not_dropped(odd: Any) -> None:
+    with pytest.raises(SchemaProblem, match="must be an object of file names"):
+        READERS["cctu"].read(whole() | {"check_code": odd})
+
+
 @pytest.mark.parametrize("name", ["../x.py", "a/b.json", "", "a\nb", "x" * 101])
 def test_a_file_whose_name_no_archive_can_hold_is_refused(name: str) -> None:
     with pytest.raises(SchemaProblem, match="No file can be named"):
