@@ -8,6 +8,7 @@ from annotator.views import account, notices, projects, site
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
     path("theme/", site.set_theme, name="theme"),
+    path("signed-in/", site.signed_in, name="signed-in"),
     path("notices/", notices.notice_list, name="notice-list"),
     path("notices/settings/", notices.notice_settings, name="notice-settings"),
     path("notices/<str:public_id>/", notices.notice_read, name="notice-read"),

@@ -107,6 +107,7 @@ release-download                      in  404 404 200 200 200 200   in  404 404 
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
 replay                                in  404 404 200 200 200 200   in  404 404 409 404 404 409
 revision-diff                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+signed-in                             200 200 200 200 200 200 200   405 405 405 405 405 405 405
 statistics                            in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-accuracy                   in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-agreement                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -162,6 +163,7 @@ OPEN_TO_ALL = {
     "notice-settings",
     "project-create",
     "project-list",
+    "signed-in",
     "theme",
     "token-list",
     *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),

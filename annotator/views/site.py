@@ -29,6 +29,14 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return HttpResponse(lines, status=503, content_type="text/plain; charset=utf-8", headers=headers)
 
 
+@require_safe
+def signed_in(request: HttpRequest) -> HttpResponse:
+    """Whether somebody is signed in: a page asks before it sends a form, which the sign-in page would not give back."""
+    return HttpResponse(
+        "yes" if request.user.is_authenticated else "no", content_type="text/plain", headers=_NEVER_KEPT
+    )
+
+
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
     """Remember the theme in a cookie and go back to where the person was."""

@@ -49,6 +49,39 @@ function refuseForeign(event) {
 }
 
 addEventListener("submit", (event) => event.target.method === "post" && refuseForeign(event), true);
+
+// What is sent after the session has ended leads to the sign-in page, and what was typed is gone. So a form with words is
+// sent once somebody is known to be signed in; forms that keep their words themselves need not ask. A double click sends once.
+const HOLDS_WORDS = "textarea, input:not([type]), input[type=text], input[type=email], input[type=date], input[type=number], input[type=file]";
+const KEEPS_WORDS = "[hx-post], [data-keep], [data-autosave]";
+const DOUBLE_CLICK = 1000;
+const asking = new WeakSet();
+const allowed = new WeakSet();
+
+addEventListener(
+  "submit",
+  async (event) => {
+    const {target: form, submitter} = event;
+    const person = document.querySelector('meta[name="person"]');
+    if (!person || form.method !== "post" || form.matches(KEEPS_WORDS) || allowed.delete(form)) return;
+    if (![...form.elements].some((field) => field.matches(HOLDS_WORDS))) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (asking.has(form)) return;
+    asking.add(form);
+    const answer = await fetch(person.dataset.signedIn).then((response) => response.text(), () => "");
+    if (answer === "no") emit("toast", {tone: "bad", text: "You are signed out, so nothing was sent. Sign in again in another window, then go on here."});
+    else if (!answer) emit("toast", {tone: "bad", text: "There is no connection to the server. Nothing was changed; try again."});
+    else {
+      allowed.add(form);
+      form.requestSubmit(submitter);
+      allowed.delete(form);
+    }
+    setTimeout(() => asking.delete(form), answer === "no" || !answer ? 0 : DOUBLE_CLICK);
+  },
+  true,
+);
+
 addEventListener("focus", freshToken);
 document.addEventListener("visibilitychange", freshToken);
 document.addEventListener("submit", freshToken, true);

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import expect
 
+from annotator.models import Guideline
 from reviews.models import Claim, Comment, Review
 from tests.browser import session_cookie
 from tests.factories import WEATHER_TOOLS, begin, broken, make_dialogue, make_document, make_item, make_toolset
@@ -259,6 +260,27 @@ def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(de
     page.get_by_role("button", name="Submit and stop").click()
     desk.expect_home()
     assert Review.objects.get().reason == "Shorter."
+
+
+def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_double_click_sends_once(desk_of, team):
+    """The way over the sign-in page gave an empty form back; two clicks made two tokens, and one was never shown."""
+    page = desk_of(team.administrator).page
+    page.goto(f"/p/{team.project.slug}/guideline/edit/")
+    page.get_by_label("Text (Markdown)").fill("# An hour’s work")
+    site = page.url.partition("/p/")[0]
+    Session.objects.all().delete()
+    page.get_by_role("button", name="Publish this version").click()
+    expect(page.locator("#toasts")).to_contain_text("You are signed out, so nothing was sent")
+    expect(page.get_by_label("Text (Markdown)")).to_have_value("# An hour’s work")
+    page.context.add_cookies([session_cookie(team.administrator, site)])
+    page.get_by_role("button", name="Publish this version").click()
+    page.wait_for_url("**/guideline/")
+    assert Guideline.objects.get().text == "# An hour’s work"
+    page.goto("/tokens/")
+    page.get_by_label("Name").fill("nightly")
+    page.get_by_role("button", name="Make a token").dblclick()
+    expect(page.locator("#token-secret")).to_be_visible()
+    assert team.administrator.api_tokens.count() == 1
 
 
 def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of, team):
