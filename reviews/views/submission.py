@@ -119,7 +119,11 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     here = {key.removeprefix("choice:"): side for key, side in request.POST.items() if key.startswith("choice:")}
     decided = _decided(request.POST.get("decided", "")) | here
     choices = {anchor: str(side) for anchor, side in decided.items() if side in _SIDES}
-    if request.method == "POST":
+    # Nobody takes a version that they have not seen.
+    overtaken = request.POST.get("onto", onto.public_id) != onto.public_id
+    if overtaken:
+        choices = {}
+    if request.method == "POST" and not overtaken:
         rest = request.POST.get("rest", "")
         _, conflicts = drafts.rebase_draft(
             actor=request.user, draft=bench.draft, onto=onto, choices=choices, otherwise=rest if rest in _SIDES else ""
@@ -132,6 +136,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     context = workbench_context(request, bench)
     context |= {
         "onto": onto,
+        "overtaken": overtaken,
         "conflicts": [
             {
                 "anchor": c.anchor,

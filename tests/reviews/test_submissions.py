@@ -566,6 +566,31 @@ def test_conflicts_of_a_merge_are_chosen_page_by_page_and_none_is_forgotten(clie
     assert (values_of(draft).count(1), values_of(draft).count(2)) == (105, 100)
 
 
+def test_nobody_merges_with_a_version_that_came_in_after_they_chose(client: Client, team: Team) -> None:
+    slot, draft = merging(team, 1)
+    client.force_login(team.annotator)
+    merge_page = f"/work/{slot.public_id}/merge/"
+    page = client.get(merge_page).content.decode()
+    [onto] = re.findall(r'name="onto" value="([^"]*)"', page)
+    head = Dialogue.objects.get(pk=slot.dialogue_id).head
+    assert head is not None
+    document = head.document()
+    document["tasks"][0]["steps"][0]["observation"]["k0"] = 3
+    text = canonical(document)
+    newer = Revision.objects.create(
+        dialogue=head.dialogue, parent=head, number=3, branch="main", toolset_revision=head.toolset_revision,
+        content=text, content_hash=content_hash(text),
+    )  # fmt: skip
+    Dialogue.objects.filter(pk=slot.dialogue_id).update(head=newer)
+    Slot.objects.filter(pk=slot.pk).update(revision=newer)
+    answer = client.post(merge_page, choices(page, "theirs") | {"onto": onto})
+    assert answer.status_code == 409
+    assert "A still newer version came in" in answer.content.decode()
+    assert values_of(draft) == [1]
+    assert client.post(merge_page, choices(page, "theirs") | {"onto": newer.public_id}).status_code == 302
+    assert values_of(draft) == [3]
+
+
 def test_more_conflicts_than_a_form_has_fields_are_merged_with_one_choice_for_the_rest(
     client: Client, team: Team
 ) -> None:
