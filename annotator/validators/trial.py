@@ -167,14 +167,14 @@ class Outcome:
 
 
 def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
-    """The matrix filled in. A validator that always fails in one way is told so once, in the words of that failure."""
+    """The matrix filled in. A validator that fails at every response is told so once, in the words of its failures."""
     if any(result.status is Status.SANDBOX_UNAVAILABLE for result in results):
         raise ValueError("nothing was run")
-    failures = {result.status for result in results if not result.ok}
+    # Each kind once: on a busy machine the same endless loop ends by one limit of time or by the other.
+    failures = sorted({result.status.words for result in results if not result.ok})
     verdicts = [result.accepted if result.ok else None for result in results]
-    if len(failures) == 1 and not any(result.ok for result in results):
-        (status,) = failures
-        errors: tuple[str, ...] = (f"It judges no response at all. {status.words}",)
+    if failures and not any(result.ok for result in results):
+        errors: tuple[str, ...] = (" ".join(["It judges no response at all.", *failures]),)
         warnings: tuple[str, ...] = ()
     else:
         judgement = judge(rows, verdicts)
