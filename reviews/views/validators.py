@@ -270,7 +270,8 @@ def _page(
     view = present(document, _said(key, trial))
     assert isinstance(view, CaseView)  # noqa: S101 - it has a constraint
     one: ConstraintView = next(each for each in view.constraints if each.data["id"] == key)
-    typed = bool(context.get("refused")) and _do(request) == "code"
+    # What was refused, by what was to be done with it.
+    refused = {_do(request): request.POST.get("text", "")} if context.get("refused") else {}
     context |= {
         "one": one,
         "language": document.get("language") or "",
@@ -279,9 +280,11 @@ def _page(
         "held": held,
         "is_code": is_code,
         "form_name": FORMS[held["form"]].title if held["form"] in FORMS else "",
-        "code": request.POST.get("text", "") if typed else held["code"] or _START,
+        "code": refused["code"] if "code" in refused else held["code"] or _START,
+        "text_to_try": refused.get("text", ""),
+        "text_to_keep": refused.get("keep", ""),
         "function": request.POST.get("function", "")
-        if typed
+        if "code" in refused
         else held["function"] or (FUNCTION if not is_code else ""),
         "edits_form": bool(chosen) and (not is_code or "form" in request.GET or _do(request) == "form"),
         "chosen": chosen,

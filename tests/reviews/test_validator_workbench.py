@@ -340,6 +340,15 @@ def test_what_makes_no_sense_is_refused(client: Client, team: Team, posted: dict
     assert words in response.content.decode()
 
 
+@pytest.mark.parametrize(("do", "field"), [("text", "typed-text"), ("keep", "example-text")])
+def test_a_response_that_is_refused_stays_in_its_field(client: Client, team: Team, do: str, field: str) -> None:
+    sent = {"do": do, "as": "bad", "text": "Mine. " * 5_000, "seen": "0"}
+    refused = client.post(working(client, team, coded(CODE)), sent)
+    assert refused.status_code == 422
+    holders = [part for part in refused.content.decode().split("</textarea>") if "Mine. Mine. " in part]
+    assert [f'id="{field}"' in part.rpartition("<textarea")[2] for part in holders] == [True]
+
+
 def test_nothing_is_run_in_a_web_process(client: Client, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: Any) -> Any:
         raise AssertionError("a page ran code")
