@@ -8,7 +8,7 @@ read too. What the format has no place for (trajectory, spans, variants, example
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from annotator.constraints.code import function_for, outline
@@ -49,6 +49,7 @@ _KNOWN = frozenset((*_FIELDS, "constraints_list", CHECK_CODE, BEYOND, CANARY))
 #: In the plain form a constraint's entry and files stand under keys of their own, named by its id.
 _ENTRY, _FILE = "constraint:", "file:"
 _KINDS = ("json", "py")
+_SYSTEM = ("system", "developer")
 
 
 class CctuFormat(FormatDefaults):
@@ -202,7 +203,7 @@ class _Reading:
                 self.faults.add(
                     f"/messages/{n}/content", f"The content must be a text, not {describe(one.get('content'))}."
                 )
-        systems = [one for one in messages if one.get("role") in ("system", "developer")]
+        systems = [one for one in messages if one.get("role") in _SYSTEM]
         users = [one for one in messages if one.get("role") == "user"]
         if not users:
             self.faults.add("/messages", "No message is the user's, so there is no query.")
@@ -396,6 +397,30 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
         if constraint["validator"] is not None:
             flat[f"{_FILE}{constraint['id']}.py"] = _code_of(constraint, constraint["validator"])
     return flat
+
+
+def with_prompt_and_query(
+    raws: Any, plain: list[dict[str, Any]], speaks: Callable[[Any], bool]
+) -> list[dict[str, Any]] | None:
+    """The messages of a record with the prompt and the query as ``plain`` has them, and without whatever ``speaks`` of
+    what was corrected. None for what are no messages of a case: notes may come from anywhere.
+    """
+    if type(raws) is not list or not all(type(one) is dict for one in raws):
+        return None
+    said = {message["role"]: message for message in plain}
+    systems = [n for n, one in enumerate(raws) if one.get("role") in _SYSTEM]
+    users = [n for n, one in enumerate(raws) if one.get("role") == "user"]
+    if not users:
+        return None
+    read = {users[-1]: said.get("user"), **({systems[0]: said.get("system")} if systems else {})}
+    out = [] if systems or "system" not in said else [said["system"]]
+    for n, raw in enumerate(raws):
+        if n not in read:
+            out += [] if speaks(raw) else [raw]
+        elif (now := read[n]) is not None:
+            beside = {key: value for key, value in raw.items() if not speaks(value)}
+            out.append(beside | {"role": raw["role"], "content": now["content"]})
+    return out
 
 
 def _record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -6,6 +6,7 @@ in the words of the record. Once somebody has corrected that value, the copy is 
 """
 
 import copy
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +15,13 @@ from annotator.schema import value_hash
 from annotator.schema.canonical import escape
 from annotator.schema.exact_json import dumps, loads, same
 from benchmark.formats.cctu import plain_fields as cctu_plain
+from benchmark.formats.cctu import with_prompt_and_query
 from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
 from benchmark.formats.openai_beside import carry_over
 from benchmark.formats.openai_writing import plain_fields as openai_plain
 from benchmark.formats.openai_writing import write_messages
 from benchmark.formats.residue import NATIVE, laid_out, native
-from benchmark.formats.task_lists import TaskListFormat
+from benchmark.formats.task_lists import CONTEXTS, TaskListFormat, kept_context
 
 #: Fields of a part that say nothing that a native copy could repeat.
 _APART = frozenset({"id", "extra", "steps", "calls", "depends_on", "inferable", "candidate_messages", "chosen"})
@@ -71,6 +73,10 @@ def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[s
     if not same(_own(result), _own(before)):
         if native(result).get("format") == "openai":
             _carry_messages(result, before)
+        elif result["kind"] == "constrained":
+            _carry_case_messages(result, before)
+        else:
+            _carry_context(result, before)
         _forget_originals(result)
     return result
 
@@ -157,6 +163,49 @@ def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
             kept["messages"] = carried
 
 
+def _carry_context(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """What stands beside role and text in the dialogue so far goes only with those messages that were edited."""
+    old, new = before["context"], document["context"]
+    if same(old, new):
+        return
+    speaks = _Speaking(set(_leaves(old)) - set(_leaves(new)))
+    for key, entry in kept_context(native(document)).items():
+        kept = native(document)["kept"]
+        del kept[key]
+        raws, fingerprint = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
+        if not isinstance(raws, list) or len(raws) != len(old) or value_hash(old) != fingerprint:
+            continue
+        places: dict[str, deque[int]] = defaultdict(deque)
+        for n, message in enumerate(old):
+            places[value_hash(message)].append(n)
+        out, last = [], -1
+        for message in new:
+            known = places[value_hash(message)]
+            while known and known[0] <= last:
+                known.popleft()
+            raw = message
+            if known:
+                last = known.popleft()
+                raw = message if speaks(raws[last]) else raws[last]
+            out.append(raw)
+        kept[key] = [out, value_hash(new)]
+
+
+def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """What a case's record says in messages beside its prompt and query stays when one of the two is edited."""
+    kept = native(document).get("kept")
+    entry = kept.get("messages") if isinstance(kept, dict) else None
+    if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
+        return
+    old, new = (cctu_plain(_Item(one))["messages"] for one in (before, document))
+    if same(old, new) or value_hash(old) != entry[1]:
+        return
+    gone = set(_leaves(old)) - set(_leaves(new))
+    carried = with_prompt_and_query(entry[0], new, _Speaking(gone))
+    if carried is not None:
+        kept["messages"] = [carried, value_hash(new)]
+
+
 class _Speaking:
     """Whether a value says one of some texts, be it in the middle of a sentence.
 
@@ -182,7 +231,7 @@ def _forget_originals(document: dict[str, Any]) -> None:
         return
     plain = _plain(document)
     for key, entry in list(kept.items()):
-        if key == "id" or key.endswith("tools") or not isinstance(entry, list) or len(entry) != 2:
+        if key == "id" or key in CONTEXTS or key.endswith("tools") or not isinstance(entry, list) or len(entry) != 2:
             continue
         if entry[1] is None or (key in plain and value_hash(plain[key]) == entry[1]):
             continue

@@ -27,6 +27,8 @@ from benchmark.formats.residue import NATIVE, compare, native, note, restore, un
 
 ENGLISH, CHINESE = "en", "zh"
 PREFIXES = {ENGLISH: "english_", CHINESE: ""}
+#: The fields of the dialogue so far.
+CONTEXTS = frozenset(prefix + "context" for prefix in PREFIXES.values())
 MAX_TASKS = 64
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -86,11 +88,10 @@ class TaskListFormat(FormatDefaults, ABC):
             for key, value in unknown(item.document).items():
                 if key not in record and (full or key not in self.known):
                     record[key] = value
-        if not full:
-            for item in variants.values():
-                residue = native(item.document)
-                if residue.get("format") == self.name:
-                    restore(record, residue)
+        for item in variants.values():
+            residue = native(item.document)
+            if residue.get("format") == self.name:
+                restore(record, {"kept": kept_context(residue)} if full else residue)
         if canary is not None:
             record[CANARY] = canary
         return record
@@ -303,6 +304,12 @@ def read_context(value: Any, pointer: str, faults: Faults) -> list[dict[str, str
             faults.add(f"{here}/content", f"The content must be a text, not {describe(content)}.")
         out.append({"role": str(role), "content": content or ""})
     return out
+
+
+def kept_context(notes: dict[str, Any]) -> dict[str, Any]:
+    """What notes keep of the dialogue so far: its messages with more than role and text, such as calls."""
+    kept = notes.get("kept")
+    return {key: entry for key, entry in kept.items() if key in CONTEXTS} if isinstance(kept, dict) else {}
 
 
 def new_document(language: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:

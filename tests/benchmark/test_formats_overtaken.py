@@ -238,6 +238,56 @@ def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
         assert "harbour desk" in text
 
 
+def test_an_edited_query_leaves_the_other_messages_of_a_case() -> None:
+    prompt, query = cctu_record()["messages"]
+    others = [{"role": "user", "content": "Is there a boat?"}, {"role": "assistant", "content": "Two."}]
+    stale = {"role": "assistant", "content": f"You asked: {query['content']}"}
+    raw = cctu_record(messages=[prompt | {"role": "developer"}, *others, stale, query | {"name": "anna"}])
+    [dialogue] = READERS["cctu"].read(raw)
+
+    def said_after(before: Document, **edited: Any) -> tuple[Document, list[Document]]:
+        after = forget_overtaken(before | edited, before)
+        item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
+        written: list[Document] = WRITERS["cctu"].write([item], full=True)["messages"]
+        return after, written
+
+    asked, written = said_after(dialogue.document, user_query="When today?")
+    first = {"role": "developer", "content": prompt["content"]}
+    last = {"role": "user", "content": "When today?", "name": "anna"}
+    assert written == [first, *others, last]
+    told, written = said_after(asked, system_prompt="Be short.")
+    assert written == [first | {"content": "Be short."}, *others, last]
+    assert said_after(told, system_prompt=None)[1] == [*others, last]
+    assert stale["content"] not in json.dumps(asked)
+
+
+def test_an_edited_message_of_the_dialogue_so_far_leaves_what_the_others_hold() -> None:
+    """A release holds their calls, too."""
+    call = {"id": "c", "type": "function", "function": {"name": "getWeather", "arguments": '{"city": "Bonn"}'}}
+    before = [
+        {"role": "user", "content": "And in Bonn?", "name": "anna"},
+        {"role": "assistant", "content": None, "tool_calls": [call], "reasoning": "Bonn."},
+        {"role": "tool", "content": "rain", "tool_call_id": "c"},
+        {"role": "assistant", "content": "It rains.", "reasoning": "They asked: and in Bonn?"},
+    ]
+    [dialogue] = READERS["wild"].read(wild_record() | {"context": before, "first_task_turn_subtype": "Explicit"})
+
+    def said_after(edit: Callable[[list[Document]], None]) -> list[Document]:
+        after = copy.deepcopy(dialogue.document)
+        edit(after["context"])
+        after = forget_overtaken(after, dialogue.document)
+        item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
+        written: list[Document] = WRITERS["wild"].write([item], full=True)["context"]
+        return written
+
+    assert said_after(lambda context: None) == before
+    edited = {"role": "user", "content": "And in Cologne?"}
+    stale = {"role": "assistant", "content": "It rains."}
+    assert said_after(lambda context: context[0].update(edited)) == [edited, *before[1:3], stale]
+    assert said_after(lambda context: context.insert(1, edited)) == [before[0], edited, *before[1:]]
+    assert said_after(lambda context: context.pop()) == before[:3]
+
+
 def notes_of(value: Any, within: bool = False) -> Iterator[tuple[Any, Any]]:
     """Every place in the notes that Assay keeps in a document: what holds it, and its key there."""
     keys: Iterable[Any] = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
@@ -252,6 +302,8 @@ def notes_of(value: Any, within: bool = False) -> Iterator[tuple[Any, Any]]:
     [
         ("openai", openai_record()),
         ("wild", wild_like(wild_record())),
+        ("wild", wild_record() | {"context": [{"role": "user", "content": "Hi", "name": "anna"}]}),
+        ("cctu", cctu_record(messages=[{"role": "user", "content": text} for text in ("Hi", "When?")])),
         ("cctu", cctu_record(codes='{"b": "def b(): pass", "a": "def a(): pass"}')),
     ],
 )
@@ -265,8 +317,10 @@ def test_notes_of_another_shape_stop_neither_an_edit_nor_a_release(name: str, re
             holder[key] = strange
             edited = copy.deepcopy(document)
             if name == "cctu":
-                edited["answer"] = "At 17:40."
+                edited["answer"] = edited["user_query"] = "At 17:40."
             else:
+                for message in edited["context"]:
+                    message["content"] = "Something else."
                 edited["tasks"][0]["user_message"] = "Something else."
             forget_overtaken(edited, document)
             line = json.dumps({"id": "x", "document": document, "tools": []}).encode()
