@@ -201,9 +201,11 @@ def _read(field: Field, key: str, posted: Mapping[str, str], before: Any) -> tup
     if untouched and (as_json or fits(field.shape, before)):
         return before, ""
     try:
-        return read_typed(ANY if as_json else field.shape, text), ""
+        value = read_typed(ANY if as_json else field.shape, text)
     except FieldProblem as problem:
         return before, "" if untouched else str(problem)
+    # Saving mends what nobody touched only where it stays spelled as it is: 007 is not 7.
+    return (before if untouched and shown(value) != field.value else value), ""
 
 
 def _add_unknown(arguments: dict[str, Any], errors: dict[str, str], key: str, posted: Mapping[str, str]) -> None:

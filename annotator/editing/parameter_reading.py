@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotator.comparison.changes import same_value
 from annotator.comparison.placing import ABSENT, copied
 from annotator.constraints.taxonomy import Category
 from annotator.editing.json_text import JsonProblem, read_json
@@ -100,7 +101,7 @@ def _read_lists(spec: Spec, before: Any, posted: Mapping[str, str], key: str) ->
         row = _listed(item, held[n] if n < len(held) else [], texts or [])
         if row:
             rows.append(row)
-    return before if rows == held else rows
+    return before if same_value(rows, held) else rows
 
 
 def _read_map(spec: Spec, before: Any, posted: Mapping[str, str], key: str) -> Any:
@@ -124,4 +125,4 @@ def _read_map(spec: Spec, before: Any, posted: Mapping[str, str], key: str) -> A
                 out[tool] = ""
         else:
             out[tool] = _typed(item, text) if text else ""
-    return before if out == held else out
+    return before if same_value(out, held) else out

@@ -98,10 +98,13 @@ class CheckFiles:
         self._limit = limits.line
         self._infos: dict[str, dict[str, zipfile.ZipInfo]] = {}
         self._left: set[str] = set()
+        #: Where each of these folders lies; of two with one name nobody can tell which belongs to a record.
+        self._places: dict[str, set[str]] = {}
         for info in infos:
             found = _PATH.fullmatch(info.filename)
             if found and refusal(info) is None:
                 self._infos.setdefault(found[1], {})[found[2]] = info
+                self._places.setdefault(found[1], set()).add(info.filename[: found.start(1)])
         self._left.update(self._infos)
 
     def __bool__(self) -> bool:
@@ -128,6 +131,11 @@ class CheckFiles:
         folder = self.see(line)
         if folder is None:
             return line
+        if len(self._places[folder]) > 1:
+            raise FileFault(
+                f"The archive holds more than one folder {CHECK_CODE}/{folder}, so which of them belongs to the record "
+                "cannot be told; pack each set of records into an archive of its own."
+            )
         files = {name: self._text(info) for name, info in sorted(self._infos[folder].items())}
         body = line.rstrip()
         joined = body[:-1] + b',"check_code":' + orjson.dumps(files) + b"}"

@@ -52,6 +52,12 @@ def test_bounds_are_numbers_or_none() -> None:
     assert labels == ["At least", "At most"]
 
 
+def test_a_number_of_another_kind_is_another_number() -> None:
+    held = {"max_calls_per_tool": {"find_ferry": 4.0}}
+    value, problem = edited("specific tool call count", held, max_calls_per_tool__0__value="4")
+    assert (repr(value), problem) == ("{'max_calls_per_tool': {'find_ferry': 4}}", "")
+
+
 def test_what_is_no_number_is_refused_and_what_an_import_brought_has_a_sentence_at_its_field() -> None:
     value, problem = edited("interaction rounds", {"max_round": 6}, max_round="six", min_round="-1")
     assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Write a whole number, such as 12.")

@@ -287,6 +287,16 @@ def test_files_without_a_record_are_named() -> None:
     assert (fault.member, fault.fatal) == ("check_code/99", False)
 
 
+def test_files_of_two_folders_with_one_name_are_not_mixed() -> None:
+    """A training set beside a test set, both numbered from 1: a case got the other one's constraints."""
+    train, test = members(whole("7"), root="train/"), members(whole("7"), whole("8"), root="test/")
+    one, two, other = archive(train | test)
+    assert isinstance(one, RecordFault)
+    assert isinstance(two, RecordFault)
+    assert "more than one folder check_code/7" in one.message
+    assert (one.line, one.fatal, isinstance(other, RawRecord) and other.data == whole("8")) == (1, False, True)
+
+
 def test_going_on_after_a_stop_finds_the_same_files() -> None:
     content = as_zip(members(whole("1"), whole("2"), whole("3")))
     items = list(read_records(BytesIO(content), "cases.zip", format_name="cctu", skip=2))
