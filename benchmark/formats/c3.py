@@ -52,6 +52,15 @@ _AS_WILD = (
     "The record has the field names of wild and is read by them, as a dialogue of {}. If it is one of WildToolBench, "
     "choose the format wild."
 )
+_OTHER_MESSAGES = (
+    "The messages say more than the tasks and their answers do, or something else. They are kept with the record; a "
+    "release writes them anew from tasks and answers."
+)
+_BEHIND_WEEKDAY = (
+    "What stands behind the weekday is not read: the published evaluators cut it off. It is kept with the record; a "
+    "release leaves it out."
+)
+_HIDES_NOTHING = "The turn subtype {} is not read, for by turn_type the task hides nothing. A release leaves it out."
 
 
 class C3Format(TaskListFormat):
@@ -96,17 +105,19 @@ class C3Format(TaskListFormat):
         document = new_document(language, tasks or [])
         if not tasks:
             return document
-        self._read_env_info(record, language, document, faults)
+        self._read_env_info(record, language, document, faults, warnings)
         blocks = self._read_messages(record, f"{prefix}messages", document, faults)
         own = self._read_task_ids(record, language, document, faults)
         if blocks and own:
             self._read_context(blocks, own, f"/{prefix}messages", document, faults, warnings)
         self._read_policies(record, language, tasks, faults)
-        self._read_information(record, language, document, faults)
+        self._read_information(record, language, document, faults, warnings)
         if blocks and not faults.found:
             style = read_style(record[f"{prefix}messages"], document)
             if style:
                 note(document, messages=style)
+            elif style is None and all(one.pointer != f"/{prefix}messages" for one in warnings):
+                warnings.append(Problem(f"/{prefix}messages", _OTHER_MESSAGES))
         if f"{prefix}messages_with_calls" in record:
             note(document, with_calls=True)
         return document
@@ -163,7 +174,14 @@ class C3Format(TaskListFormat):
                     problems.append(Problem(f"/tasks/{task['id']}/policy", "The policy is not labelled."))
         return problems
 
-    def _read_env_info(self, record: dict[str, Any], language: str, document: dict[str, Any], faults: Faults) -> None:
+    def _read_env_info(
+        self,
+        record: dict[str, Any],
+        language: str,
+        document: dict[str, Any],
+        faults: Faults,
+        warnings: list[Problem],
+    ) -> None:
         key, raw = shared(record, "env_info", language)
         if type(raw) is list:
             values = self.parallel_list(record, key, len(document["tasks"]), faults, of="tasks") or []
@@ -175,6 +193,8 @@ class C3Format(TaskListFormat):
                 faults.add(place, f"The env_info must be a text or one text a task, not {describe(value)}.")
                 return
         cut = [None if value is None else value.partition(_WEEKDAY)[0].strip() for value in values]
+        if any(value is not None and value.partition(_WEEKDAY)[2][1:].strip() for value in values):
+            warnings.append(Problem(f"/{key}", _BEHIND_WEEKDAY))
         document["env_info"] = cut[0] if cut else None
         for task, value in zip(document["tasks"], cut, strict=False):
             if value != document["env_info"]:
@@ -253,7 +273,12 @@ class C3Format(TaskListFormat):
                 faults.add(f"/{key}/{position}", message)
 
     def _read_information(
-        self, record: dict[str, Any], language: str, document: dict[str, Any], faults: Faults
+        self,
+        record: dict[str, Any],
+        language: str,
+        document: dict[str, Any],
+        faults: Faults,
+        warnings: list[Problem],
     ) -> None:
         tasks = document["tasks"]
         key, _ = shared(record, "turn_type", language)
@@ -289,6 +314,8 @@ class C3Format(TaskListFormat):
             return
         for position, (task, word) in enumerate(zip(labelled, words, strict=True)):
             if word is None or task["information"] == "explicit":
+                if word:
+                    warnings.append(Problem(f"/{key}/{position}", _HIDES_NOTHING.format(quote(word))))
                 continue
             task["information"] = _information(word)
             task["native_information"] = word

@@ -154,6 +154,19 @@ def test_messages_that_say_something_else_are_kept_only_while_untouched() -> Non
     assert written == flat_messages([*MESSAGES[:3], "Thank you!"])
 
 
+def test_what_a_release_leaves_out_of_a_record_is_told_when_it_is_read() -> None:
+    record = c3_record()
+    assert [one.warnings for one in read("c3", record)] == [[], []]
+    record["env_info"] += ", in Rome"
+    record["turn_subtypes"] = ["长期记忆", "省略成分", "指代理解", ""]
+    record["english_messages"][1]["content"] = "Other words than the answer has."
+    record["messages"][0]["name"] = "anna"
+    for dialogue, messages in zip(read("c3", record), ("/english_messages", "/messages"), strict=True):
+        told = {one.pointer: one.message for one in dialogue.warnings}
+        assert list(told) == ["/env_info", "/turn_subtypes/0", messages]
+        assert all("a release" in sentence.lower() for sentence in told.values())
+
+
 def test_messages_that_do_not_hold_the_task_give_a_warning() -> None:
     record = c3_record()
     record["english_messages"][0]["content"] = "Something else"
