@@ -430,7 +430,11 @@ def _record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, A
     loose = native(document).get("loose", {})
     files: dict[str, str] = {}
     if type(loose) is dict:
-        files = {name: text for name, text in loose.items() if is_file_name(name) and type(text) is str}
+        # One that stood beside no constraint must not come to be that of a constraint added since.
+        taken = {f"check_constraint_{n}.{kind}" for n in range(len(document["constraints"])) for kind in _KINDS}
+        files = {
+            name: text for name, text in loose.items() if name not in taken and is_file_name(name) and type(text) is str
+        }
     for n, constraint in enumerate(document["constraints"]):
         for kind in _KINDS:
             key = f"{_FILE}{constraint['id']}.{kind}"

@@ -1,5 +1,6 @@
 """The cctu format: what becomes of a record, what is said of a broken one, and that it comes back as it was."""
 
+import copy
 import json
 from dataclasses import replace
 from io import BytesIO
@@ -170,6 +171,17 @@ def test_a_constraint_taken_out_takes_its_files_along() -> None:
     assert result["check_code"]["check_constraint_3.py"] == CODE
     again = read(result).document
     assert [one["id"] for one in again["constraints"]] == ["c1", "c2", "c3", "c4"]
+
+
+def test_a_file_of_no_constraint_does_not_become_that_of_one_added_since() -> None:
+    data = whole()
+    data["check_code"] |= {"check_constraint_5.py": CODE, "check_constraint_6.py": CODE}
+    dialogue = stored(read(data))
+    added = copy.deepcopy(dialogue.document["constraints"][2]) | {"id": "c9"}
+    dialogue.document["constraints"].append(added)
+    result = WRITERS["cctu"].write([dialogue])
+    assert set(result["check_code"]) == {*files(), "check_constraint_5.json", "check_constraint_6.py"}
+    assert read(result).document["constraints"][5]["validator"] is None
 
 
 def test_what_the_layout_has_no_place_for_comes_back_too() -> None:
