@@ -3,6 +3,7 @@
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad)
 //   assay:announce  {text}         say something to a screen reader only
+//   assay:question  {at}           show a question that came up, and focus it unless somebody is typing
 //
 // Markup this module gives life to:
 //
@@ -214,6 +215,13 @@ function announce(text) {
 }
 
 document.addEventListener("assay:announce", ({detail}) => announce(detail.text));
+
+// Whoever is typing goes on typing: elsewhere the next keys would be commands, and the words lost.
+document.addEventListener("assay:question", ({detail: {at}}) => {
+  if (document.activeElement?.closest("input:not([type=checkbox], [type=radio]), textarea, code-editor, [contenteditable]")) return;
+  at.scrollIntoView({block: "nearest"});
+  at.focus();
+});
 
 document.addEventListener("assay:toast", ({detail: {text, tone = "info"}}) => {
   const template = document.getElementById(`notice-${tone}`);

@@ -213,9 +213,8 @@ function fail(outcome) {
 
 function conflict() {
   show("conflict");
-  const prompt = document.querySelector("[data-merge]");
-  prompt?.scrollIntoView({block: "nearest"});
-  prompt?.focus();
+  const at = document.querySelector("[data-merge]");
+  if (at) emit("question", {at});
 }
 
 function undecided() {

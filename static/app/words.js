@@ -334,6 +334,10 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (!form || ctx.request.method !== "POST" || ctx.response.raw.redirected) return;
   const question = form.querySelector("#form-conflict");
   if (ctx.response.status === 409 && question && !/^\s*<!doctype html/i.test(ctx.text)) {
+    if (!question.firstElementChild) {
+      const text = "Another window has changed the same place: choose below which version stays.";
+      document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "warn", text}}));
+    }
     ctx.target = question;
     ctx.swap = "innerHTML";
   }
@@ -355,8 +359,7 @@ function showStored(form) {
 
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   if (ctx.target?.id !== "form-conflict" || !ctx.target.firstElementChild) return;
-  ctx.target.scrollIntoView({block: "nearest"});
-  ctx.target.focus();
+  document.dispatchEvent(new CustomEvent("assay:question", {detail: {at: ctx.target}}));
 });
 
 // What the server may not have is sent to it again, as soon as htmx listens to the form.

@@ -266,7 +266,8 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_p
         one.locator("#reason").fill("The city is wrong, I fear.")
     assert refused.value.status == 409
     question = one.locator("#form-conflict")
-    expect(question).to_be_focused()
+    expect(one.locator("#reason")).to_be_focused()
+    expect(one.locator("#toasts")).to_contain_text("choose below which version stays")
     expect(question).to_contain_text("The date is wrong.")
     expect(question).to_contain_text("The city is wrong, I fear.")
     assert ReviewDraft.objects.get().form["reason"] == "The date is wrong."
@@ -377,7 +378,8 @@ def test_two_windows_keep_what_they_changed_in_different_places(desk_of, team):
 
 
 @pytest.mark.parametrize(
-    ("choice", "kept"), [("Put mine in its place", "From window two."), ("Keep what is stored", "From window one.")]
+    ("choice", "kept"),
+    [("Put mine in its place", "From window two, next."), ("Keep what is stored", "From window one.")],
 )
 def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, page_problems, choice, kept):
     page_problems.allow("status of 409")
@@ -389,17 +391,23 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
     with one.saving():
         one.page.locator("#answer-text").fill("From window one.")
     with two.saving(status=409):
-        two.page.locator("#answer-text").fill("From window two.")
+        two.page.locator("#answer-text").fill("From window two")
     prompt = two.page.locator("[data-merge]")
-    expect(prompt).to_be_focused()
     expect(prompt).to_contain_text("From window one.")
-    expect(prompt).to_contain_text("From window two.")
+    expect(prompt).to_contain_text("From window two")
+    # Without the focus, the next keys would be commands: `x` opens Reject.
+    two.page.keyboard.type(", next.")
+    expect(two.page.locator("#answer-text")).to_have_value("From window two, next.")
     two.expect_state("conflict")
     assert steps_of(team)[1]["text"] == "From window one."
     two.inspector.get_by_role("button", name="Delete").click()
     expect(two.page.locator("#toasts")).to_contain_text("first choose which version stays")
     expect(prompt).to_be_focused()
     prompt.get_by_role("button", name=choice).click()
+    if choice == "Keep what is stored":
+        # What was typed on is shown before it goes, too.
+        expect(prompt).to_contain_text("From window two, next.")
+        prompt.get_by_role("button", name=choice).click()
     expect(prompt).not_to_contain_text("window")
     two.expect_state("saved")
     expect(two.page.locator("#answer-text")).to_have_value(kept)
@@ -419,7 +427,6 @@ def test_words_for_a_step_that_another_window_deletes_can_be_copied(desk_of, tea
     with two.saving(status=409):
         two.page.get_by_label("city", exact=False).first.fill("Bruges, typed with care")
     prompt = two.page.locator("[data-merge]")
-    expect(prompt).to_be_focused()
     expect(prompt).to_contain_text("was deleted meanwhile")
     expect(prompt.get_by_label("What you typed")).to_have_value(re.compile("Bruges, typed with care"))
     expect(prompt.get_by_role("button", name="Copy")).to_be_visible()
