@@ -19,6 +19,12 @@ from annotator.services.statements import insert_unless_there
 
 #: Steps that are kept: as far as undo reaches back, and as old as a window may be to have its edit rebased.
 KEPT_STEPS = 200
+#: Longest document that edits make, in characters: as long as a record of an import. Each edit may bring 200,000 more.
+MAX_CONTENT = 16 << 20
+#: Of long documents so many steps are kept as have about so many characters in all (each holds two documents), and ten
+#: in any case: two hundred of the longest would take 6 GB of disk a draft.
+KEPT_CHARACTERS = 64 << 20
+_KEPT_ALWAYS = 10
 
 
 @dataclass(frozen=True)
@@ -202,6 +208,11 @@ def preview_rebase(*, draft: Draft, onto: Revision) -> list[MergeConflict]:
 
 
 def _store(draft: Draft, operation: dict[str, Any], after: str, edit_id: str = "") -> None:
+    if len(after) > max(MAX_CONTENT, len(draft.content)):
+        raise Invalid(
+            f"The dialogue would have {len(after):,} characters; {MAX_CONTENT:,} are the most that is kept. Shorten "
+            "something else first."
+        )
     draft.steps.filter(state=StepState.UNDONE).update(state=StepState.GONE)
     _move(draft, after, operation=operation, edit_id=edit_id)
 
@@ -258,7 +269,8 @@ def _move(
         after=after,
         state=state,
     )
-    draft.steps.filter(version__lte=draft.version - KEPT_STEPS).delete()
+    kept = min(KEPT_STEPS, max(_KEPT_ALWAYS, KEPT_CHARACTERS // (2 * len(after))))
+    draft.steps.filter(version__lte=draft.version - kept).delete()
     draft.content = after
     draft.updated_at = timezone.now()
     draft.save(update_fields=["content", "version", "updated_at", "base", "toolset_revision"])

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import User
+from annotator.schema.exact_json import dumps
 from annotator.services.joined import Part, read_joined
 from reviews.models import ReviewDraft
 from reviews.services.claims import Work
@@ -21,6 +22,8 @@ from reviews.services.claims import Work
 MAX_REASON = 4000
 #: Versions of which is kept what they changed: as old as a window may be to have its form merged.
 KEPT_STEPS = 100
+#: Bytes of a form as it is stored, and of the steps that are kept with it: autosave brings more with every request.
+MAX_FORM = 8 << 20
 
 #: The fields of a form, and how many keys name one place in each.
 _DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "findings": 1, "rulings": 2, "joint": 2}
@@ -96,6 +99,10 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Windo
                 disputed.append((place, now, value))
             before.append((place, now))
             _put(draft.form, place, value)
+        if before and len(dumps(draft.form)) > MAX_FORM:
+            raise Invalid(
+                f"What you have filled in has more than {MAX_FORM >> 20} MB in all; this was not stored. Shorten it."
+            )
         if disputed and (window is None or window.over != draft.version):
             raise Conflict(
                 "This was changed meanwhile in another window. Nothing was overwritten, and what you typed is not "
@@ -108,6 +115,8 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Windo
             draft.version += 1
             edit = window.edits[-1] if window and window.edits else ""
             draft.steps = [*draft.steps, {"version": draft.version, "edit": edit, "before": before}][-KEPT_STEPS:]
+            while len(dumps(draft.steps)) > MAX_FORM and len(draft.steps) > 1:
+                draft.steps = draft.steps[len(draft.steps) // 2 :]
             draft.updated_at = timezone.now()
             draft.save(update_fields=["form", "version", "steps", "updated_at"])
     return Kept(draft.form, draft.version, shown=not others)

@@ -225,6 +225,25 @@ def test_a_window_older_than_the_kept_steps_conflicts(draft, monkeypatch):
     assert draft.steps.count() == 2
 
 
+def test_edits_do_not_make_a_document_grow_without_end(draft, monkeypatch):
+    monkeypatch.setattr(drafts, "MAX_CONTENT", len(draft.content) + 1000)
+    put(draft, ANSWER, "x" * 900)
+    with pytest.raises(Invalid, match="are the most that is kept"):
+        put(fresh(draft), MESSAGE, "y" * 900)
+    monkeypatch.setattr(drafts, "MAX_CONTENT", 10)
+    put(fresh(draft), ANSWER, "One that came with more can be shortened.")
+
+
+def test_of_long_documents_fewer_steps_are_kept(draft, monkeypatch):
+    monkeypatch.setattr(drafts, "KEPT_CHARACTERS", 12 * 2 * (len(draft.content) + 2000))
+    for n in range(14):
+        put(fresh(draft), ANSWER, f"{n:04}" * 500)
+    assert draft.steps.count() == 12
+    monkeypatch.setattr(drafts, "KEPT_CHARACTERS", 0)
+    put(fresh(draft), ANSWER, "The last.")
+    assert draft.steps.count() == 10
+
+
 # --- undo and redo ----------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.errors import Invalid
+from annotator.schema.exact_json import dumps
 from reviews.models import JointSession, Review, ReviewDraft
+from reviews.services import review_forms
 from reviews.services.claims import claim_slot, load_work
 from reviews.services.review_forms import KEPT_STEPS, keep_form
 from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
@@ -100,6 +103,21 @@ def test_a_window_that_is_very_old_is_asked_wherever_it_differs(client: Client, 
     assert len(ReviewDraft.objects.get().steps) == KEPT_STEPS
     assert keep(old, item, **{NOTE: "A note."}).status_code == 409
     assert keep(old, item, reason=f"Version {KEPT_STEPS + 1}.", **{NOTE: ""}).status_code == 204
+
+
+def test_autosave_does_not_make_a_form_grow_without_end(team: Team, item: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(review_forms, "MAX_FORM", 3000)
+    work = load_work(actor=team.annotator, public_id=item)
+    for n in range(5):
+        for text in ("x" * 1000, "y" * 1000):
+            keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {f"note-{n % 2}": text}}})
+    before = form()
+    with pytest.raises(Invalid, match="in all; this was not stored"):
+        keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-2": "x" * 1000}}})
+    kept = ReviewDraft.objects.get()
+    assert kept.form == before
+    assert len(dumps(kept.steps)) <= 3000
+    keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-0": ""}}})
 
 
 def test_nobody_hands_in_what_another_window_has_filled_in_unseen(client: Client, item: str) -> None:
