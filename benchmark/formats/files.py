@@ -28,6 +28,8 @@ EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
 #: Folders beside no record that are named one by one.
 _FOLDERS = 100
+#: Manifests in an archive that are looked at, those nearest to its top: a release has one.
+_MANIFESTS = 3
 #: See ``_elements``.
 _BEHIND = -2
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -402,17 +404,17 @@ def _release_files(
     """Why a member of a release of Assay is passed over. Other archives have no such members."""
     formats: dict[str, str] = {}
     root = None
-    for info in infos:
-        if info.filename.rpartition("/")[2] == "manifest.json" and refusal(info) is None:
-            try:
-                with open_member(archive, info, Budget(limits)) as member:
-                    manifest = orjson.loads(_read_up_to(member, limits.whole))
-            except (SourceFault, orjson.JSONDecodeError):
-                continue
-            files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None
-            if type(files) is list:
-                root = info.filename.rpartition("/")[0]
-                formats = {str(file.get("path")): str(file.get("format") or "") for file in files if type(file) is dict}
+    manifests = [info for info in infos if info.filename.rpartition("/")[2] == "manifest.json" and not refusal(info)]
+    for info in sorted(manifests, key=lambda one: one.filename.count("/"))[:_MANIFESTS]:
+        try:
+            with open_member(archive, info, Budget(limits)) as member:
+                manifest = orjson.loads(_read_up_to(member, limits.whole))
+        except (SourceFault, orjson.JSONDecodeError):
+            continue
+        files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None
+        if type(files) is list:
+            root = info.filename.rpartition("/")[0]
+            formats = {str(file.get("path")): str(file.get("format") or "") for file in files if type(file) is dict}
     if root is None:
         return lambda name: None
     prefix = f"{root}/" if root else ""

@@ -51,7 +51,7 @@ def open_zip(
     _check_directory(stream, limits)
     stream.seek(0)
     try:
-        archive = zipfile.ZipFile(stream)
+        archive = _Archive(stream, limits.members + limits.beside)
     except ZIP_ERRORS as error:
         raise SourceFault(f"The zip archive cannot be read: {_said(error)}. It may be cut off; get it again.") from None
     with archive:
@@ -63,6 +63,30 @@ def open_zip(
             if count > most:
                 raise SourceFault(f"The zip archive holds {count:,} {what}; at most {most:,} are read.")
         yield archive
+
+
+class _Entries(list[zipfile.ZipInfo]):
+    """The entries of a directory as they are read: not one more than ``most``, whatever the archive's end says."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def append(self, info: zipfile.ZipInfo) -> None:
+        if len(self) >= self._most:
+            raise SourceFault(f"The zip archive holds more than {self._most:,} files, which are the most that is read.")
+        super().append(info)
+
+
+class _Archive(zipfile.ZipFile):
+    """A zip file whose directory ends at a bound: the library reads as many entries as there are."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._most = most
+        super().__init__(stream)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, _Entries(self._most) if name == "filelist" else value)
 
 
 def refusal(info: zipfile.ZipInfo) -> str | None:

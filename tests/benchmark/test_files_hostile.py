@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.formats import files
 from benchmark.formats.files import Limits, RawRecord, RecordFault, read_records
 from benchmark.formats.lines import LineFault, parse_record
 from tests.benchmark.test_files import faults, lines, read, zipped
@@ -292,6 +293,41 @@ def test_a_directory_that_claims_too_much_is_not_read() -> None:
     assert "60,000 files" in only(bytes(content), "a.zip", limits=Limits(beside=40_000)).message
     struct.pack_into("<2HL", content, end + 8, 1, 1, 0x7FFFFFFF)
     assert "too large to be an honest one" in only(bytes(content), "a.zip").message
+
+
+def test_a_directory_that_holds_more_than_its_end_says_is_read_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end says one file; each entry that is read takes half a kilobyte of memory."""
+    content = bytearray(zipped({f"{number}.jsonl": b"" for number in range(300)}))
+    struct.pack_into("<2H", content, content.rfind(b"PK\x05\x06") + 8, 1, 1)
+    made = 0
+
+    class Counted(zipfile.ZipInfo):
+        def __init__(self, *arguments: Any) -> None:
+            nonlocal made
+            made += 1
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(zipfile, "ZipInfo", Counted)
+    fault = only(bytes(content), "a.zip", limits=Limits(members=20, beside=5))
+    assert "more than 25 files" in fault.message
+    assert made == 26
+
+
+def test_of_many_manifests_few_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may unpack to 64 MiB, whatever else is in the archive; that of a release stands at the top."""
+    opened: list[str] = []
+    take = files.open_member
+
+    def counted(archive: Any, info: zipfile.ZipInfo, budget: Any) -> Any:
+        opened.append(info.filename)
+        return take(archive, info, budget)
+
+    monkeypatch.setattr(files, "open_member", counted)
+    manifest = json.dumps({"assay_release": 1, "files": [{"path": "a.jsonl", "format": "neutral"}]}).encode()
+    deep = {f"r/{number}/manifest.json": b"{}" for number in range(50)}
+    items = read(zipped({**deep, "r/manifest.json": manifest, "r/a.jsonl": lines(1)}), "a.zip", format_name="neutral")
+    assert (len(opened), opened[0], opened[-1]) == (4, "r/manifest.json", "r/a.jsonl")
+    assert sum(isinstance(item, RawRecord) for item in items) == 1
 
 
 def test_names_are_shown_and_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
