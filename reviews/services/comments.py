@@ -7,6 +7,7 @@ stage settles and it is opened. A sealed comment tells nobody that it is there.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 
 from django.db import transaction
 from django.db.models import Q
@@ -25,6 +26,8 @@ from reviews.services.claims import Work
 from reviews.services.mentions import find_mentions, known_mentions, rename_mentions
 
 MAX_TEXT = 4000
+#: Of one person on one dialogue, whose pages show them all.
+MAX_COMMENTS = 100
 #: Signs of Markdown that mean nothing in a line of plain text.
 _MARKS = re.compile(r"\*\*|`+")
 
@@ -71,10 +74,11 @@ def read_threads(
     ``document``: what is shown. ``compared``: what was handed in last, where a draft is shown: a comment is about that.
     """
     compared = document if compared is None else compared
+    hash_at = cache(partial(_hash_at, compared))
     threads: dict[int, Thread] = {}
     for comment in visible_comments(actor=actor, dialogue=dialogue):
         if comment.parent_id is None:
-            stale = comment.value_hash != "" and comment.value_hash != _hash_at(compared, comment.anchor)
+            stale = comment.value_hash != "" and comment.value_hash != hash_at(comment.anchor)
             place = describe(document, comment.anchor) if comment.anchor else ""
             threads[comment.pk] = Thread(comment, place, stale)
         elif comment.parent_id in threads:
@@ -191,6 +195,8 @@ def _add(
         raise Invalid("Write something first.", field="text")
     if len(text) > MAX_TEXT or "\x00" in text:
         raise Invalid(f"A comment has at most {MAX_TEXT:,} characters, none of them NUL.", field="text")
+    if Comment.objects.filter(dialogue=dialogue, author=actor).count() >= MAX_COMMENTS:
+        raise Invalid(f"You have remarked {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
     mentioned = _mentioned(dialogue.project, text)
     parent = None
     if reply_to:

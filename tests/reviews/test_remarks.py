@@ -16,6 +16,7 @@ from annotator.schema import canonical, read_document
 from annotator.services.drafts import open_draft
 from annotator.services.notices import list_notices, unread_count
 from reviews.models import Comment
+from reviews.services import comments
 from reviews.services.assignments import hand_over, reassign
 from reviews.services.claims import claim_slot, load_work, release
 from reviews.services.comments import (
@@ -383,3 +384,24 @@ def test_the_page_asks_as_often_for_many_comments_as_for_few(team: Team, client:
             one = comment_on(actor=person, dialogue=item, anchor="/tasks/t1", text="More.")
             comment_on(actor=team.senior, dialogue=item, anchor="", text="Yes.", reply_to=one.public_id)
     assert asked() <= few
+
+
+def test_one_person_does_not_fill_a_dialogues_page_with_comments(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments, "MAX_COMMENTS", 3)
+    item = make_item(team, "cross_check")
+    for n in range(3):
+        comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1", text=f"{n}.")
+    with pytest.raises(Invalid, match="You have remarked 3 times on this dialogue"):
+        comment_on(actor=team.senior, dialogue=item, anchor="", text="Once more.")
+    comment_on(actor=team.administrator, dialogue=item, anchor="/tasks/t1", text="Others are free to.")
+    assert item.head is not None
+    looked: list[str] = []
+    hash_at = comments._hash_at
+
+    def counted(document: object, anchor: str) -> str:
+        looked.append(anchor)
+        return hash_at(document, anchor)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(comments, "_hash_at", counted)
+    assert len(read_threads(actor=team.senior, dialogue=item, document=item.head.document())) == 4
+    assert looked == ["/tasks/t1"]
