@@ -7,7 +7,8 @@ that was committed; killed while it was taking back, it takes back the rest and 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, BinaryIO
+from time import monotonic
+from typing import Any, BinaryIO, cast
 
 from django.db import IntegrityError
 
@@ -34,6 +35,8 @@ from reviews.services.protocols import current_version
 #: A chunk ends at whichever comes first: this many records, or this many bytes of them.
 CHUNK_RECORDS = 250
 CHUNK_BYTES = 4 << 20
+#: Seconds of reading after which the worker says that it lives, though there was no record to write.
+BEAT = 5.0
 #: When these first records all look like another format, that is the mistake.
 TELLING_RECORDS = 20
 
@@ -118,7 +121,7 @@ class ImportRun:
     def _read_all(self) -> None:
         setup = Setup(self.batch.native_format, asdict(check_settings(self.batch.project)))
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
-            for prepared in preparers.prepare(self._chunks(file)):
+            for prepared in preparers.prepare(self._chunks(cast(BinaryIO, _Heard(file, self.running)))):
                 self._take(self._pending.popleft(), prepared)
         if not self.consumed:
             raise Invalid("The file holds no record: every line of it is blank, or its list is empty.")
@@ -283,6 +286,26 @@ class ImportRun:
         while more:
             with self.running.chunk(even_if_cancelled=True):
                 more = discard_slice(self.running.job)
+
+
+class _Heard:
+    """A file whose reader is heard of: gigabytes of blank lines give nothing to write, and a worker that is silent for
+    so long would be taken for dead, by one after the other of those that others wait for.
+    """
+
+    def __init__(self, file: BinaryIO, running: Running) -> None:
+        self._file, self._running = file, running
+        self._beaten = monotonic()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Raises Lost or Cancelled as well."""
+        if monotonic() - self._beaten > BEAT:
+            self._running.beat()
+            self._beaten = monotonic()
+        return self._file.read(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 def _in_order(chunk: _Chunk, records: list[dict[str, Any]]) -> Iterator[dict[str, Any] | Note]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import F, QuerySet
+from django.db.models.functions import Length
 
 from annotator.checks import Finding as CheckFinding
 from annotator.checks import near_duplicate_finding
@@ -19,8 +20,11 @@ from annotator.services.jobs import Running, job_kind
 from annotator.services.revisions import check_settings
 from benchmark.models import ImportBatch, TextBand
 
-#: Dialogues looked at in one transaction.
-SLICE = 200
+#: Dialogues looked at in one transaction, and characters of them, unless one alone has more.
+SLICE, SLICE_CHARACTERS = 200, 8 << 20
+#: Characters of a dialogue that are compared: the shingles of each take a hundred times their room, and there are
+#: those of seventeen times a slice.
+MOST_COMPARED = 20_000
 #: Dialogues one is compared with, those first that share the most bands: a template used a thousand times is found by
 #: a few of its uses.
 MOST_CANDIDATES = 16
@@ -55,7 +59,7 @@ def found_on_import(revision: Revision) -> CheckFinding | None:
     if revision.batch_id is None:
         return None
     dialogue = revision.dialogue
-    own = shingles(dialogue_text(revision.document()))
+    own = shingles(_text(revision))
     neighbours = _neighbours(dialogue.project_id, set(bands(own)))
     shared = Counter(pk for found in neighbours.values() for pk in found)
     earlier = Dialogue.objects.filter(pk__in=shared, created_at__lt=dialogue.created_at).exclude(
@@ -76,15 +80,22 @@ def _imported(batch: ImportBatch) -> QuerySet[Revision]:
 
 
 def _slices(batch: ImportBatch, *, after: int) -> Iterator[list[Revision]]:
-    rows = _imported(batch).select_related("dialogue").order_by("pk").defer("dialogue__search_text")
-    while found := list(rows.filter(pk__gt=after)[:SLICE]):
-        after = found[-1].pk
-        yield found
+    rows = _imported(batch).order_by("pk")
+    while sizes := list(rows.filter(pk__gt=after).values_list("pk", Length("content"))[:SLICE]):
+        chosen: list[int] = []
+        room = SLICE_CHARACTERS
+        for pk, size in sizes:
+            room -= size
+            if chosen and room < 0:
+                break
+            chosen.append(pk)
+        after = chosen[-1]
+        yield list(rows.filter(pk__in=chosen).select_related("dialogue").defer("dialogue__search_text"))
 
 
 def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revision, str, float]]:
     """For each that nearly repeats an earlier dialogue: the most similar one's id, and how similar they are."""
-    own = {r.dialogue_id: shingles(dialogue_text(r.document())) for r in revisions}
+    own = {r.dialogue_id: shingles(_text(r)) for r in revisions}
     own_bands = {pk: bands(found) for pk, found in own.items()}
     TextBand.objects.filter(dialogue__in=own).delete()
     neighbours = _neighbours(project_id, {band for found in own_bands.values() for band in found})
@@ -128,11 +139,17 @@ def _neighbours(project_id: int, wanted: set[int]) -> dict[int, list[int]]:
 def _load(pks: set[int]) -> tuple[dict[int, str], dict[int, str]]:
     """External ids and texts of dialogues as they are now."""
     names, texts = {}, {}
-    for dialogue in Dialogue.objects.filter(pk__in=pks).select_related("head").defer("search_text"):
+    rows = Dialogue.objects.filter(pk__in=pks).select_related("head").defer("search_text")
+    # Few at a time: their contents may be large, and what is kept of them is not.
+    for dialogue in rows.iterator(chunk_size=20):
         names[dialogue.pk] = dialogue.external_id
         if dialogue.head is not None:
-            texts[dialogue.pk] = dialogue_text(dialogue.head.document())
+            texts[dialogue.pk] = _text(dialogue.head)
     return names, texts
+
+
+def _text(revision: Revision) -> str:
+    return dialogue_text(revision.document())[:MOST_COMPARED]
 
 
 def _attach(revision: Revision, finding: Any) -> bool:

@@ -17,14 +17,14 @@ from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Ro
 from annotator.services import jobs
 from annotator.services.jobs import run
 from benchmark.models import ImportBatch
-from benchmark.services import import_discarding, import_runner
+from benchmark.services import import_discarding, import_runner, near_duplicates
 from benchmark.services.import_report import report_path
 from benchmark.services.import_runner import ImportRun
 from benchmark.services.imports import cancel_import, may_repeat, repeat_import
 from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot, StageRun
 from reviews.services.counters import recount, stored_counters
-from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, fresh, report_of
+from tests.benchmark.conftest import as_lines, as_zip, begin_import, candidate, candidates, counters, fresh, report_of
 from tests.factories import Team, broken, changed, give_role, make_document, make_user
 from tests.racing import overlap
 
@@ -79,6 +79,54 @@ def rows_of(batch: ImportBatch) -> list[int]:
             (ToolsetRevision, "project"),
         )
     ]
+
+
+def test_who_reads_long_without_a_record_is_heard_of_and_can_be_stopped(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blank lines by the gigabyte: for half a minute of silence each idle worker took the import up again."""
+    monkeypatch.setattr(import_runner, "BEAT", -1.0)
+    beats = 0
+
+    def beaten(self: jobs.Running) -> None:
+        nonlocal beats
+        beats += 1
+        if beats == 3:
+            jobs.cancel_job(actor=None, job=self.job)
+        with self.chunk():
+            pass
+
+    monkeypatch.setattr(jobs.Running, "beat", beaten)
+    for content, name in ((b"\n" * (1 << 21), "a.jsonl"), (as_zip({"a.jsonl": b"\n" * 99}), "a.zip")):
+        beats = 0
+        batch = begin_import(team, content, name)
+        assert run(batch.job_id).state == "cancelled"
+        assert beats == 3
+
+
+def test_near_duplicates_of_long_dialogues_are_searched_few_at_a_time(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_duplicates, "SLICE_CHARACTERS", 3000)
+    monkeypatch.setattr(near_duplicates, "MOST_COMPARED", 1000)
+    compare = near_duplicates._compare
+    slices: list[int] = []
+
+    def counted(project: int, revisions: Any) -> Any:
+        slices.append(len(revisions))
+        return compare(project, revisions)
+
+    monkeypatch.setattr(near_duplicates, "_compare", counted)
+    records = candidates(5)
+    for number, record in enumerate(records[:2]):
+        begin = " ".join(f"word{n}" for n in range(200))
+        record["document"]["tasks"][0]["user_message"] = begin + f" {number}" * 1000
+    run_import(records)
+    job = run(Job.objects.get(kind="near_duplicates").pk)
+    assert job.result["compared"] == 5
+    assert Finding.objects.filter(check_id="dialogue.near_duplicate", dialogue__external_id="c00001").exists()
+    assert slices[:2] == [1, 1]
+    assert sum(slices) == 5 > len(slices)
 
 
 def test_a_killed_import_goes_on_where_its_last_chunk_ended(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
