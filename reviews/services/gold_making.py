@@ -18,14 +18,14 @@ from django.db.models import QuerySet
 
 from annotator.comparison.variants import shared_difference
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Membership, Project, Revision, User
+from annotator.models import Dialogue, Event, Membership, Project, Revision, User
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.schema import SchemaProblem, canonical, read_document
 from annotator.services.access import OVERSEERS, require_administrator
 from annotator.services.events import append_event
 from annotator.services.revisions import lock_dialogue
 from reviews.gold import faults_of, why_not
-from reviews.models import Cycle, CycleState, Example, GoldItem, StageRun, StageRunState
+from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_matches, copy_past
@@ -64,7 +64,6 @@ def make_gold_item(
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
-    version = require_version(project)
     wanted = gold_stage(project, stage)
     with transaction.atomic():
         # All in one order, so that two who make items of two variants at once do not wait for each other for ever.
@@ -80,7 +79,7 @@ def make_gold_item(
             if way.source.pk in texts:
                 require_unseen_by_checks(way.answer, way.source, text)
             dialogue = stand_beside(way.source, way.run, text)
-            gold_run, versions = copy_past(dialogue=dialogue, cycle=way.cycle, run=way.run, version=version, text=text)
+            gold_run, versions = copy_past(dialogue=dialogue, cycle=way.cycle, run=way.run, text=text)
             copies |= versions
             describe_item(dialogue, gold_run.entry_revision)
             waive_alike(dialogue, way.source, gold_run.entry_revision)
@@ -145,6 +144,18 @@ def gold_stage(project: Project, key: str) -> Stage:
     return stages[key]
 
 
+def versions_like_now(project: Project, stage: Stage) -> dict[int, int]:
+    """Key → number of the protocol's versions under which an item looks in the stage as under the version in force.
+
+    Once what was under way has been moved to a version, nothing that waits is under an earlier one.
+    """
+    moves = Event.objects.filter(project=project, kind="protocol.migration_started").order_by("-pk")
+    least = moves.values_list("after__number", flat=True).first() or 1
+    kinds = parse(require_version(project)).taxonomy
+    versions = ProtocolVersion.objects.filter(project=project, number__gte=least)
+    return {one.pk: one.number for one in versions if stage in (then := parse(one)).stages and then.taxonomy == kinds}
+
+
 def people_for(*, project: Project, stage: Stage, source: Dialogue) -> list[User]:
     """Members who may be tested: they work in the stage, see no known answers, had no hand in the source, and have had
     no item made of it.
@@ -197,6 +208,15 @@ def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
     cycle = Cycle.objects.filter(dialogue=source).select_related("exit_revision").order_by("-number").first()
     if cycle is None or cycle.state != CycleState.VERIFIED:
         raise Conflict(f"The last cycle of {name} did not end in verification; choose another dialogue.")
+    alike = versions_like_now(source.project, stage)
+    begun = Event.objects.filter(dialogue=source, kind="cycle.begun").order_by("number")
+    # It is shown as if its first cycle had been the last one.
+    under = begun.values_list("after__protocol", flat=True).first()
+    if cycle.protocol_id not in alike or (cycle.number > 1 and under not in alike.values()):
+        raise Conflict(
+            f"{name} was verified under an earlier version of the protocol. What waits in “{stage.title}” now is under "
+            "another one, so its gold item would be odd; choose a dialogue that was verified since."
+        )
     run = (
         StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.SETTLED)
         .select_related("entry_revision")

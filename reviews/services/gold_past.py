@@ -14,7 +14,6 @@ from annotator.services.events import event_digest
 from reviews.models import (
     Comment,
     Cycle,
-    ProtocolVersion,
     Review,
     ReviewFinding,
     StageRun,
@@ -25,9 +24,7 @@ from reviews.models import (
 JOINED = "dialogue.joined_variants"
 
 
-def copy_past(
-    *, dialogue: Dialogue, cycle: Cycle, run: StageRun, version: ProtocolVersion, text: str
-) -> tuple[StageRun, dict[int, Revision]]:
+def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> tuple[StageRun, dict[int, Revision]]:
     """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened.
 
     Returns its own open run of that stage, and of each version that was copied: key of the original → its copy.
@@ -37,16 +34,16 @@ def copy_past(
     own = Cycle.objects.create(
         dialogue=dialogue,
         project_id=cycle.project_id,
-        protocol=version,
+        protocol_id=cycle.protocol_id,
         number=1,
         entry_revision=versions.get(cycle.entry_revision_id, versions[run.entry_revision_id]),
         created_at=cycle.created_at,
     )
     runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
-    chain = _chain(run)
-    hashes = {came_in(run).content_hash: versions[chain[0][0]].content_hash}
-    hashes |= {revision.content_hash: versions[pk].content_hash for pk, revision in chain}
-    _copy_events(dialogue, cycle, run, version.number, reviews, hashes)
+    seen = _versions(run)
+    hashes = {came_in(run).content_hash: versions[seen[0].pk].content_hash}
+    hashes |= {revision.content_hash: versions[revision.pk].content_hash for revision in seen}
+    _copy_events(dialogue, cycle, run, reviews, hashes)
     _copy_comments(dialogue, cycle, run, runs)
     return runs[run.pk], versions
 
@@ -62,17 +59,20 @@ def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
     )
 
 
-def _chain(run: StageRun) -> list[tuple[int, Revision]]:
-    """The versions that led to what came into the run, oldest first, from the one that came into its cycle on.
+def _versions(run: StageRun) -> list[Revision]:
+    """The versions that were there when the run opened, oldest first, from the one that came into its cycle on: those
+    that led to what came into the run, and what reviewers made in stages before it.
 
     Earlier ones would stand there without the reviews and events that made them.
     """
-    chain: list[tuple[int, Revision]] = []
+    chain: dict[int, Revision] = {}
     revision: Revision | None = run.entry_revision
     while revision is not None:
-        chain.append((revision.pk, revision))
+        chain[revision.pk] = revision
         revision = None if revision.pk == run.cycle.entry_revision_id else revision.parent
-    return chain[::-1]
+    reviews = Review.objects.filter(stage_run__cycle=run.cycle_id, stage_run__lt=run.pk)
+    made = Revision.objects.filter(pk__in=reviews.values("made_revision"), parent__in=chain, sealed=False)
+    return sorted([*chain.values(), *made.exclude(pk__in=chain)], key=lambda one: one.pk)
 
 
 def came_in(run: StageRun) -> Revision:
@@ -86,16 +86,16 @@ def came_in(run: StageRun) -> Revision:
 def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
     """Key of the original → its copy."""
     out: dict[int, Revision] = {}
-    parent: Revision | None = None
     first = came_in(run)
-    for number, (key, original) in enumerate(_chain(run), 1):
+    for number, original in enumerate(_versions(run), 1):
         # The first is what came in, whatever had been made of it by then.
-        origin = original if parent else first
-        content = text if key == run.entry_revision_id else original.content
-        parent = out[key] = Revision.objects.create(
+        origin = original if out else first
+        # Two reviewers may have made the same fix: beside the other's, a planted fault would show.
+        content = text if original.content_hash == run.entry_revision.content_hash else original.content
+        out[original.pk] = Revision.objects.create(
             dialogue=dialogue,
-            parent=parent,
-            branch="main",
+            parent=out.get(original.parent_id or 0),
+            branch=original.branch if out else "main",
             number=number,
             author_id=origin.author_id,
             message=origin.message,
@@ -169,14 +169,13 @@ def _copy_events(
     dialogue: Dialogue,
     cycle: Cycle,
     run: StageRun,
-    protocol: int,
     reviews: dict[str, str],
     hashes: dict[str, str],
 ) -> None:
     """The events of the source's beginning and of the cycle until the run opened, on a chain of their own."""
     chain = list(Event.objects.filter(dialogue=cycle.dialogue_id).order_by("number"))
-    begun = [event.number or 0 for event in chain if event.kind == "cycle.begun"]
-    first = begun[cycle.number - 1] if len(begun) >= cycle.number else 0
+    begun = [event for event in chain if event.kind == "cycle.begun"]
+    first = begun[cycle.number - 1].number or 0 if len(begun) >= cycle.number else 0
     before = StageRun.objects.filter(cycle=cycle, pk__lt=run.pk).order_by("pk").last()
     until = max(
         [first]
@@ -194,10 +193,16 @@ def _copy_events(
     for event in chain:
         place = event.number or 0
         of_then = place <= until and (place >= first or event.kind == "dialogue.imported")
-        if not of_then and event.kind != JOINED:
+        # What is in the stage was moved to another version of the protocol, too.
+        moved = place > first and event.kind == "cycle.migrated"
+        if not of_then and not moved and event.kind != JOINED:
             continue
         number += 1
-        after = _renamed(event.after, event.kind, protocol, reviews, hashes)
+        after = _renamed(event.after, event.kind, reviews, hashes)
+        created_at = event.created_at
+        if event.kind == "cycle.begun":
+            # As if it had come in as it was then: what is reviewed for the first time begins as it comes in.
+            created_at, after["protocol"] = begun[0].created_at, begun[0].after.get("protocol", 1)
         previous, digest = digest, event_digest(
             previous_hash=digest,
             project_id=event.project_id,
@@ -207,11 +212,11 @@ def _copy_events(
             kind=event.kind,
             before=event.before,
             after=after,
-            created_at=event.created_at.isoformat(timespec="microseconds"),
+            created_at=created_at.isoformat(timespec="microseconds"),
         )  # fmt: skip
         copies.append(
             _again(event, dialogue=dialogue, number=number, after=after, previous_hash=previous, hash=digest,
-                   sealed=False)
+                   created_at=created_at, sealed=False)
         )  # fmt: skip
     Event.objects.bulk_create(copies)
 
@@ -235,12 +240,10 @@ def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mappin
         copy.save(force_insert=True)
 
 
-def _renamed(
-    after: dict[str, Any], kind: str, protocol: int, reviews: dict[str, str], hashes: dict[str, str]
-) -> dict[str, Any]:
+def _renamed(after: dict[str, Any], kind: str, reviews: dict[str, str], hashes: dict[str, str]) -> dict[str, Any]:
     out = dict(after)
     if kind == "cycle.begun":
-        out = {"cycle": 1, "protocol": protocol}
+        out = {"cycle": 1}
     if "review" in out:
         out["review"] = reviews.get(out["review"], new_public_id())
     if "content_hash" in out:

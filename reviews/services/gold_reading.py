@@ -14,7 +14,7 @@ from reviews.agreement import Figure, wilson
 from reviews.gold import FATES, Fate, why_not
 from reviews.models import ClaimState, CycleState, GoldItem, GoldRate, GoldScore, Slot, StageRun, StageRunState
 from reviews.protocols import Stage
-from reviews.services.gold_making import PUBLIC_IN
+from reviews.services.gold_making import PUBLIC_IN, gold_stage, versions_like_now
 from reviews.services.protocols import current_protocol
 
 #: Dialogues that are offered to make an item of.
@@ -169,6 +169,7 @@ def suggest(*, project: Project, stage: str) -> list[Dialogue]:
     """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real faults."""
     runs = (
         StageRun.objects.filter(
+            cycle__protocol__in=list(versions_like_now(project, gold_stage(project, stage))),
             project=project,
             stage=stage,
             state=StageRunState.SETTLED,

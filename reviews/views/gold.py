@@ -139,13 +139,14 @@ def gold_new(request: PageRequest) -> HttpResponse:
             refused = error
     elif request.method == "POST":
         refused = Invalid("Name the verified dialogue that it is to be made of.")
+    offered = not preview and stage in [one.key for one in stages]
     context = {
         "name": name,
         "stage": stage,
         "stages": [(one.key, one.title) for one in stages],
         "refused": refused.sentence if refused else "",
         "preview": preview,
-        "suggested": gold_reading.suggest(project=project, stage=stage) if stage and not preview else [],
+        "suggested": gold_reading.suggest(project=project, stage=stage) if offered else [],
         "trail": _trail(request, "Make a gold item"),
     }
     return render(request, "reviews/gold_new.html", context, status=422 if refused else 200)

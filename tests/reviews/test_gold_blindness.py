@@ -12,16 +12,21 @@ from django.db.models import Q
 from django.test import Client
 from django.utils import timezone
 
-from annotator.models import Dialogue, Draft, Revision, User, Waiver
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Draft, Event, Revision, User, Waiver
 from annotator.services import jobs
 from benchmark.models import Release
 from benchmark.services.releases import start_release
 from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot, StageRun
+from reviews.services import gold_reading
 from reviews.services.agreement import fold_agreement
 from reviews.services.claims import claim_next, load_work
 from reviews.services.comments import add_comment
 from reviews.services.courses import fold_courses
+from reviews.services.cycles import supersede_cycle
 from reviews.services.gold_settings import retire_gold_item
+from reviews.services.migrating import start_migration
+from reviews.services.protocols import adopt_protocol, current_protocol
 from reviews.services.waivers import waive_all
 from reviews.services.workload import fold_work
 from tests.factories import (
@@ -376,6 +381,79 @@ def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team
     assert [read(person) for person in people] == [before, before]
     make_gold(team, source)
     assert [read(person) for person in people] == [before, (before[0] - {"expert"}, set())]
+
+
+def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team: Team) -> None:
+    """What was not taken there stands among the versions of an ordinary dialogue, too."""
+    protocol = current_protocol(team.project)
+    assert protocol is not None
+    single, multi, check, expert = protocol.stages
+    earlier = [one.model_copy(update={"key": f"{one.key}_one"}) for one in (check, expert)]
+    stages = (single, multi, *earlier, check, expert)
+    adopt_protocol(
+        actor=team.administrator, project=team.project, protocol=protocol.model_copy(update={"stages": stages})
+    )
+    ruling = {"choice": "left", "reason_kind": "other", "reason": "So it is."}
+    items = []
+    for name in ("source", "waiting"):
+        item = make_dialogue(team.project, make_document(TAG), external_id=name)
+        begin(team.project, [item])
+        for _ in range(2):
+            hand_in(team.annotator, item)
+        for person, text in zip(team.annotators[1:3], ("It is sunny.", "It rains."), strict=True):
+            hand_in(person, item, "fix", document=changed(current(item), text))
+        hand_in(team.senior, item, rulings={"/tasks/t1/steps/s1/text": ruling})
+        item.refresh_from_db()
+        assert item.stage == STAGE
+        items.append(item)
+    for person in team.annotators[3:5]:
+        hand_in(person, items[0], "approve")
+    items[0].refresh_from_db()
+    item = make_gold(team, items[0], document=changed(current(items[0]), "It snows.")).dialogue
+
+    def shapes(dialogue: Dialogue) -> list[tuple[int, bool, bool]]:
+        path = f"/api/projects/{team.project.slug}/dialogues/{dialogue.public_id}/revisions/"
+        rows = signed_in(team.annotators[5]).get(path).json()["results"]
+        return [(row["number"], row["branch"] == "main", row["parent"] is None) for row in rows]
+
+    assert shapes(item) == shapes(items[1])
+    assert len(shapes(item)) == 4
+    # The left fix says what the expert took of it, where the fault was planted: it shows nothing beside it.
+    assert not item.revisions.filter(content_hash=items[0].content_hash).exists()
+
+
+def test_its_history_names_the_protocol_that_was_in_force_then(team: Team) -> None:
+    """“Protocol 2” on a day when there was none told a gold item from what came in beside it."""
+
+    def adopt(title: str) -> None:
+        protocol = current_protocol(team.project)
+        assert protocol is not None
+        first = protocol.stages[0].model_copy(update={"title": title})
+        new = protocol.model_copy(update={"stages": (first, *protocol.stages[1:])})
+        adopt_protocol(actor=team.administrator, project=team.project, protocol=new)
+
+    sources = [verified(team) for _ in range(3)]
+    waiting = make_item(team, STAGE)
+    adopt("Self-check I")
+    item = make_gold(team, sources[0]).dialogue
+    supersede_cycle(actor=team.administrator, dialogue=sources[1], reason="An erratum.")
+    for person in (team.annotators[0], team.annotators[0], *team.annotators[3:5]):
+        hand_in(person, sources[1], "approve")
+    sources[1].refresh_from_db()
+    again = make_gold(team, sources[1]).dialogue
+
+    def began(dialogue: Dialogue) -> list[str]:
+        page = signed_in(team.annotators[4]).get(f"/p/{team.project.slug}/dialogues/{dialogue.public_id}/")
+        return re.findall(r"Review began[^<]*", page.content.decode())
+
+    assert began(item) == began(again) == began(waiting) == ["Review began (cycle 1, protocol 1)"]
+    times = Event.objects.filter(dialogue__in=(sources[1], again), kind="cycle.begun").order_by("pk")
+    assert times.last().created_at == times.first().created_at  # type: ignore[union-attr]
+    # Once all that waits has been moved, it says so, and what ended before does not.
+    start_migration(actor=team.administrator, project=team.project)
+    with pytest.raises(Conflict, match="under an earlier version"):
+        make_gold(team, sources[2])
+    assert gold_reading.suggest(project=team.project, stage=STAGE) == []
 
 
 def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
