@@ -24,11 +24,11 @@ from annotator.services.trials import facts_of
 from annotator.services.variants import Variant, read_variants
 from annotator.wording import counted
 from benchmark.formats import WRITERS
-from benchmark.models import LeftOut, Release, ReleaseItem
+from benchmark.models import LeftOut, Release, ReleaseItem, ReleaseState
 from benchmark.services.release_figures import count_what_waits, read_figures
 from benchmark.services.release_items import Item
 from benchmark.services.release_trails import Verified, verified_cycles, write_trails
-from reviews.models import Cycle, Draw, ProtocolVersion
+from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
 from reviews.services.gold_turns import behind
 from reviews.services.protocols import stage_titles
 
@@ -59,12 +59,25 @@ def freeze(running: Running, release: Release) -> None:
 
 
 def where_released(dialogue: Dialogue) -> str:
-    """Where everybody can read a dialogue's answer already, as a sentence; blank where nowhere."""
-    held = ReleaseItem.objects.filter(dialogue__in=behind(dialogue), release__frozen_at__isnull=False)
+    """Where everybody can read a dialogue's answer, or that it has one, as a sentence; blank where nowhere."""
+    alike = behind(dialogue)
+    held = ReleaseItem.objects.filter(dialogue__in=alike, release__frozen_at__isnull=False)
     version = held.order_by("-pk").values_list("release__version", flat=True).first()
+    if version is not None:
+        return f"Release {version} holds {dialogue.external_id}: whoever has read it there knows the answer."
+    drawn = (
+        DrawItem.objects.filter(dialogue__in=alike).order_by("pk").values_list("draw__created_at", flat=True).first()
+    )
+    if drawn is None:
+        return ""
+    told = Release.objects.filter(project=dialogue.project_id, state=ReleaseState.FROZEN, frozen_at__gte=drawn)
+    version = told.order_by("pk").values_list("version", flat=True).first()
     if version is None:
         return ""
-    return f"Release {version} holds {dialogue.external_id}: whoever has read it there knows the answer."
+    return (
+        f"{dialogue.external_id} had been in a draw when release {version} was frozen, and the release holds the hash "
+        "of all that were: whoever tries can tell that it has passed."
+    )
 
 
 def require_worth_releasing(release: Release) -> None:

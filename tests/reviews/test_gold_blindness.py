@@ -27,10 +27,13 @@ from reviews.services.cycles import supersede_cycle
 from reviews.services.gold_settings import retire_gold_item
 from reviews.services.migrating import start_migration
 from reviews.services.protocols import adopt_protocol, current_protocol
+from reviews.services.sampling import close_population_and_draw
 from reviews.services.waivers import waive_all
 from reviews.services.workload import fold_work
+from tests.benchmark.conftest import run_release
 from tests.factories import (
     Team,
+    adopt_c3,
     begin,
     changed,
     current,
@@ -468,6 +471,39 @@ def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
             text = signed_in(person).get(f"/p/{team.project.slug}/{path}").content.decode()
             assert draw.seed in text
             assert any(re.search(rf"\b{word}\b", text) for word in telling) is seen, (path, person)
+
+
+@pytest.fixture
+def drawn(team: Team) -> list[Dialogue]:
+    """Four that were drawn from; the last one waits for the expert."""
+    adopt_c3(team, audit_fraction=0.25)
+    items = [make_item(team, STAGE) for _ in range(4)]
+    for item in items:
+        for person in team.annotators[1:3]:
+            hand_in(person, item, "approve")
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    return sorted(Dialogue.objects.all(), key=lambda item: item.stage == "expert")
+
+
+def test_no_item_is_made_of_what_a_release_says_was_drawn_from(team: Team, drawn: list[Dialogue]) -> None:
+    """The archive holds the hash of each draw's population: with what is released beside it, it names what is not."""
+    assert run_release(team).item_count == 3
+    hand_in(team.senior, drawn[3], "approve")
+    drawn[3].refresh_from_db()
+    with pytest.raises(Conflict, match=r"when release 1\.0 was frozen"):
+        make_gold(team, drawn[3])
+
+
+def test_a_release_retires_the_item_whose_answer_it_says_was_drawn_from(
+    team: Team, drawn: list[Dialogue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_gold(team, drawn[0])
+    monkeypatch.setattr(
+        "benchmark.services.release_freezing._Freezing._outside",
+        lambda freezing, one, cycle, variants: "" if one.pk in (drawn[1].pk, drawn[2].pk) else "It is not fit for it.",
+    )
+    assert run_release(team).item_count == 2
+    assert not GoldItem.objects.get().live
 
 
 def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
