@@ -130,10 +130,11 @@ def _page_url(request: PageRequest, bench: Workbench) -> str:
 
 
 def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
-    number, reason = request.POST["waive"], request.POST.get(f"waive-reason:{request.POST['waive']}", "")
+    number = request.POST["waive"]
     known = dict(enumerate(sheet.outcome.warnings))
     found = known.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 6 else None
     key = request.POST.get(f"waive-key:{number}", "")
+    reason = request.POST.get(f"waive-reason:{key}", "")
     if found is None or key != f"{found.check} {found.value_hash} {found.anchor}":
         raise Conflict("This warning is gone: the value it was about has changed.")
     waivers.waive(

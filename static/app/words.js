@@ -12,6 +12,7 @@
 //                                 asks which version stays; it goes into #form-conflict
 //   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same as stored
 //   <form data-words="sent">      one whose words the page shows nowhere: kept until they are sent
+//   data-sent-apart               on a field of a data-keep form that the server takes by the button beside it alone: kept until then
 //   data-not-kept                 on a field that the page chooses anew each time
 //   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON, or an edit
 //                                 that was refused: where that is
@@ -189,6 +190,7 @@ function fill(form, body) {
     else if (values?.length) {
       const value = values.shift();
       if (field.value !== value) field.value = value;
+      if (value && "sentApart" in field.dataset) field.closest("details").open = true;
     }
     field.closest("code-editor")?.refresh?.();
   }
@@ -342,13 +344,15 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
     ctx.swap = "innerHTML";
   }
   if (ctx.response.status >= 300) return;
-  if (raw(keyOf(form)) === sent.get(ctx)) remove(keyOf(form));
-  if (!keeping(ctx)) return;
   const version = ctx.response.headers.get("X-Form-Version");
+  const left = version !== null && [...form.elements].some((field) => "sentApart" in field.dataset && field.value.trim());
+  if (!left && raw(keyOf(form)) === sent.get(ctx)) remove(keyOf(form));
+  if (!keeping(ctx)) return;
   question.replaceChildren();
   if (version === null) return void showStored(form);
   form.elements.kept.value = version;
   form.elements.edits.value = "";
+  if (left) keep(form, "");
 });
 
 /** Another window has changed the form as well: what both have made of it is on the page that the server shows. */

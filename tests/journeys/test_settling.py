@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from annotator.models import Waiver
 from reviews.models import Ruling
 from reviews.services.courses import fold_courses
 from tests.factories import current, hand_in, make_document, make_item
@@ -79,3 +80,35 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     seen.get_by_role("link", name="Accuracy").click()
     verified = seen.locator("dt", has_text="Verified").locator("xpath=following-sibling::dd[1]")
     expect(verified.first).to_have_text("1")
+
+
+def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(desk_of, team):
+    """The page said that it was kept, and came back without it."""
+    item = make_item(team, "cross_check", make_document("x"))
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    page = desk_of(team.senior).page
+    page.goto("/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/settle/")
+    for number, choice in ((1, "left"), (2, "left"), (3, "third")):
+        place = page.locator(f"#place-{number}")
+        place.locator(f"input[value={choice}]").check()
+        place.locator("select").first.select_option("other")
+    page.locator("#third-3").fill("TODO: the weather")
+    reason = page.get_by_label("Why does it not matter here?")
+
+    page.get_by_text("Waive it", exact=True).click()
+    with page.expect_response("**/keep/"):
+        reason.fill("It is the title of a film.")
+    expect(page.locator("#settle-note")).to_have_text("Kept")
+    page.reload()
+    expect(reason).to_be_visible()
+    expect(reason).to_have_value("It is the title of a film.")
+    with page.expect_navigation():
+        reason.press("Enter")
+    expect(reason).to_have_value("It is the title of a film.")
+    assert not Waiver.objects.exists()
+    page.get_by_role("button", name="Waive", exact=True).click()
+    expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
+    assert Waiver.objects.get().reason == "It is the title of a film."

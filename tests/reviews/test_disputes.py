@@ -567,8 +567,8 @@ def test_errors_of_the_result_link_to_their_place_and_warnings_are_waived_there(
     assert 'href="#place-3"' in text
     key = text.split('name="waive-key:0" value="', 1)[1].split('"', 1)[0]
     keep = reverse("workspace-settle-keep", args=[slot])
-    assert client.post(keep, {**form, "waive": "0", "waive-key:0": key, "waive-reason:0": ""}).status_code == 422
-    client.post(keep, {**form, "waive": "0", "waive-key:0": key, "waive-reason:0": "It is the title of a film."})
+    assert client.post(keep, {**form, "waive": "0", "waive-key:0": key, f"waive-reason:{key}": ""}).status_code == 422
+    client.post(keep, {**form, "waive": "0", "waive-key:0": key, f"waive-reason:{key}": "It is the title of a film."})
     assert Waiver.objects.get().anchor == TEXT
     assert client.post(url, form).status_code == 302
 
