@@ -26,7 +26,6 @@ from annotator.comparison.discrepancies import differences
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
 from annotator.schema import SchemaProblem, canonical, load_text
-from annotator.schema.exact_json import loads
 from reviews.models import Review, Slot
 
 #: ``none``: neither side's, and nothing in its place.
@@ -329,23 +328,16 @@ def is_text(place: Discrepancy) -> bool:
 
 
 def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
-    """A third value as the disputed ones are: a text where they are texts, else JSON.
+    """A third value as the disputed ones are, where somebody typed it: a text where they are texts, else JSON.
 
     Raises Invalid for what somebody typed that is no JSON; what a program sends stays what it is.
     """
-    if not isinstance(line.value, str):
-        return line.value
-    if line.typed and not is_text(place):
-        try:
-            return read_json(line.value)
-        except JsonProblem as problem:
-            raise Invalid(f"{capital(dispute.words(place.anchor))}: {problem}", anchor=place.anchor) from None
-    if is_text(place) or isinstance(place.left, str) or isinstance(place.right, str):
+    if not line.typed or not isinstance(line.value, str) or is_text(place):
         return line.value
     try:
-        return loads(line.value)
-    except ValueError:
-        return line.value
+        return read_json(line.value)
+    except JsonProblem as problem:
+        raise Invalid(f"{capital(dispute.words(place.anchor))}: {problem}", anchor=place.anchor) from None
 
 
 def capital(words: str) -> str:

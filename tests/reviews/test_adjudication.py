@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.comparison import Discrepancy
+from annotator.comparison import Discrepancy, lookup
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Notice
 from annotator.schema import canonical
@@ -228,7 +228,9 @@ def test_left_right_and_third(team: Team) -> None:
     assert rows[TEXT].reason_kind == "answer_wrong"
 
 
-def test_a_third_value_keeps_the_kind_of_its_numbers(team: Team) -> None:
+@pytest.mark.parametrize("third", [[1e20, -0.0, 40.0, 12345678901234567890123], "40", "null", "[1]"])
+def test_a_third_value_keeps_its_kind(team: Team, third: Any) -> None:
+    """Numbers, and a text of a program where others have numbers."""
     item = make_item(team, "cross_check", make_document("x"))
     for person, observed in ((team.annotators[1], [1]), (team.annotators[2], [2])):
         document = deepcopy(current(item))
@@ -236,10 +238,11 @@ def test_a_third_value_keeps_the_kind_of_its_numbers(team: Team) -> None:
         hand_in(person, item, "fix", document=document)
     item.refresh_from_db()
     (place,) = disputed_anchors(open_slot(item))
-    third = [1e20, -0.0, 40.0, 12345678901234567890123]
     review = hand_in(team.senior, item, rulings={place: ruling("third", value=third)})
     assert repr(Ruling.objects.get(review=review).value) == repr(third)
     assert repr(ReviewSerializer(review).data["rulings"][0]["value"]) == repr(third)
+    item.refresh_from_db()
+    assert repr(lookup(current(item), place)) == repr(third)
 
 
 def test_the_result_is_the_experts_revision_and_ends_the_cycle(team: Team) -> None:

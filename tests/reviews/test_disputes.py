@@ -287,7 +287,7 @@ def test_what_both_added_alike_may_become_something_else(team: Team) -> None:
     assert agreed["/tasks/t1/user_message"].row is None
     rulings = {
         TEXT: {"choice": "left", **REASON},
-        f"{ADDED}/arguments": {"choice": "third", "value": '{"origin": "Ghent x", "destination": "Ghent"}', **REASON},
+        f"{ADDED}/arguments": {"choice": "third", "value": {"origin": "Ghent x", "destination": "Ghent"}, **REASON},
         f"{ADDED}/depends_on": {"choice": "third", "value": [{"id": "s0", "kind": "logical"}], **REASON},
     }
     assert rule(team, slot, rulings=rulings).outcome.ready
