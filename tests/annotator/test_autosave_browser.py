@@ -101,7 +101,7 @@ def test_a_second_tab_gets_a_prompt_not_an_overwrite(draft_page, page_problems):
     DRAFT.other_tab_sets("b", "theirs")
     draft_page.locator("#b").fill("mine")
     expect(draft_page.locator("#merge")).to_contain_text("Yours: mine. Theirs: theirs.")
-    expect(draft_page.locator("#merge")).to_be_focused()
+    expect(draft_page.locator("#b")).to_be_focused()
     state_is(draft_page, "conflict")
     assert DRAFT.values["b"] == "theirs"
     draft_page.locator("#a").fill("typed meanwhile")
