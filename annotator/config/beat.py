@@ -1,6 +1,7 @@
 """Celery's beat, on a machine whose clock may be set back and whose disk or broker may fail for a while."""
 
 import logging
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +14,26 @@ _LOG = logging.getLogger(__name__)
 
 
 class Scheduler(PersistentScheduler):
-    """Celery's own, which leaves alone what ran “in the future”, ends when its file cannot be written, and logs a
-    hundred lines for each message that cannot be sent.
+    """Celery's own, which leaves alone what ran “in the future”, ends when its file cannot be read or written, and logs
+    a hundred lines for each message that cannot be sent.
 
     Many machines start with a clock that is hours ahead, and beat writes down when it sent what. In embedded mode
     nobody starts it again when it has ended.
     """
+
+    def setup_schedule(self) -> None:
+        """Read what ran when; where a power cut or a full disk has left half a file, begin a new one.
+
+        Celery does so too, but not for all that can be wrong with it: with an empty one it would end at each start.
+        """
+        try:
+            super().setup_schedule()
+        except Exception as error:
+            _LOG.warning("beat could not read its file %s, and begins a new one: %r", self.schedule_filename, error)
+            with suppress(Exception):
+                self._store.close()
+            self._remove_db()
+            super().setup_schedule()
 
     def tick(self, *arguments: Any, **options: Any) -> float:
         """One round of the loop; returns the seconds until the next."""

@@ -1,6 +1,7 @@
-"""Beat goes on sending when the clock was wrong for a while."""
+"""Beat goes on sending when the clock was wrong for a while, and whatever became of its file."""
 
 import errno
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,17 @@ def test_a_full_disk_neither_ends_beat_nor_fills_the_log(
     assert len(caplog.text.splitlines()) == 2
     assert caplog.text.count("No space left on device") == 2
     beat.close()
+
+
+@pytest.mark.parametrize("kept", [0, 600])
+def test_beat_starts_although_a_power_cut_has_left_half_its_file(app: Celery, tmp_path: Path, kept: int) -> None:
+    Scheduler(app, schedule_filename=str(tmp_path / "schedule")).close()
+    largest = max(tmp_path.iterdir(), key=lambda file: file.stat().st_size)
+    os.truncate(largest, kept)
+    for _ in range(2):
+        beat = Scheduler(app, schedule_filename=str(tmp_path / "schedule"))
+        assert {"one", "two"} <= beat.schedule.keys()
+        beat.close()
 
 
 def test_beat_is_started_with_this_schedule() -> None:
