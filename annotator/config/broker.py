@@ -56,7 +56,12 @@ class Channel(filesystem.Channel):
             text = self._exchange_file(exchange).read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
-        return [filesystem.exchange_queue_t(*row) for row in loads(text)]
+        try:
+            return [filesystem.exchange_queue_t(*row) for row in loads(text)]
+        except ValueError:
+            # What a power cut has left of it. Every program that starts binds its queues again.
+            _LOG.warning("the bindings of %s cannot be read, and are made anew", exchange)
+            return []
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
         binding = (routing_key or "", pattern or "", queue or "")

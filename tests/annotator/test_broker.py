@@ -105,6 +105,17 @@ def test_an_unreadable_message_is_passed_over(open_channel, folder):
     assert os.listdir(folder / "processed") == []
 
 
+@pytest.mark.parametrize("left", ["", "\0\0\0", '[["assay", ""'])
+def test_bindings_that_a_power_cut_has_cut_off_are_made_anew(open_channel, folder, settings, left):
+    queue = settings.CELERY_TASK_QUEUES[0]
+    (folder / "control" / f"{queue.exchange.name}.exchange").write_text(left)
+    channel = open_channel()
+    queue(channel).declare()
+    with Producer(channel) as producer:
+        producer.publish("work", exchange=queue.exchange, routing_key=queue.routing_key)
+    assert take(channel, queue.name) is not None
+
+
 def test_of_several_workers_exactly_one_has_each_message(open_channel):
     writers = [threading.Thread(target=write, args=(open_channel(), start)) for start in range(0, 120, 30)]
     taken: list[int] = []
