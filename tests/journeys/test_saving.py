@@ -286,6 +286,11 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_p
     expect(two.locator("#form-conflict")).to_have_text("")
     with answered(one):
         note(one, 0).fill("Not what was asked.")
+    # Enter in a field hands nothing in: a review cannot be changed any more.
+    with answered(one):
+        note(one, 0).press("Enter")
+    expect(note(one, 0)).to_have_value("Not what was asked.")
+    assert not Review.objects.exists()
     one.get_by_role("button", name="Submit and stop").click()
     desk.expect_home()
     review = Review.objects.get()
