@@ -10,8 +10,10 @@ from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
+from django.db.models import QuerySet
 
 from annotator.errors import DomainError
+from annotator.models import Project
 from annotator.services.outages import full_disk, unusable
 
 DONE, REFUSED, NOTHING_DONE = 0, 1, 2
@@ -69,6 +71,22 @@ class SentenceCommand(BaseCommand):
     def say(self, sentence: str) -> None:
         """Words, for people."""
         self.stderr.write(sentence, style_func=str)
+
+
+class ProjectsCommand(SentenceCommand):
+    """A command that goes through one project, or through all of them."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", metavar="SLUG", help="this project alone")
+
+    def projects(self, slug: str | None) -> QuerySet[Project]:
+        """Those to go through, by slug. Raises Stop for one that there is not."""
+        projects = Project.objects.order_by("slug")
+        if slug is not None:
+            projects = projects.filter(slug=slug)
+            if not projects.exists():
+                raise Stop(f"There is no project {slug}.")
+        return projects
 
 
 def require_different_files(*paths: Path | None) -> None:

@@ -7,28 +7,23 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotator.management.base import SentenceCommand, Stop
+from annotator.management.base import ProjectsCommand
 from annotator.models import Project
 
 
-class RecountCommand(SentenceCommand):
+class RecountCommand(ProjectsCommand):
     """Compares project by project. Exit code 1 where counts differ and are not repaired, 2 for an unknown project.
 
     Last line: a JSON summary. ``differences`` says what differs, a sentence each.
     """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", metavar="SLUG", help="this project alone")
+        super().add_arguments(parser)
         parser.add_argument("--repair", action="store_true", help="put right what differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        projects = Project.objects.order_by("slug")
-        if options["project"] is not None:
-            projects = projects.filter(slug=options["project"])
-            if not projects.exists():
-                raise Stop(f"There is no project {options['project']}.")
         different = 0
-        for project in projects:
+        for project in self.projects(options["project"]):
             for sentence in self.differences(project, repair=options["repair"]):
                 different += 1
                 self.say(f"{project.slug}: {sentence}")

@@ -3,29 +3,20 @@
 import json
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from annotator.management.base import REFUSED, SentenceCommand, Stop
-from annotator.models import Event, Project
+from annotator.management.base import REFUSED, ProjectsCommand
+from annotator.models import Event
 from annotator.services.history_checks import history_faults
 
 
-class Command(SentenceCommand):
+class Command(ProjectsCommand):
     help = (
         "Check that no event of a project (of every project) was removed, changed or slipped in, and no version, "
         "review, outcome or status that events tell of was removed or changed; name what was. Exit 0: none; 1: some; "
         "2: nothing was checked. Last line: a JSON summary."
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", metavar="SLUG", help="this project alone")
-
     def handle(self, *args: Any, **options: Any) -> None:
-        projects = Project.objects.order_by("slug")
-        if options["project"] is not None:
-            projects = projects.filter(slug=options["project"])
-            if not projects.exists():
-                raise Stop(f"There is no project {options['project']}.")
+        projects = self.projects(options["project"])
         problems = []
         for project in projects:
             for fault in history_faults(project):

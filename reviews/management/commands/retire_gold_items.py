@@ -5,30 +5,24 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotator.management.base import SentenceCommand, Stop
-from annotator.models import Project
+from annotator.management.base import ProjectsCommand
 from reviews.models import GoldItem
 from reviews.services.gold_settings import retire_all
 
 
-class Command(SentenceCommand):
+class Command(ProjectsCommand):
     help = (
         "Retire all gold items in use of a project (of every project), as after an update that makes them otherwise: "
         "new ones are made on the page Gold. A line of JSON for each; the last line is a JSON summary."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", metavar="SLUG", help="this project alone")
+        super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="only say which they are")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        projects = Project.objects.order_by("slug")
-        if options["project"] is not None:
-            projects = projects.filter(slug=options["project"])
-            if not projects.exists():
-                raise Stop(f"There is no project {options['project']}.")
         retired = 0
-        for project in projects:
+        for project in self.projects(options["project"]):
             items = GoldItem.objects.filter(project=project, retired_at=None).select_related("source").order_by("pk")
             for item in items:
                 line = {"project": project.slug, "stage": item.stage, "dialogue": item.source.external_id}
