@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
+from django.db import transaction
 from django.utils import timezone
 
+from annotator.errors import Conflict
 from annotator.models import Project, Role, User
 from annotator.services import jobs, projects
 from benchmark.models import ImportBatch
@@ -38,8 +40,18 @@ def is_loaded() -> bool:
     return Project.objects.filter(slug=SLUG, releases__state="frozen").exists()
 
 
+@transaction.atomic
 def load_demo(*, say: Callable[[str], None]) -> Project:
-    """Make the demo: ``say`` hears what is being done."""
+    """Make the demo, wholly or not at all: ``say`` hears what is being done.
+
+    Raises Conflict where one of its projects is there: half a demo of an earlier version, or a team's own.
+    """
+    there = Project.objects.filter(slug__in=(SLUG, PILOT)).order_by("slug").first()
+    if there is not None:
+        raise Conflict(
+            f"The project “{there.slug}” is there already, and not as the demo makes it: half a demo, if making it was "
+            "interrupted. Begin with an empty database: make demo-reset deletes the one of make demo (var/demo)."
+        )
     days = working_days(12, before=timezone.localdate())
     clock = Clock(datetime.combine(days[0], time(7), UTC))
     with pretending(clock):

@@ -1,14 +1,17 @@
-"""The demo's time: what services are told while the demo is made, and that nobody is told it afterwards."""
+"""Making the demo: the time that services are told meanwhile, and nobody afterwards; and that it is made wholly."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from annotator.models import Project
+from annotator.models import Dialogue, Project, User
+from benchmark.services import demo, demo_desk, demo_play
 from benchmark.services.demo_clock import Clock, pretending, working_days
+from tests.factories import make_team
 
 THEN = datetime(2026, 3, 27, 9, tzinfo=UTC)
 
@@ -42,3 +45,30 @@ def test_services_and_the_database_tell_the_time_that_is_pretended() -> None:
     assert told - THEN < timedelta(seconds=1)
     assert timezone.now() - THEN > timedelta(days=1)
     assert Project.objects.annotate(told=Now()).get().told - THEN > timedelta(days=1)
+
+
+@pytest.mark.django_db
+def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next ``load_demo`` ended in an IndexError on what the first had left."""
+
+    def stop(cast: demo_desk.Cast) -> None:
+        assert Dialogue.objects.filter(project=cast.project).exists()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(demo_play, "play_since_the_release", stop)
+        with pytest.raises(KeyboardInterrupt):
+            call_command("load_demo")
+    assert not Project.objects.exists()
+    assert not User.objects.exists()
+    call_command("load_demo")
+    assert demo.is_loaded()
+
+
+@pytest.mark.django_db
+def test_half_a_demo_is_refused_with_what_to_do() -> None:
+    make_team(slug=demo.PILOT)
+    with pytest.raises(CommandError, match=r"“harbour-radio” is there already.*make demo-reset"):
+        call_command("load_demo")

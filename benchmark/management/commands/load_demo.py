@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotator.errors import DomainError
 from benchmark.services.demo import PASSWORD, is_loaded, load_demo
 
 
@@ -28,4 +29,7 @@ class Command(BaseCommand):
             )
         if is_loaded():
             return
-        load_demo(say=self.stderr.write)
+        try:
+            load_demo(say=self.stderr.write)
+        except DomainError as error:
+            raise CommandError(error.sentence) from None
