@@ -84,10 +84,9 @@ class TaskListFormat(FormatDefaults, ABC):
         """See ``interface.Writer``."""
         variants = by_language(items)
         record = self.plain(variants, full=full)
-        for item in variants.values():
-            for key, value in unknown(item.document).items():
-                if key not in record and (full or key not in self.known):
-                    record[key] = value
+        for key, value in _beside(variants).items():
+            if key not in record and (full or key not in self.known):
+                record[key] = value
         for item in variants.values():
             residue = native(item.document)
             if residue.get("format") == self.name:
@@ -273,6 +272,22 @@ def put_shared(record: dict[str, Any], key: str, values: dict[str, Any]) -> None
             record[PREFIXES[language] + key] = value
     else:
         record[key] = first
+
+
+def _beside(variants: dict[str, DialogueLike]) -> dict[str, Any]:
+    """The fields that the format does not know, as far as the languages agree on them.
+
+    One that both share is in both, and an edit takes it from the one whose words it repeats: written for the other, it
+    would say of both what holds for neither.
+    """
+    fields = [unknown(item.document) for item in variants.values()]
+    beside: dict[str, Any] = {}
+    for key, value in ((key, value) for one in fields for key, value in one.items()):
+        holders = [one for one in fields if key in one]
+        shared_by_all = len(holders) == len(fields) or key.startswith(PREFIXES[ENGLISH])
+        if shared_by_all and all(same(one[key], value) for one in holders):
+            beside[key] = value
+    return beside
 
 
 def write_answers(

@@ -28,7 +28,7 @@ from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.formats.table import TABLE
 from benchmark.models import LeftOut, Release, ReleaseItem
 from benchmark.services.release_card import write_card
-from benchmark.services.release_items import OVERTAKEN, Item, line_of
+from benchmark.services.release_items import NOT_NATIVE, OVERTAKEN, Item, line_of
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
@@ -66,6 +66,8 @@ class _Building:
         #: Keys of the items in the archive's order: variants of one dialogue side by side, English first.
         self.order = self._order()
         self.files_beside = 0
+        #: How many dialogues have fields that no native record of the release holds.
+        self.not_native = 0
         self._aside: IO[bytes]
 
     def run(self, path: Path) -> None:
@@ -83,11 +85,15 @@ class _Building:
             # Releases frozen before there was a table have none, and are built again as they were.
             table = archive.begin(f"{self.root}/{TABLE}") if self.release.frozen.get("table") else None
             for variants in self._variants():
+                left: dict[str, list[str]] = {}
                 if native is not None:
-                    native.write(self._native([item for item, _ in variants]))
+                    native.write(self._native([item for item, _ in variants], left))
+                    self.not_native += len(left)
                 for item, line in variants:
                     neutral.write(item.neutral(self.release.canary))
-                    lines.write(line)
+                    places = left.get(item.external_id)
+                    line |= ({NOT_NATIVE: places} if places else {}) | {CANARY: self.release.canary}
+                    lines.write(_line(line))
                     if table is not None:
                         table.write(item.row(self.release.canary))
             if native is not None:
@@ -100,9 +106,9 @@ class _Building:
             if "left_out" in self.release.frozen:
                 # Releases frozen while archives still named what is not in them are built again as they were.
                 with archive.member(f"{self.root}/{LEFT_OUT}") as out:
-                    for line in self._left_out():
-                        out.write(line)
-            archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats]).encode())
+                    for left_out in self._left_out():
+                        out.write(left_out)
+            archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats], self.not_native).encode())
             sums = sum_lines((self._inside(file), file.sha256) for file in archive.files)
             archive.add(f"{self.root}/{SUMS}", sums)
             archive.add(f"{self.root}/{MANIFEST}", self._manifest(archive.files, formats))
@@ -114,8 +120,8 @@ class _Building:
         keyed = sorted((group or external_id, external_id, pk) for pk, external_id, group in rows.iterator())
         return [(group, pk) for group, _, pk in keyed]
 
-    def _native(self, variants: Sequence[Item]) -> bytes:
-        """The native records of one dialogue, as lines."""
+    def _native(self, variants: Sequence[Item], left: dict[str, list[str]]) -> bytes:
+        """The native records of one dialogue, as lines. ``left`` takes, by id, which of its fields are in none."""
         writer = WRITERS[self.release.native_format]
         out = []
         for items in self._writable(variants):
@@ -126,6 +132,7 @@ class _Building:
                     f"Dialogue {items[0].external_id} cannot be written as {self.release.native_format}: {problem}. "
                     "Repair it, or release in another format."
                 ) from problem
+            left |= {item.external_id: places for item in items if (places := item.not_in(record))}
             self._keep_files(writer.take_files(record))
             # As the line they came from is laid out; what they say stands in the record alone.
             line = next((item.line for item in items if item.line), "")
@@ -158,16 +165,16 @@ class _Building:
         for external_id, reason in rows.values_list("dialogue__external_id", "reason").iterator():
             yield _line({"left_out": external_id, "reason": reason, CANARY: self.release.canary})
 
-    def _variants(self) -> Iterator[list[tuple[Item, bytes]]]:
-        """Each dialogue in all its languages, every one with its line of ``items.jsonl``."""
+    def _variants(self) -> Iterator[list[tuple[Item, dict[str, Any]]]]:
+        """Each dialogue in all its languages, every one with what its line of ``items.jsonl`` says."""
         for _, group in groupby(self._rows(), key=itemgetter(0)):
             variants = sorted(((item, line) for _, item, line in group), key=lambda variant: _place(variant[0]))
             yield variants
             self.done += len(variants)
             self.progress(self.done)
 
-    def _rows(self) -> Iterator[tuple[str, Item, bytes]]:
-        """All items in order: what variants of one dialogue have in common, the item, its line."""
+    def _rows(self) -> Iterator[tuple[str, Item, dict[str, Any]]]:
+        """All items in order: what variants of one dialogue have in common, the item, what its line says."""
         layout = line_of(self.release.native_format, dialogue="dialogue", number="revision__number")
         items = ReleaseItem.objects.annotate(line=layout).values_list(*_COLUMNS)
         toolsets: dict[int, str] = {}
@@ -184,17 +191,14 @@ class _Building:
                 _require_whole(content, content_hash, f"dialogue {external_id}")
                 _require_whole(toolsets[toolset], toolset_hash, f"the tools of dialogue {external_id}")
                 item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
-                line = _line(
-                    {
-                        "id": external_id,
-                        "language": item.language,
-                        "variant_group": variant_group,
-                        "revision_sha256": content_hash,
-                        "toolset_sha256": toolset_hash,
-                        **trail,
-                        CANARY: self.release.canary,
-                    }
-                )
+                line = {
+                    "id": external_id,
+                    "language": item.language,
+                    "variant_group": variant_group,
+                    "revision_sha256": content_hash,
+                    "toolset_sha256": toolset_hash,
+                    **trail,
+                }
                 if revision in origins:
                     item, overtaken = item.without_overtaken(origins[revision])
                     if overtaken != {key: trail[key] for key in (OVERTAKEN, "document_sha256")}:

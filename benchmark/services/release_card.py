@@ -6,7 +6,7 @@ from typing import Any
 from annotator.wording import counted
 from benchmark.formats.table import ROW_COLUMNS, TABLE
 from benchmark.models import Release
-from benchmark.services.release_items import OVERTAKEN
+from benchmark.services.release_items import NOT_NATIVE, OVERTAKEN
 
 _SIZES = (
     (1_000, "n<1K"),
@@ -36,8 +36,11 @@ _FILES = {
 }
 
 
-def write_card(release: Release, data_files: Sequence[str]) -> str:
-    """The card, in Markdown. ``data_files``: the files of dialogues."""
+def write_card(release: Release, data_files: Sequence[str], not_native: int = 0) -> str:
+    """The card, in Markdown. ``data_files``: the files of dialogues.
+
+    ``not_native``: how many dialogues have fields that no native record holds.
+    """
     frozen = release.frozen
     counts, project = frozen["counts"], frozen["project"]
     size = next((name for limit, name in _SIZES if counts["dialogues"] < limit), "n>1M")
@@ -63,6 +66,7 @@ def write_card(release: Release, data_files: Sequence[str]) -> str:
         f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}"
         + (f"; {counted(counts['left_out'], 'dialogue')} of the project left out." if "left_out" in counts else "."),
         *_overtaken(frozen.get("overtaken", 0)),
+        *_not_native(not_native),
         "## What is in it",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
@@ -91,6 +95,16 @@ def _overtaken(dialogues: int) -> list[str]:
     return [
         f"{counted(dialogues, 'dialogue')} held, among the fields of the native record, copies of values that were "
         f"corrected since. They are left out; `items.jsonl` names their places under `{OVERTAKEN}`."
+    ]
+
+
+def _not_native(dialogues: int) -> list[str]:
+    if not dialogues:
+        return []
+    return [
+        f"Fields of {counted(dialogues, 'dialogue')} are not in the native records: the languages of one record say "
+        "different things there, or the format has a field of that name. `dialogues.jsonl` has them; `items.jsonl` "
+        f"names them under `{NOT_NATIVE}`."
     ]
 
 

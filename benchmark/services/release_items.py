@@ -9,14 +9,17 @@ from django.db.models import OuterRef, Subquery
 
 from annotator.models import Dialogue, Revision
 from annotator.schema import canonical, content_hash, load_text
-from annotator.schema.exact_json import dumps, load_stored
+from annotator.schema.exact_json import dumps, escape, load_stored, same
 from benchmark.formats import WRITERS
 from benchmark.formats.overtaken import forget_overtaken, overtaken_places
+from benchmark.formats.residue import unknown
 from benchmark.formats.table import write_row
 from benchmark.models import NativeLine
 
 #: Under this key an item's trail names the places of the verified version that its document is released without.
 OVERTAKEN = "overtaken_left_out"
+#: Under this key an item's line names the fields of its document that no native record of the release holds.
+NOT_NATIVE = "not_in_native_record"
 _NEUTRAL = WRITERS["neutral"]
 
 
@@ -69,6 +72,14 @@ class Item:
             return self, {}
         text = canonical(rest)
         return replace(self, document=rest, text=text), {OVERTAKEN: places, "document_sha256": content_hash(text)}
+
+    def not_in(self, record: dict[str, Any]) -> list[str]:
+        """The places of the fields, of those Assay does not know, that a native record does not hold as they are."""
+        return [
+            f"/extra/{escape(key)}"
+            for key, value in unknown(self.document).items()
+            if key not in record or not same(record[key], value)
+        ]
 
     def neutral(self, canary: str) -> bytes:
         """The neutral record as a line. What is stored as JSON goes out as it is stored."""

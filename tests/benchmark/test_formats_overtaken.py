@@ -19,9 +19,19 @@ from benchmark.formats.residue import NATIVE
 from benchmark.formats.verifying import verify_archive
 from benchmark.services.releases import archive_path
 from tests.benchmark.cctu_records import record as cctu_record
-from tests.benchmark.conftest import run_release
-from tests.benchmark.format_records import c3_record, wild_record
-from tests.factories import Team, adopt_c3, begin, changed, hand_in, make_dialogue, make_team, make_toolset
+from tests.benchmark.conftest import make_verified, run_release
+from tests.benchmark.format_records import CHINESE, MESSAGES, bilingual_wild_record, c3_record, wild_record
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    hand_in,
+    make_dialogue,
+    make_document,
+    make_team,
+    make_toolset,
+)
 
 Document = dict[str, Any]
 WRONG, ERROR = "2000 kroner", "the amount is no number of cents"
@@ -333,6 +343,39 @@ def test_a_variant_keeps_nothing_of_the_other_language() -> None:
     english, chinese = READERS["c3"].read(wild_like(c3_record()))
     assert WRONG in json.dumps(english.document)
     assert WRONG not in json.dumps(chinese.document)
+
+
+def bilingual_with_fields() -> Document:
+    return bilingual_wild_record() | {"query": CHINESE[0], "english_query": MESSAGES[0], "source": "bank desk"}
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_field_that_both_languages_share_is_not_written_for_the_one_that_kept_it(full: bool) -> None:
+    english, chinese = READERS["wild"].read(bilingual_with_fields())
+    edited = copy.deepcopy(chinese.document)
+    edited["tasks"][0]["user_message"] = "奈良天气怎么样？"
+    chinese.document = forget_overtaken(edited, chinese.document)
+    record = WRITERS["wild"].write([english, chinese], full=full)
+    assert CHINESE[0] not in json.dumps(record, ensure_ascii=False)
+    assert (record["english_query"], record["source"]) == (MESSAGES[0], "bank desk")
+
+
+@pytest.mark.django_db
+def test_a_release_names_the_fields_that_its_native_records_do_not_hold(team: Team) -> None:
+    english, chinese = make_document("Ghent"), make_document("根特") | {"language": "zh"}
+    english["extra"], chinese["extra"] = {"seed": 1, "a/b": 1, "model": "m"}, {"seed": 1.0, "model": "m"}
+    make_verified(team, "v", english, variant_group="v")
+    make_verified(team, "v:zh", chinese, variant_group="v")
+    make_verified(team, "w", make_document("Oslo"))
+    release = run_release(team, native_format="wild")
+    with zipfile.ZipFile(archive_path(release)) as archive:
+        members = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+    both, _ = map(json.loads, members["wild.jsonl"].splitlines())
+    assert (both["model"], "seed" in both, "a/b" in both) == ("m", False, False)
+    named = [json.loads(line).get("not_in_native_record") for line in members["items.jsonl"].splitlines()]
+    assert named == [["/extra/a~1b", "/extra/seed"], ["/extra/seed"], None]
+    assert "Fields of 2 dialogues are not in the native records" in members["README.md"]
+    assert verify_archive(archive_path(release)).problems == []
 
 
 @pytest.mark.django_db

@@ -613,7 +613,7 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
         full_path(release.archive).write_bytes(b"PK damaged")
 
     monkeypatch.setattr(release_building, "VERSION", 1, raising=True)
-    monkeypatch.setattr(release_building, "write_card", lambda release, files: f"# {release.canary}\n")
+    monkeypatch.setattr(release_building, "write_card", lambda release, *more: f"# {release.canary}\n")
     with pytest.raises(Invalid, match="cannot be built again"):
         hand_out(release, tmp_path / "other.zip")
     (tmp_path / "moved.zip").rename(full_path(release.archive))
