@@ -87,10 +87,15 @@ class TaskListFormat(FormatDefaults, ABC):
         for key, value in _beside(variants).items():
             if key not in record and (full or key not in self.known):
                 record[key] = value
-        for item in variants.values():
+        for language, item in variants.items():
             residue = native(item.document)
             if residue.get("format") == self.name:
-                restore(record, {"kept": kept_context(residue)} if full else residue)
+                kept = kept_context(residue)
+                restore(record, {"kept": kept} if full else residue)
+                # One that both languages shared, and do not any more, stands under another name.
+                own = PREFIXES[language] + "context"
+                for entry in kept.values():
+                    restore(record, {"kept": {own if own in record else "context": entry}})
         if canary is not None:
             record[CANARY] = canary
         return record

@@ -360,6 +360,19 @@ def test_a_field_that_both_languages_share_is_not_written_for_the_one_that_kept_
     assert (record["english_query"], record["source"]) == (MESSAGES[0], "bank desk")
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_calls_of_a_shared_dialogue_so_far_stay_where_one_language_edits_it(full: bool) -> None:
+    called = {"role": "assistant", "content": "One moment.", "tool_calls": [{"function": {"name": "look"}}]}
+    record = bilingual_wild_record() | {"context": [{"role": "user", "content": "Hello"}, called]}
+    english, chinese = READERS["wild"].read(record)
+    edited = copy.deepcopy(english.document)
+    edited["context"][0]["content"] = "Good morning"
+    english.document = forget_overtaken(edited, english.document)
+    written = WRITERS["wild"].write([english, chinese], full=full)
+    assert written["context"] == record["context"]
+    assert written["english_context"] == [{"role": "user", "content": "Good morning"}, called]
+
+
 @pytest.mark.django_db
 def test_a_release_names_the_fields_that_its_native_records_do_not_hold(team: Team) -> None:
     english, chinese = make_document("Ghent"), make_document("根特") | {"language": "zh"}
