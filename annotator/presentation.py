@@ -1,6 +1,5 @@
 """A document as pages show it: tasks and steps with their findings beside them. Pure."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -9,6 +8,7 @@ from annotator.checks.label import derive_policy
 from annotator.comparison import describe, lookup
 from annotator.comparison.anchors import covers
 from annotator.graph import derive_topology
+from annotator.schema.indenting import indented
 
 POLICY_LABELS = {
     "single_tool": "Single tool",
@@ -261,7 +261,7 @@ def pretty(value: Any) -> str:
     """JSON as people read it; a text as itself."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return indented(value)
 
 
 def worst(findings: Iterable[FindingView]) -> str:

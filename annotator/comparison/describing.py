@@ -1,12 +1,12 @@
 """Changes in words, ready for a page or a message."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from annotator.comparison.anchors import Document
 from annotator.comparison.changes import Change, ChangeKind, diff
 from annotator.comparison.wording import describe
+from annotator.schema.indenting import indented
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def value_text(value: Any) -> str:
         and all(isinstance(item, dict) and item.keys() == {"id", "kind"} for item in value)
     ):
         return ", ".join(f"{item['id']} ({item['kind']})" for item in value)
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return indented(value)
 
 
 def _described(change: Change, before: Document, after: Document) -> DescribedChange:

@@ -12,6 +12,7 @@ from annotator.editing.json_text import JsonProblem, read_json
 from annotator.editing.shapes import Kind, Shape
 from annotator.schema.canonical import without_kinds
 from annotator.schema.exact_json import MAX_DIGITS, read_decimal
+from annotator.schema.indenting import indented
 
 _INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MAX_DIGITS}}}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
@@ -24,12 +25,12 @@ class FieldProblem(ValueError):
 
 def shown(value: Any) -> str:
     """A value as the text of a field: a text as itself, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    return value if isinstance(value, str) else indented(value)
 
 
 def shown_json(value: Any) -> str:
     """A value in a JSON field: a text in its quotation marks."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return indented(value)
 
 
 def choice_texts(choices: Sequence[Any]) -> list[str]:

@@ -1,12 +1,12 @@
 """A JSON value as people read it, with its parts marked for colour."""
 
-import json
 import re
-from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
+
+from annotator.schema.indenting import flat, indented
 
 #: Above this size the value is shown without colours; marking every token would only make the page heavy.
 _MOST_COLOURED = 40_000
@@ -15,7 +15,6 @@ _LINE = 40
 #: Signs that stand around what is to be marked while a value is laid out; of the private use area, so in no text that
 #: is ours. Around a figure also the quotes go with them.
 OPEN, CLOSE, FIGURE, FIGURE_END = "\ue000", "\ue001", '"\ue002', '\ue003"'
-_flat = json.JSONEncoder(ensure_ascii=False).encode
 _SIGNS = re.compile(f"{FIGURE}|{FIGURE_END}|[{OPEN}{CLOSE}]")
 _TOKEN = re.compile(
     r'(?P<k>"(?:[^"\\]|\\.)*")(?=\s*:)|(?P<s>"(?:[^"\\]|\\.)*")|(?P<w>\b(?:true|false|null)\b)|(?P<n>-?\d[\d.eE+-]*)'
@@ -24,44 +23,25 @@ _TOKEN = re.compile(
 
 def pretty_json(value: Any) -> str:
     """Indented JSON, other scripts as they are written; what fits into a short line stays on one."""
-    return _laid_out(value, _flat, _flat)
+    return indented(value, line=_LINE, width=_width)
 
 
 def json_html(value: Any) -> SafeString:
     """The same as escaped HTML: keys, strings, numbers and words in spans of class k, s, n, w."""
-    if len(_flat(value)) > _MOST_COLOURED:
+    if len(flat(value)) > _MOST_COLOURED:
         return mark_safe(escape(pretty_json(value)))  # noqa: S308 - escaped
-    return mark_safe(_laid_out(value, _coloured_key, _coloured))  # noqa: S308 - both escape
-
-
-def _laid_out(
-    value: Any, name: Callable[[str], str], scalar: Callable[[Any], str], indent: int = 0, taken: int = 0
-) -> str:
-    """``name`` and ``scalar`` write a key and a value that holds no others; ``taken``: signs before it on its line."""
-    if not isinstance(value, dict | list):
-        return scalar(value)
-    if not value or indent + taken + _width(_flat(value)) <= _LINE:
-        # What fits as a whole fits in its parts, which begin with no indent here.
-        start, between, end, inner = "", ", ", "", -2
-    else:
-        inner = indent
-        start, end = "\n" + " " * (indent + 2), "\n" + " " * indent
-        between = f",{start}"
-    if isinstance(value, dict):
-        rows = [
-            f"{name(key)}: {_laid_out(one, name, scalar, inner + 2, len(_flat(key)) + 2)}" for key, one in value.items()
-        ]
-        return f"{{{start}{between.join(rows)}{end}}}"
-    return f"[{start}{between.join([_laid_out(one, name, scalar, inner + 2) for one in value])}{end}]"
+    return mark_safe(  # noqa: S308 - both escape
+        indented(value, line=_LINE, name=_coloured_key, scalar=_coloured, width=_width)
+    )
 
 
 def _coloured_key(key: str) -> str:
-    return f'<span class="k">{escape(_flat(key))}</span>'
+    return f'<span class="k">{escape(flat(key))}</span>'
 
 
 def _coloured(value: Any) -> str:
     css = "s" if isinstance(value, str) else "w" if value is None or isinstance(value, bool) else "n"
-    return f'<span class="{css}">{escape(_flat(value))}</span>'
+    return f'<span class="{css}">{escape(flat(value))}</span>'
 
 
 def _width(flat: str) -> int:

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.editing import apply
+from annotator.editing.json_text import read_json
+from annotator.editing.typed import shown_json
 from annotator.schema import canonical, content_hash
 from annotator.schema.canonical import without_kinds
 from annotator.schema.exact_json import JsonFault, dumps, load_stored, loads, same, with_kept_decimals
+from annotator.schema.indenting import indented
 from annotator.schema.layout import lay_out, on_one_line
 from tests.annotator.document_cases import call, document, task
 
@@ -61,6 +64,16 @@ def test_a_value_comes_back_from_its_text(value: Any) -> None:
     assert plainly(loads(dumps(value))) == plainly(value)
     assert plainly(load_stored(canonical(value))) == plainly(value)
     assert canonical(load_stored(canonical(value))) == canonical(value)
+
+
+@given(VALUES, st.integers(0, 40))
+def test_the_text_of_a_form_field_is_read_as_the_value_it_was_written_from(value: Any, depth: int) -> None:
+    for _ in range(depth):
+        value = [{"a": value}] if depth % 2 else [1.50, value, 40.0]
+    if depth <= 20:
+        assert plainly(read_json(shown_json(value))) == plainly(value)
+    for line in (0, 40):
+        assert plainly(json.loads(indented(value, line=line))) == plainly(value)
 
 
 @given(VALUES, VALUES)

@@ -18,13 +18,15 @@ import benchmark
 import reviews
 from annotator.checks import Finding
 from annotator.checks.wording import closest
-from annotator.comparison import added_alike, discrepancies, merge
+from annotator.comparison import added_alike, discrepancies, merge, value_text
 from annotator.constraints import claims
 from annotator.constraints.anchoring import MAX_PROMPT, MAX_SPANS, anchor_findings, nearest, sentences
 from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
 from annotator.constraints.reading_case import case_of
+from annotator.editing.typed import shown, shown_json
 from annotator.graph.reading import MAX_STEPS
 from annotator.markdown import render_markdown
+from annotator.parts.json_text import json_html, pretty_json
 from annotator.presentation import present
 from annotator.schema import read_document
 from annotator.schema.constrained import MAX_CONSTRAINTS
@@ -271,6 +273,21 @@ def test_thousands_of_findings_find_their_places_on_a_page() -> None:
     assert [one.anchor for task in view.tasks for step in task.steps for one in step.findings] == anchors
     assert [len(task.findings) for task in view.tasks] == [int(n == 3) for n in range(MAX_TASKS)]
     assert view.general == []
+
+
+def test_a_value_nested_forty_levels_deep_is_shown_without_forty_levels_of_spaces() -> None:
+    value: Any = [1] * 10_000
+    for _ in range(40):
+        value = {"a": [value]}
+    longest = 12 * len(json.dumps(value))
+    step = make_document()["tasks"][0]["steps"][0] | {"type": "call", "arguments": value, "observation": value}
+    view = present(make_document() | {"tasks": [make_document()["tasks"][0] | {"steps": [step]}]}, []).tasks[0].steps[0]
+    texts = [pretty_json(value), shown(value), shown_json(value), value_text(value)]
+    texts += [view.arguments_text, view.observation_text]
+    assert max(map(len, texts)) < longest
+    assert {tuple(json.loads(text)) for text in texts} == {("a",)}
+    assert texts[1].splitlines()[:3] == ["{", '  "a": [', "    {"]
+    assert json_html([value] * 2).count(" ") < longest
 
 
 def test_quotes_that_stand_all_over_a_prompt_are_marked_at_their_first_places() -> None:

@@ -1,0 +1,48 @@
+"""JSON over several lines, as people read and edit it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+#: Levels that are broken into lines. Each level moves its lines further in: forty of them made of a value a text some
+#: thirty-six times as long. What lies deeper stays on one line.
+MAX_BROKEN = 8
+
+flat = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def indented(
+    value: Any,
+    *,
+    line: int = 0,
+    name: Callable[[str], str] = flat,
+    scalar: Callable[[Any], str] = flat,
+    width: Callable[[str], int] = len,
+) -> str:
+    """A value as JSON with line breaks; read again it is the same value, kinds of numbers included.
+
+    A list or object that fits into ``line`` signs, as ``width`` counts them, stays on one line. ``name`` and ``scalar``
+    write a key and a value that holds no others.
+    """
+
+    def joined(value: Any, start: str, between: str, end: str, inside: Callable[[Any, int], str]) -> str:
+        if isinstance(value, dict):
+            rows = [f"{name(key)}: {inside(one, len(flat(key)) + 2)}" for key, one in value.items()]
+            return f"{{{start}{between.join(rows)}{end}}}"
+        return f"[{start}{between.join([inside(one, 0) for one in value])}{end}]"
+
+    def on_one_line(value: Any, _taken: int = 0) -> str:
+        if isinstance(value, dict | list | tuple):
+            return joined(value, "", ", ", "", on_one_line)
+        return scalar(value)
+
+    def broken(value: Any, level: int, taken: int) -> str:
+        """``taken``: signs before the value on its line."""
+        if not isinstance(value, dict | list | tuple):
+            return scalar(value)
+        if not value or level >= MAX_BROKEN or (line and 2 * level + taken + width(flat(value)) <= line):
+            return on_one_line(value)
+        start, end = "\n" + "  " * (level + 1), "\n" + "  " * level
+        return joined(value, start, f",{start}", end, lambda one, taken: broken(one, level + 1, taken))
+
+    return broken(value, 0, 0)
