@@ -31,7 +31,9 @@ _FOLDERS = 100
 #: Manifests in an archive that are looked at, those nearest to its top: a release has one.
 _MANIFESTS = 3
 #: See ``_elements``.
-_BEHIND = -2
+_BEHIND, _LONG = -2, -3
+#: Signs before the end of a text within which a fault may come from its being cut there.
+_CUT = 16
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -265,6 +267,15 @@ class _File:
         begin = content.lstrip()[:1]
         if begin == b"[":
             yield from self._list(content, member)
+        elif begin == b"{" and len(content) > self.limits.line:
+            # As one value it would take thirty times as much memory.
+            if not _is_object(content.lstrip().partition(b"\n")[0], self.limits.line):
+                raise SourceFault(
+                    f"The file has {shown_size(len(content))} and is read as one record, because its first line is "
+                    f"none; a record may have at most {shown_size(self.limits.line)}. If it holds many, write each on "
+                    "a line of its own (JSON lines)."
+                )
+            yield from self._lines(BytesIO(content), member)
         elif begin == b"{" and not _is_json(content):
             yield from self._lines(BytesIO(content), member)
         elif begin == b"{":
@@ -281,7 +292,7 @@ class _File:
             at = fault.start - content.rfind(b"\n", 0, fault.start)
             raise SourceFault(f"The file is not UTF-8 at line {line}, byte {at}; save it as UTF-8.") from None
         line, counted = 1, 0
-        for start, end in _elements(text):
+        for start, end in _elements(text, self.limits.line):
             line += text.count("\n", counted, start)
             counted = start
             if end < 0:
@@ -291,10 +302,19 @@ class _File:
                     message = (
                         f"More follows the end of the list, at line {line}. Make it one list, or write JSON lines."
                     )
+                if end == _LONG:
+                    most = shown_size(self.limits.line)
+                    message = (
+                        f"The record at line {line} has more than {most}, the most that a record may have. "
+                        "Nothing behind it was read; split it, or take it out of the list."
+                    )
                 yield RecordFault(line, member, message, True)
                 return
             element = text[start:end].encode()
-            if self._is_due():
+            if len(element) > self.limits.line:
+                if self._is_due():
+                    yield RecordFault(line, member, too_long(len(element), self.limits.line), False)
+            elif self._is_due():
                 yield self._raw(line, member, element, len(element))
             elif self.beside:
                 self.beside.see(element)
@@ -367,19 +387,41 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-def _elements(text: str) -> Iterator[tuple[int, int]]:
+def _is_object(line: bytes, longest: int) -> bool:
+    try:
+        return len(line) <= longest and type(orjson.loads(line)) is dict
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     """Where each element of a JSON list begins and ends; an end of -1 where the text is no JSON any more, of
-    ``_BEHIND`` where something stands behind the list.
+    ``_BEHIND`` where something stands behind the list, of ``_LONG`` where an element is longer than ``longest``.
+
+    Little more than that is parsed at once, for the value of a text can take thirty times its memory.
     """
+    slack = longest // 8
     decoder = json.JSONDecoder()
     at = _skip_blank(text, text.index("[") + 1)
     is_empty = text[at : at + 1] == "]"
+    base, piece = 0, text[: longest + slack + _CUT]
     while not is_empty:
+        if at - base > slack and base + len(piece) < len(text):
+            base, piece = at, text[at : at + longest + slack + _CUT]
+        is_cut = base + len(piece) < len(text)
         try:
-            _, end = decoder.raw_decode(text, at)
+            _, end = decoder.raw_decode(piece, at - base)
+        except json.JSONDecodeError as fault:
+            at_end = "Unterminated" in fault.msg or fault.pos > len(piece) - _CUT
+            yield at, _LONG if is_cut and at_end else -1
+            return
         except (ValueError, RecursionError):
             yield at, -1
             return
+        if is_cut and end == len(piece):  # in the middle of a number, perhaps
+            yield at, _LONG
+            return
+        end += base
         yield at, end
         at = _skip_blank(text, end)
         if text[at : at + 1] == "]":
@@ -408,7 +450,7 @@ def _release_files(
     for info in sorted(manifests, key=lambda one: one.filename.count("/"))[:_MANIFESTS]:
         try:
             with open_member(archive, info, Budget(limits)) as member:
-                manifest = orjson.loads(_read_up_to(member, limits.whole))
+                manifest = orjson.loads(_read_up_to(member, limits.line))
         except (SourceFault, orjson.JSONDecodeError):
             continue
         files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None

@@ -10,9 +10,9 @@ GIB = 1 << 30
 class Limits:
     """Bounds of one file. Sizes are bytes after decompression unless said otherwise."""
 
-    #: One record; a longer line is skipped as one fault.
+    #: One record, and whatever else is parsed at once; a longer line is skipped as one fault.
     line: int = 16 * MIB
-    #: A ``.json`` file is read whole.
+    #: A ``.json`` file is held whole; parsed are its records, one by one.
     whole: int = 64 * MIB
     records: int = 5_000_000
     total: int = 20 * GIB

@@ -385,6 +385,36 @@ def test_a_json_list_must_be_small() -> None:
     assert "1000 bytes; write JSON lines" in fault.message
 
 
+def test_of_a_json_file_no_more_is_parsed_at_once_than_a_record_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = Limits(line=800)
+    small, large, huge = (json.dumps({"a": "é" * size, "b": [1, 2.50, "]"]}).encode() for size in (50, 130, 900))
+    parsed: list[int] = []
+
+    class Decoder(json.JSONDecoder):
+        def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+            parsed.append(len(s))
+            return super().raw_decode(s, idx)
+
+    monkeypatch.setattr(json, "JSONDecoder", Decoder)
+    fault = only(huge, "a.json", limits=bounds)
+    assert "The file has 5.3 KiB and is read as one record" in fault.message
+    assert "a record may have at most 800 bytes" in fault.message
+    assert "JSON lines" in fault.message
+    # Many records in one list, or on lines, are read as ever; one that is too long alone is left out.
+    many = read(b"[" + b", ".join([small] * 40 + [large] + [small] * 40) + b"]", "a.json", limits=bounds)
+    assert [type(one) for one in many] == [RawRecord] * 40 + [RecordFault] + [RawRecord] * 40
+    assert "at most 800 bytes. It was skipped." in faults(many)[0].message
+    assert len(read(b"\n".join([small] * 40), "a.json", limits=bounds)) == 40
+    for one in (huge, b"1" * 2_000, b'"' + b"x" * 2_000 + b'"'):
+        first, second = read(b"[" + small + b",\n" + one + b", " + small + b"]", "a.json", limits=bounds)
+        assert isinstance(first, RawRecord)
+        assert isinstance(second, RecordFault)
+        assert second.fatal
+        assert "The record at line 2 has more than 800 bytes" in second.message
+    assert "it cannot be read" in read(b"[" + small * 40 + b"]", "a.json", limits=bounds)[-1].message  # type: ignore[union-attr]
+    assert max(parsed) < 1_000
+
+
 class Endless:
     """A source of ``count`` pieces that nobody ever holds at once."""
 
