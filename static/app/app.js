@@ -137,6 +137,16 @@ document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
   asked.set(ctx.target, ctx);
 });
 
+// Whoever goes to a field meanwhile, or types, stays: the answer would take the field away, and the next keys would be commands.
+const TYPED = "input:not([type=checkbox], [type=radio]), textarea, code-editor, [contenteditable]";
+
+for (const type of ["input", "focusin"]) {
+  document.addEventListener(type, ({target}) => {
+    if (!target.closest("#inspector") || (type === "focusin" && !target.closest(TYPED))) return;
+    asked.get(document.getElementById("edit-note"))?.request.abort();
+  });
+}
+
 function sentenceOf(html) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const sentence = page.querySelector("[data-sentence]") ?? page.querySelector("main h1");
@@ -218,7 +228,7 @@ document.addEventListener("assay:announce", ({detail}) => announce(detail.text))
 
 // Whoever is typing goes on typing: elsewhere the next keys would be commands, and the words lost.
 document.addEventListener("assay:question", ({detail: {at}}) => {
-  if (document.activeElement?.closest("input:not([type=checkbox], [type=radio]), textarea, code-editor, [contenteditable]")) return;
+  if (document.activeElement?.closest(TYPED)) return;
   at.scrollIntoView({block: "nearest"});
   at.focus();
 });

@@ -143,6 +143,35 @@ def test_of_two_panels_asked_for_the_later_stays(desk_of, team):
     assert "panel=graph" in page.url
 
 
+def test_who_types_while_another_place_is_asked_for_stays_in_their_field(desk_of, team):
+    """The answer took the field away: the next keys were commands, and what was typed last seemed gone."""
+    desk = sit_down(desk_of, team)
+    page, held = desk.page, []
+    desk.open_place(ANSWER)
+    answer = page.locator("#answer-text")
+    before = answer.input_value()
+    page.route("**/work/**?at=*", lambda route: held.append(route))
+    for kept in (before, before + " x"):
+        with page.expect_request("**/work/**?at=*"):
+            desk.chat.get_by_role("link", name=f"Edit {CALL}", exact=True).click()
+        with page.expect_event("requestfailed"):
+            answer.click()
+        expect(answer).to_have_value(kept)
+        with desk.saving():
+            page.keyboard.press("ControlOrMeta+End")
+            page.keyboard.type(" x")
+    # A field that had the focus before, such as one in a page that focuses none on a click.
+    with page.expect_request("**/work/**?at=*"):
+        desk.chat.get_by_role("link", name=f"Edit {CALL}", exact=True).evaluate("link => link.click()")
+    with page.expect_event("requestfailed"), desk.saving():
+        page.keyboard.type(" s")
+    expect(answer).to_be_focused()
+    expect(page.locator("#toasts")).to_have_text("")
+    assert steps_of(team)[1]["text"] == before + " x x s"
+    page.unroute("**/work/**?at=*")
+    desk.open_place(CALL)
+
+
 def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(desk_of, team):
     """It brought the editor of its own place back, took the focus away, and what was typed on became commands."""
     desk = sit_down(desk_of, team)

@@ -332,19 +332,6 @@ def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):
     assert steps_of(team)[1] | {"text": "It is sunny.", "answer_type": "chat"} == steps_of(team)[1]
 
 
-def test_words_typed_while_another_place_is_on_its_way_are_kept(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page, held = desk.page, []
-    page.route("**/work/*/?at=*", lambda route: held.append(route))
-    with page.expect_request("**/work/*/?at=*"):
-        desk.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).click()
-    with desk.saving():
-        page.get_by_label("User’s message").press_sequentially(" Typed meanwhile.")
-        held[0].continue_()
-        expect(page.locator("#answer-text")).to_be_visible()
-    expect(desk.chat).to_contain_text("Typed meanwhile.")
-
-
 def test_a_box_ticked_while_the_one_before_is_on_its_way_stays_ticked(desk_of, team):
     """The answer to the first tick took the second away, and the third saved it so."""
     document = make_document()
