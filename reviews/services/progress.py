@@ -1,6 +1,6 @@
 """What the project page and My work show: read from counters and the heads of queues, never by counting dialogues."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models.functions import Now
 
@@ -12,8 +12,9 @@ from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
 from reviews.services.gold_turns import count_due
 from reviews.services.pauses import pauses_for, sentence
-from reviews.services.protocols import parse, shortfalls
+from reviews.services.protocols import parse, roles_of_members, shortfalls
 from reviews.services.queues import before_what_was_given_back, count_waiting, queues_for, read_turns, read_versions
+from reviews.services.stuck import count_stuck, stuck_sentence
 
 #: My work counts up to here in each queue, then says “or more”.
 MANY = 100
@@ -42,6 +43,8 @@ class StageProgress:
     #: Drawn items that were reviewed, and those of them that held an error.
     sampled: int
     sampled_errors: int
+    #: Of the items with open slots, those that nobody may take; of who does not oversee the project, nothing is asked.
+    stuck: int = 0
 
     @property
     def key(self) -> str:
@@ -84,7 +87,7 @@ class Progress:
     statuses: dict[str, int]
     stages: list[StageProgress]
     protocol: Protocol | None
-    #: Stages for which there are too few people, as sentences.
+    #: Stages for which there are too few people, or for some of what waits there, as sentences.
     shortfalls: list[str]
 
     @property
@@ -114,6 +117,8 @@ class Waiting:
     count: int
     #: Nothing of it is given out to them now.
     paused: bool = False
+    #: How many more there are that nobody can take: told to those who oversee the project.
+    stuck: int = 0
 
     @property
     def more(self) -> bool:
@@ -133,6 +138,8 @@ class MyWork:
     waiting: list[Waiting] = field(default_factory=list)
     #: Why nothing, or nothing of a stage, is given out to them, as sentences.
     pauses: list[str] = field(default_factory=list)
+    #: What waits and can be taken by nobody, as sentences.
+    stuck: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -161,11 +168,17 @@ def read_progress(*, project: Project, roles: frozenset[Role] | None = None) -> 
     current = parse(versions[0]) if versions else None
     # A stage of an earlier version only matters while something is or was in it.
     keys = {stage.key for stage in current.stages} if current else set()
+    lacking = shortfalls(project=project, protocol=current) if current else []
+    waiting = [one.stage for one in stages.values() if one.open]
+    if waiting and roles is not None and roles & OVERSEERS:
+        stuck = count_stuck(project=project, stages=waiting, people=roles_of_members(project))
+        stages |= {stage.key: replace(stages[stage.key], stuck=count) for stage, count in stuck.items()}
+        lacking += [stuck_sentence(stage, count) for stage, count in stuck.items()]
     return Progress(
         statuses={status: counts.get(f"status:{status}", 0) for status in DialogueStatus.values},
         stages=[one for key, one in stages.items() if key in keys or one.open or one.claimed or one.pooled or one.done],
         protocol=current,
-        shortfalls=shortfalls(project=project, protocol=current) if current else [],
+        shortfalls=lacking,
     )
 
 
@@ -182,7 +195,8 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     queues = queues_for(roles=roles, versions=versions, stage=None)
     if not queues:
         return MyWork(project=project, roles=roles, claims=held)
-    titles = {stage.key: stage.title for version in reversed(versions) for stage in parse(version).stages}
+    known = {stage.key: stage for version in reversed(versions) for stage in parse(version).stages}
+    titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
     turns = read_turns(actor=actor, project=project)
     cursors = turns.cursors and before_what_was_given_back(actor=actor, project=project, cursors=turns.cursors)
@@ -205,12 +219,17 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
             counts[stage] = counts.get(stage, 0) + 1
     pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
     everything = any(one.what != "stage" for one in pauses)
+    stuck = {}
+    if roles & OVERSEERS:
+        mine = [known[queue.stage] for queue in queues]
+        stuck = count_stuck(project=project, stages=mine, people=roles_of_members(project))
     waiting = [
         Waiting(
             queue.stage,
             titles[queue.stage],
             counts.get(queue.stage, 0),
             paused=everything or any(one.stage == queue.stage for one in pauses),
+            stuck=stuck.get(known[queue.stage], 0),
         )
         for queue in queues
     ]
@@ -220,6 +239,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         claims=held,
         waiting=sorted(waiting, key=lambda one: order[one.key]),
         pauses=[sentence(one, titles) for one in pauses],
+        stuck=[stuck_sentence(stage, count) for stage, count in stuck.items()],
     )
 
 

@@ -140,6 +140,38 @@ def test_too_few_people_are_said() -> None:
     assert shortfalls(project=team.project, protocol=load_preset("c3")) == []
 
 
+def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wait_for_nobody(client: Client) -> None:
+    """It waited for ever: My work said “Nothing at the moment”, and the project page that one waits."""
+    team = make_team("stuck")
+    adopt_c3(team)
+    make_item(team, "expert")
+    assert read_my_work(actor=team.senior, project=team.project).stuck == []
+    item = make_item(team, "cross_check")
+    hand_in(team.senior, item, "approve")
+    hand_in(team.annotators[1], item, "reject")
+    sentence = (
+        "“Expert verification”: 1 item waits that nobody can take, because everybody with the role senior reviewer has "
+        "reviewed it before, or wrote or owns it. Add another senior reviewer."
+    )
+    work = read_my_work(actor=team.senior, project=team.project)
+    assert (work.stuck, [(one.count, one.stuck) for one in work.waiting if one.key == "expert"]) == (
+        [sentence],
+        [(1, 1)],
+    )
+    for person, address in ((team.senior, "/"), (team.senior, "/p/stuck/"), (team.administrator, "/p/stuck/")):
+        client.force_login(person)
+        page = client.get(address).content.decode()
+        assert sentence in page
+        assert ("1 that nobody can take" if address == "/" else "(1 for nobody)") in page
+    # Who is asked to review blind hears nothing of who has reviewed what.
+    client.force_login(team.annotators[2])
+    assert "nobody can take" not in client.get("/").content.decode() + client.get("/p/stuck/").content.decode()
+    assert read_my_work(actor=team.annotators[2], project=team.project).stuck == []
+    give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
+    roles = frozenset({Role.ADMINISTRATOR})
+    assert read_progress(project=team.project, roles=roles).shortfalls == []
+
+
 def test_the_row_of_stages_counts_reviews_alone_and_says_so(client: Client) -> None:
     """One dialogue takes two reviews in the cross-check; what is verified is counted in dialogues, and stands apart."""
     team = make_team()

@@ -1,0 +1,47 @@
+"""Items that wait, and that nobody in the project may take."""
+
+from collections.abc import Iterable, Mapping
+
+from annotator.models import Project, Role
+from annotator.wording import counted
+from reviews.models import Slot, SlotState
+from reviews.protocols import Stage, StageKind
+
+#: Of each stage's queue the oldest are looked at: pages ask for this again and again.
+LOOKED_AT = 1_000
+
+
+def count_stuck(*, project: Project, stages: Iterable[Stage], people: Mapping[int, frozenset[str]]) -> dict[Stage, int]:
+    """Stage → items in it that each of ``people`` (key → roles) has reviewed, wrote or owns.
+
+    Where nobody has the stage's role at all, that is said elsewhere. What is reserved is its person's.
+    """
+    out = {}
+    for stage in stages:
+        able = {key for key, held in people.items() if held & set(stage.eligible.roles)}
+        if stage.kind is StageKind.SELF_CHECK or not able:
+            continue
+        waiting = Slot.objects.filter(
+            project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, position__gt=0
+        )
+        found = Slot.objects.filter(pk__in=waiting.order_by("position").values("pk")[:LOOKED_AT]).values_list(
+            "stage_run", "revision_author", "owner", "cycle__slots__holder", "cycle__slots__stage_run"
+        )
+        barred: dict[int, set[int | None]] = {}
+        for run, author, owner, holder, held in found:
+            people_of_it = barred.setdefault(run, {author, owner})
+            if held == run or stage.eligible.not_earlier_reviewers:
+                people_of_it.add(holder)
+        if stuck := sum(able <= people_of_it for people_of_it in barred.values()):
+            out[stage] = stuck
+    return out
+
+
+def stuck_sentence(stage: Stage, count: int) -> str:
+    """What is wrong, and what to do."""
+    words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
+    it = "it" if count == 1 else "them"
+    return (
+        f"“{stage.title}”: {counted(count, 'item')} {'waits' if count == 1 else 'wait'} that nobody can take, because "
+        f"everybody with the role {words} has reviewed {it} before, or wrote or owns {it}. Add another {words}."
+    )
