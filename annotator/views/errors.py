@@ -44,10 +44,13 @@ def _is_api(request: HttpRequest) -> bool:
 
 def _way_back(request: HttpRequest) -> str:
     """The page somebody sent a form from, or the one they asked for; empty where that is not known."""
-    if request.method in ("GET", "HEAD"):
-        return request.get_full_path()
-    came_from = request.headers.get("referer", "")
-    return came_from if url_has_allowed_host_and_scheme(came_from, allowed_hosts={_host_of(request)}) else ""
+    return request.get_full_path() if request.method in ("GET", "HEAD") else came_from(request)
+
+
+def came_from(request: HttpRequest) -> str:
+    """The page of this site that led here, as the browser says; empty where none did."""
+    page = request.headers.get("referer", "")
+    return page if url_has_allowed_host_and_scheme(page, allowed_hosts={_host_of(request)}) else ""
 
 
 def _host_of(request: HttpRequest) -> str:

@@ -3,19 +3,24 @@
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ClassVar
+from urllib.parse import urlencode, urlsplit
 
 from csp.constants import HEADER
 from csp.utils import build_policy
 from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import BadRequest
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django.utils.functional import LazyObject, empty
 
 from annotator.errors import DomainError
 from annotator.models import User
 from annotator.services.filters import UnknownFilter, refuse_unknown_names
-from annotator.views.errors import not_allowed, refuse
+from annotator.views.errors import came_from, not_allowed, refuse
 from annotator.views.site import healthz, readyz
 from annotator.views.uploads import may_send_files
 
@@ -189,6 +194,30 @@ def _without(request: HttpRequest, error: UnknownFilter) -> HttpResponseBase:
         return refusal
     page.status_code = error.status
     return page
+
+
+class FormAddressMiddleware:
+    """Leads nobody to an address that only takes forms: signing in, or another theme, led back to such a one."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if getattr(request, "htmx", False) or request.path_info.startswith("/api/"):
+            return response
+        page = came_from(request)
+        if response.status_code == 405 and request.method == "GET" and page:
+            # A page of ours led here, with ``next`` say. Back to it, but not in a circle, nor to sign in once more.
+            nowhere = urlsplit(page).path in (request.path, reverse(settings.LOGIN_URL))
+            return HttpResponseRedirect(reverse("home") if nowhere else page)
+        # What ``login_required`` answers; a page that asks for signing in says itself where that leads.
+        asked = redirect_to_login(request.get_full_path()).url if request.method == "POST" else ""
+        if asked and response.headers.get("Location") == asked:
+            messages.warning(request, "You were signed out, so nothing was changed. Sign in, then send the form again.")
+            query = f"?{urlencode({REDIRECT_FIELD_NAME: page})}" if page else ""
+            response["Location"] = reverse(settings.LOGIN_URL) + query
+        return response
 
 
 class DomainErrorMiddleware:

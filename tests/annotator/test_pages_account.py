@@ -5,7 +5,7 @@ from functools import partial
 from ipaddress import ip_network
 from threading import Event
 from types import SimpleNamespace
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -342,6 +342,29 @@ def test_a_closed_account_stays_outside(client, person):
     assert response["Location"] == "/accounts/inactive/"
     assert "This account is closed" in words(client.get("/accounts/inactive/"))
     assert signed_in_as(client) is None
+
+
+def test_signing_in_again_leads_to_the_page_of_the_form_that_was_sent_signed_out(client, person, team):
+    """It led to the form's own address, which takes nothing else: 405."""
+    form, page = f"/p/{team.project.slug}/draw/", f"/p/{team.project.slug}/?at=1"
+    response = client.post(form, headers={"referer": f"http://testserver{page}"})
+    assert response["Location"] == f"{LOGIN}?{urlencode({'next': f'http://testserver{page}'})}"
+    assert "so nothing was changed" in words(client.get(response["Location"]))
+    assert sign_in(client, next=f"http://testserver{page}")["Location"] == f"http://testserver{page}"
+    client.logout()
+    for elsewhere in ("https://elsewhere.example/", ""):
+        assert client.post(form, headers={"referer": elsewhere})["Location"] == LOGIN
+    assert client.get(form)["Location"] == f"{LOGIN}?next={form}"
+
+
+def test_no_page_of_the_site_leads_to_where_only_a_form_does(client, person):
+    """A next that somebody was given, or another theme chosen on a refusal that stands at the form's address."""
+    client.force_login(person)
+    for led_from, to in ((f"{LOGIN}?next=/theme/", "/"), ("/theme/", "/"), ("/tokens/", "http://testserver/tokens/")):
+        response = client.get("/theme/", headers={"referer": f"http://testserver{led_from}"})
+        assert (response.status_code, response["Location"]) == (302, to)
+    assert client.get("/theme/", headers={"referer": "https://elsewhere.example/"}).status_code == 405
+    assert client.get("/theme/", headers={"referer": "http://testserver/", "hx-request": "true"}).status_code == 405
 
 
 def test_signing_out(client, person):
