@@ -49,6 +49,8 @@ _KNOWN = frozenset((*_FIELDS, "constraints_list", CHECK_CODE, BEYOND, CANARY))
 #: In the plain form a constraint's entry and files stand under keys of their own, named by its id.
 _ENTRY, _FILE = "constraint:", "file:"
 _KINDS = ("json", "py")
+#: The note of a record that says itself that it has no files: how.
+_NO_FILES = "no_files"
 _SYSTEM = ("system", "developer")
 
 
@@ -92,13 +94,16 @@ class CctuFormat(FormatDefaults):
         if canary is not None:
             files = {name: mark(name, text, canary) for name, text in files.items()}
             record[CANARY] = canary
+        none = native(item.document).get(_NO_FILES, ...)
         if files:
             record[CHECK_CODE] = files
+        elif none in (None, {}) and not full:
+            record[CHECK_CODE] = none
         return record | unknown(item.document)
 
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
         """See ``interface.Writer``: the files that check the constraints, by path."""
-        return paths_of(str(record["id"]), record.pop(CHECK_CODE, {}))
+        return paths_of(str(record["id"]), record.pop(CHECK_CODE)) if record.get(CHECK_CODE) else {}
 
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
         """See ``interface.Writer``. The published checker loads one file for each constraint it knows."""
@@ -163,6 +168,8 @@ class _Reading:
             order = _order_of(record.get(key))
             if order:
                 note(document, orders=native(document).get("orders", {}) | {key: order})
+        if CHECK_CODE in record and not self.files:
+            note(document, **{_NO_FILES: record[CHECK_CODE]})
         loose = self.files.keys() - {f"check_constraint_{n}.{kind}" for n in range(len(constraints)) for kind in _KINDS}
         if loose:
             note(document, loose={name: self.files[name] for name in loose})

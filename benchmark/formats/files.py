@@ -204,9 +204,10 @@ class _File:
             left = self.beside.left if self.beside else []
             for folder in left[:_FOLDERS]:
                 if self._is_due():
-                    yield RecordFault(0, f"check_code/{folder}", "Ignored. No record has this id.", False)
+                    why = "Ignored. No record has this id, or the one that has it holds a check_code itself."
+                    yield RecordFault(0, f"check_code/{folder}", why, False)
             if len(left) > _FOLDERS and self._is_due():
-                more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it. No record has their ids."
+                more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it, for the same reason."
                 yield RecordFault(0, "check_code", more, False)
             if not readable and released:
                 raise SourceFault(

@@ -84,6 +84,8 @@ def test_a_line_alone_is_read_and_says_what_it_lacks() -> None:
         record(messages=[*record()["messages"], {"role": "assistant", "content": "Wait."}]),
         record(constraints_list=[["Response", None, None], [None, None, None], "lost", ["Response", "Format"]]),
         record(check_code={"check_constraint_0.json": "[1]", "check_constraint_9.py": "x = 1"}),
+        record(check_code={}),
+        record(check_code=None),
         {"id": "1", "messages": [{"role": "user", "content": "x"}], "tools": "[]", "constraints_list": []},
     ],
 )
@@ -297,6 +299,19 @@ def test_files_without_a_record_are_named() -> None:
     (_, fault) = archive(content)
     assert isinstance(fault, RecordFault)
     assert (fault.member, fault.fatal) == ("check_code/99", False)
+
+
+@pytest.mark.parametrize("none", [{}, None])
+def test_a_record_that_says_that_it_has_no_files_is_read_without(none: dict[str, str] | None) -> None:
+    (dialogue,) = READERS["cctu"].read(record(check_code=none))
+    dialogue.document["constraints"][0]["parameters"] = {"min_callTimes": 1, "max_callTimes": 2}
+    assert list(WRITERS["cctu"].write([dialogue])["check_code"]) == ["check_constraint_0.json"]
+    beside = {"check_code/7/check_constraint_0.json": b"{}"}
+    found, fault = archive({"input_data.jsonl": json.dumps(record("7", check_code=none)).encode()} | beside)
+    assert isinstance(found, RawRecord)
+    assert isinstance(fault, RecordFault)
+    assert (found.data["check_code"], fault.member) == (none, "check_code/7")
+    assert "holds a check_code itself" in fault.message
 
 
 def test_files_of_two_folders_with_one_name_are_not_mixed() -> None:
