@@ -25,7 +25,7 @@ from reviews.services.review_forms import Kept, keep_form, read_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
 from reviews.views.graph import open_bench
-from reviews.views.kept_forms import ask, disputed, is_kept, require_shown, window_of
+from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, require_shown, window_of
 from reviews.views.submission import after_submission, checklist_rows, filled_in
 
 
@@ -79,6 +79,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     context = _context(request, bench, dispute)
     context |= {
         "disputed": question,
+        "reason_label": reason_label(bench, ""),
         "refused": refused.sentence if refused else "",
         "refused_places": _refused_places(context["sheet"], bench, refused) if refused else [],
     }

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from annotator.comparison import describe
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest
-from reviews.models import ReviewDraft
+from reviews.models import ReviewDraft, Verdict
 from reviews.services import joint
 from reviews.services.review_forms import Kept, Place, Window
 from reviews.services.workbench import Workbench
@@ -63,8 +63,13 @@ def disputed(
         return None
     details = refused.details
     bench.kept = ReviewDraft(form=details["form"], version=window.seen)
+    verdict = request.POST.get("verdict", "")
     rows = [
-        {"place": _words(bench, place), "stored": _value(bench, place, stored), "mine": _value(bench, place, mine)}
+        {
+            "place": _words(bench, place, verdict),
+            "stored": _value(bench, place, stored),
+            "mine": _value(bench, place, mine),
+        }
         for place, stored, mine in details["places"]
     ]
     return {
@@ -76,7 +81,15 @@ def disputed(
     }
 
 
-def _words(bench: Workbench, place: Place) -> str:
+def reason_label(bench: Workbench, verdict: str) -> str:
+    """What the form of a review, or of a settlement, calls the field of its reason."""
+    if bench.work.slot.stage_run.disputed_run:
+        return "In a sentence: what the two should know"
+    refuses = verdict in (Verdict.REJECT, Verdict.ESCALATE)
+    return "Why?" if refuses else "Anything the others should know"
+
+
+def _words(bench: Workbench, place: Place, verdict: str) -> str:
     name, *keys = place
     if name in ("checklist", "notes"):
         items = {item.key: item.text for item in bench.stage.checklist.items}
@@ -86,8 +99,8 @@ def _words(bench: Workbench, place: Place) -> str:
     if name == "rulings":
         return f"Ruling on {describe(bench.document, keys[0])}"
     if name == "joint":
-        return {"people": "Who was present", "note": "Note for the record"}.get(keys[0], "Joint session")
-    return "What was wrong" if name == "findings" else "In words"
+        return {"people": "Decided together", "note": "Note for the record"}.get(keys[0], "Joint session")
+    return "What was wrong" if name == "findings" else reason_label(bench, verdict)
 
 
 def _value(bench: Workbench, place: Place, value: Any) -> str:

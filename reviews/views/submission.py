@@ -22,7 +22,7 @@ from reviews.services import claims, submissions
 from reviews.services.review_forms import keep_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
-from reviews.views.kept_forms import ask, disputed, is_kept, require_shown, window_of
+from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, require_shown, window_of
 
 #: Rows for faults on the form; more than anybody fills in for one item.
 FAULT_ROWS = 3
@@ -90,7 +90,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "changes": describe_changes(bench.work.slot.revision.document(), bench.document),
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
-        "reason_label": "Why?" if verdict in (Verdict.REJECT, Verdict.ESCALATE) else "Anything the others should know",
+        "reason_label": reason_label(bench, verdict),
         "taxonomy": bench.work.protocol.kinds_in_use(),
         "checklist": checklist_rows(bench),
         "finding_rows": [

@@ -150,6 +150,25 @@ def test_without_scripts_both_versions_stand_on_the_page_that_refuses(client: Cl
     assert Review.objects.get().reason == "From window two."
 
 
+def test_the_question_names_a_field_as_its_form_does(client: Client, team: Team, item: str) -> None:
+    """It asked about “In words”, which is another field of another page."""
+    for verdict, label in (("reject", "Why?"), ("fix", "Anything the others should know")):
+        ReviewDraft.objects.all().delete()
+        url = reverse("workspace-submit", args=[item]) + f"?verdict={verdict}"
+        one, two = (Window(client, url, "verdict") for _ in range(2))
+        assert f'<label for="reason">{label}' in one.text
+        keep(one, item, reason="From window one.")
+        assert f"<p>{label}:</p>" in keep(two, item, reason="From window two.").content.decode()
+    slot = at_desk(team, disputed(team, same, three_places))
+    client.force_login(team.senior)
+    url, save = (reverse(name, args=[slot]) for name in ("workspace-settle", "workspace-settle-keep"))
+    one, two = (Window(client, url, "settle") for _ in range(2))
+    one.send(save, scripts=True, reason="From window one.")
+    asked = two.send(save, scripts=True, reason="From window two.").content.decode()
+    assert '<label for="reason">In a sentence: what the two should know' in one.text
+    assert "<p>In a sentence: what the two should know:</p>" in asked
+
+
 def test_rulings_of_two_windows_stand_side_by_side(client: Client, team: Team) -> None:
     slot = at_desk(team, disputed(team, same, three_places))
     client.force_login(team.senior)
