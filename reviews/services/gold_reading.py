@@ -203,7 +203,9 @@ def fate_words(place: dict[str, str]) -> str:
 
 
 def _items(project: Project) -> QuerySet[GoldItem]:
-    items = GoldItem.objects.filter(project=project).select_related("dialogue", "source", "created_by", "retired_by")
+    items = GoldItem.objects.filter(project=project).select_related(
+        "dialogue", "source", "stage_run", "created_by", "retired_by"
+    )
     items = items.defer("dialogue__search_text", "source__search_text")
     return items.annotate(
         handed_in=Count("scores", distinct=True),

@@ -19,8 +19,9 @@ from annotator.services.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.agreement import Figure
 from reviews.gold import why_not
-from reviews.models import GoldScore
+from reviews.models import GoldScore, StageRun
 from reviews.services import gold_making, gold_reading, gold_settings
+from reviews.services.gold_standing import Waiting, read_waiting
 from reviews.services.protocols import current_protocol, stage_titles
 
 _MAX_DOCUMENT = 2_000_000
@@ -45,10 +46,14 @@ def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
     """``refused``: why the rate that was sent cannot be; it is said beside the field, which keeps what was written."""
     project, titles = request.project, stage_titles(request.project)
     gold = gold_reading.read_gold(actor=request.user, project=project)
+    waiting = read_waiting(project)
     context = {
         "gold": gold,
         "can_make": any(not stage.barred for stage in gold.stages),
-        "items": [(item, titles.get(item.stage, item.stage)) for item in gold.items],
+        "items": [
+            (item, titles.get(item.stage, item.stage), _stands_out(item.source, item.stage_run, waiting))
+            for item in gold.items
+        ],
         "results": [_result_row(result) for result in gold.results],
         "everybody": _result_row(gold.everybody) if gold.everybody else None,
         "is_admin": Role.ADMINISTRATOR in request.roles,
@@ -114,6 +119,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
                 "source": source,
                 "ways": [_way_row(way, _field(way, source), given) for way in found.ways],
                 "people": found.people,
+                "stands_out": _stands_out(source, found.ways[0].run, read_waiting(project)),
             }
             if request.method == "POST":
                 sent = {way.source.public_id: _field(way, source) for way in found.ways}
@@ -189,6 +195,12 @@ def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
     )
     messages.success(request, "Retired. Whoever is at work on it can still hand it in.")
     return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
+
+
+def _stands_out(source: Dialogue, run: StageRun, waiting: Mapping[str, Waiting]) -> str:
+    """Why the item made of ``source``, which came into the stage with ``run``, is known; blank where nothing waits."""
+    beside = waiting.get(run.stage)
+    return beside.stands_out(came=source.created_at, entered=run.opened_at) if beside else ""
 
 
 def _field(way: gold_making.Way, source: Dialogue) -> str:

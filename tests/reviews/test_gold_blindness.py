@@ -591,6 +591,32 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
     assert not GoldItem.objects.get(pk=item.pk).live
 
 
+def test_the_pages_say_which_item_is_older_than_all_that_waits_beside_it(team: Team) -> None:
+    """Where a queue goes in the order of an import, all that is verified has smaller ids and earlier times."""
+    client, slug = signed_in(team.administrator), team.project.slug
+
+    def pages(source: Dialogue) -> list[str]:
+        new = client.get(f"/p/{slug}/gold/new/?dialogue={source.external_id}").content.decode()
+        return [new, client.get(f"/p/{slug}/gold/").content.decode()]
+
+    source = verified(team)
+    # Nothing waits, so nobody gets it.
+    assert "It came" not in "".join(pages(source))
+    later = [make_item(team, STAGE) for _ in range(2)]
+    assert "It came before all 2 dialogues that wait in this stage" in pages(source)[0]
+    make_gold(team, source)
+    assert "It came before all 2 dialogues that wait in this stage" in pages(source)[1]
+    # One that waits came in before it, but into the stage after it: its id tells, or its times do.
+    Dialogue.objects.filter(pk=later[0].pk).update(created_at="2025-01-01T00:00:00Z")
+    assert "It came before" in pages(source)[1]
+    StageRun.objects.filter(cycle__dialogue=later[0]).update(opened_at="2025-01-01T00:00:00Z")
+    assert "It came" not in pages(source)[1]
+    for person in team.annotators[1:3]:
+        hand_in(person, later[1], "approve")
+    # Only an older one is left.
+    assert "It came after the one dialogue that waits in this stage" in pages(source)[1]
+
+
 @pytest.mark.parametrize("people", [1, 3])
 def test_the_page_asks_the_database_a_fixed_number_of_times(
     team: Team, monkeypatch: pytest.MonkeyPatch, people: int, django_assert_max_num_queries: Any
