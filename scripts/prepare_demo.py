@@ -21,17 +21,18 @@ def main() -> None:
     unfinished = data / "unfinished"
     if unfinished.exists():
         remove_half_made(data)
-    django.setup()
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import CommandError, call_command
 
     loaded = data / "sign-ins.txt"
     try:
+        django.setup()
         if not loaded.exists():
             unfinished.touch()
         call_command("migrate", interactive=False, verbosity=1)
         collect_static_files(data)
         call_command("load_demo")
-    except CommandError as error:
+    except (CommandError, ImproperlyConfigured) as error:
         sys.exit(str(error))
     loaded.write_text(sign_ins())
     unfinished.unlink(missing_ok=True)

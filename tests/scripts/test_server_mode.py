@@ -172,6 +172,30 @@ def test_unknown_mode_is_refused(tmp_path):
     assert "it must be embedded or server" in load_settings(server_variables(tmp_path, ASSAY_MODE="cluster"))
 
 
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        (["gunicorn", "annotator.config.wsgi:application", "--preload", "--no-control-socket", "--bind", "fd://0"], 3),
+        (["gunicorn", "annotator.config.wsgi:application", "--no-control-socket", "--bind", "fd://0"], 3),
+        (["celery", "--app", "annotator.config.celery:app", "worker"], 1),
+        (["celery", "--app", "annotator.config.celery:app", "beat"], 1),
+    ],
+    ids=["web", "web process", "worker", "beat"],
+)
+def test_a_program_that_meets_a_wrong_setting_ends_with_the_sentence_alone(tmp_path, program, code):
+    """The sentence was the last of forty lines of a traceback, and in a web server's log in the midst of others."""
+    variables = server_variables(tmp_path, SECRET_KEY=OWN_KEY, LOG_LEVEL="chatty")
+    with listening_socket("0") as listener:
+        outcome = subprocess.run(
+            [sys.executable, "-m", *program],
+            cwd=ROOT, env=variables, stdin=listener, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert outcome.returncode == code
+    # gunicorn's own lines begin with the time.
+    said = [line for line in (outcome.stdout + outcome.stderr).splitlines() if not line.startswith("[")]
+    assert said == ["LOG_LEVEL is “CHATTY”; it must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL."]
+
+
 @pytest.mark.servers
 @pytest.mark.postgres
 @pytest.mark.redis
