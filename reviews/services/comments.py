@@ -195,8 +195,6 @@ def _add(
         raise Invalid("Write something first.", field="text")
     if len(text) > MAX_TEXT or "\x00" in text:
         raise Invalid(f"A comment has at most {MAX_TEXT:,} characters, none of them NUL.", field="text")
-    if Comment.objects.filter(dialogue=dialogue, author=actor).count() >= MAX_COMMENTS:
-        raise Invalid(f"You have remarked {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
     mentioned = _mentioned(dialogue.project, text)
     parent = None
     if reply_to:
@@ -209,6 +207,10 @@ def _add(
     # An answer stands where the comment does that it answers, whatever has become of that place.
     about = _hash_at(revision.document(), anchor) if parent else _hash_of_place(actor, revision, anchor)
     with transaction.atomic():
+        # Counted and written by one at a time.
+        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=dialogue.pk)
+        if Comment.objects.filter(dialogue=dialogue, author=actor).count() >= MAX_COMMENTS:
+            raise Invalid(f"You have remarked {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
         comment = Comment.objects.create(
             dialogue=dialogue,
             author=actor,

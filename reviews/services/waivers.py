@@ -1,6 +1,9 @@
 """Waivers: a person's reason why a warning does not matter here."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from django.db import transaction
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
@@ -11,6 +14,9 @@ from reviews.services.protocols import parse
 from reviews.services.stage_checks import check_for_stage
 
 MAX_REASON = 500
+#: Of one person on one dialogue: whoever opens it reads them all. (Of all people together, the count would tell a blind
+#: reviewer of the others, and one could use up what the others need.)
+MAX_WAIVERS = 1000
 #: Stands for a colleague's reason in a blind stage.
 HIDDEN_REASON = "A colleague has waived it; why is told once the stage has settled."
 
@@ -40,9 +46,9 @@ def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dic
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:
     """Say why a warning does not matter. In a blind stage nobody else sees it before the stage settles.
 
-    Raises Invalid without a reason.
+    The same words twice, from a double click say, are one. Raises Invalid without a reason, and for too many.
     """
-    return _write(actor, work.slot, (check, anchor, value_hash), _reason(reason))
+    return _write(actor, work.slot, [(check, anchor, value_hash)], _reason(reason))[0]
 
 
 def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] | None = None) -> int:
@@ -58,8 +64,7 @@ def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] 
     waived = live_waivers(actor=actor, dialogue=dialogue)
     keys = [(one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"]
     wanted = [key for key in dict.fromkeys(keys) if key not in waived]
-    for key in wanted:
-        _write(actor, slot, key, reason)
+    _write(actor, slot, wanted, reason)
     return len(wanted)
 
 
@@ -72,14 +77,27 @@ def _reason(reason: str) -> str:
     return reason
 
 
-def _write(actor: User, slot: Slot, key: Key, reason: str) -> Waiver:
-    check, anchor, value_hash = key
-    return Waiver.objects.create(
-        dialogue=slot.dialogue,
-        check_id=check[:60],
-        anchor=anchor[:600],
-        value_hash=value_hash[:16],
-        reason=reason,
-        author=actor,
-        sealed=slot.stage_run.blind,
-    )
+def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Waiver]:
+    sealed = slot.stage_run.blind
+    with transaction.atomic():
+        # Counted and written by one at a time.
+        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=slot.dialogue_id)
+        mine = Waiver.objects.filter(dialogue=slot.dialogue, author=actor)
+        count = mine.count()
+        written = []
+        for check, anchor, value_hash in keys:
+            key = {"check_id": check[:60], "anchor": anchor[:600], "value_hash": value_hash[:16]}
+            waiver = mine.filter(**key).order_by("-pk").first()
+            if waiver is None or (waiver.reason, waiver.sealed) != (reason, sealed):
+                count += 1
+                if count > MAX_WAIVERS:
+                    raise Invalid(
+                        f"You have waived {MAX_WAIVERS:,} warnings of this dialogue, and no more can be. Mend what is "
+                        "left, or reject the dialogue.",
+                        field="reason",
+                    )
+                waiver = Waiver.objects.create(
+                    dialogue=slot.dialogue, author=actor, reason=reason, sealed=sealed, **key
+                )
+            written.append(waiver)
+    return written

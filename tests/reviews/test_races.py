@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotator.errors import Conflict, DomainError
+from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Dialogue, Event, Revision, User
 from annotator.models.content import DialogueStatus
 from reviews.models import (
@@ -28,8 +28,18 @@ from reviews.models import (
     SlotState,
     StageRun,
 )
+from reviews.services import comments, waivers
 from reviews.services.assignments import hand_over, reassign
-from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, lock_slot, release, skip
+from reviews.services.claims import (
+    claim_next,
+    claim_slot,
+    expire_overdue,
+    heartbeat,
+    load_work,
+    lock_slot,
+    release,
+    skip,
+)
 from reviews.services.counters import fold_counters, stored_counters, write_deltas
 from reviews.services.cycles import supersede_cycle
 from reviews.services.eligibility import lock_standing
@@ -141,6 +151,24 @@ def test_one_person_in_four_windows_holds_one_slot(team: Team) -> None:
     assert lost(results) == []
     assert len({claim.pk for claim in won(results)}) == 1
     consistent(team)
+
+
+def test_at_the_bound_of_remarks_and_waivers_only_the_last_one_is_written(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comments, "MAX_COMMENTS", 3)
+    monkeypatch.setattr(waivers, "MAX_WAIVERS", 3)
+    item = make_item(team, "self_check_single")
+    claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    key = {"check": "x", "anchor": "/tasks/t1", "reason": "Wanted."}
+    for act, rows in (
+        (lambda n: waivers.waive(actor=team.annotator, work=work, value_hash=str(n), **key), item.waivers),
+        (lambda n: comments.add_comment(actor=team.annotator, work=work, anchor="", text=f"{n}."), item.comments),
+    ):
+        results = race(*(partial(act, n) for n in range(6)))
+        assert [type(error) for error in lost(results)] == [Invalid] * 3
+        assert rows.count() == 3
 
 
 def test_what_was_left_lying_goes_to_one(team: Team) -> None:

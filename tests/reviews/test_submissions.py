@@ -19,10 +19,10 @@ from annotator.services.events import broken_links
 from annotator.services.projects import end_role
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from reviews.protocols import load_preset
-from reviews.services import handing_in
+from reviews.services import handing_in, waivers
 from reviews.services.claims import claim_slot, expire_overdue, heartbeat, load_work, release
 from reviews.services.submissions import offered_verdicts, submit_review
-from reviews.services.waivers import waive, waive_all
+from reviews.services.waivers import live_waivers, waive, waive_all
 from reviews.services.workbench import open_workbench
 from tests.factories import (
     Team,
@@ -288,6 +288,24 @@ def test_a_waiver_is_void_once_its_value_changes(team: Team, item: Dialogue) -> 
         submit(team, claim, "fix", document=other)
     assert waive_all(actor=team.annotator, slot=claim.slot, document=fixed, reason="Wanted.") == 0
     submit(team, claim, "fix", document=fixed)
+
+
+def test_one_person_waives_so_often_in_one_dialogue(
+    team: Team, item: Dialogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waivers, "MAX_WAIVERS", 2)
+    work = load_work(actor=team.annotator, public_id=held(team, item).slot.public_id)
+    for _ in range(3):
+        # A double click says it once.
+        waive(actor=team.annotator, work=work, check="x", anchor="/tasks/t1", value_hash="0", reason="Wanted.")
+    waive(actor=team.annotator, work=work, check="x", anchor="/tasks/t1", value_hash="0", reason="As agreed.")
+    with pytest.raises(Invalid, match="You have waived 2 warnings of this dialogue, and no more can be"):
+        waive(actor=team.annotator, work=work, check="x", anchor="/tasks/t1", value_hash="1", reason="Wanted.")
+    with pytest.raises(Invalid, match="waived 2 warnings"):
+        waive_all(actor=team.annotator, slot=work.slot, document=suspicious(current(item)), reason="Wanted.")
+    assert live_waivers(actor=team.annotator, dialogue=item) == {("x", "/tasks/t1", "0"): "As agreed."}
+    # What one has used up is nobody else's.
+    assert waive_all(actor=team.senior, slot=work.slot, document=suspicious(current(item)), reason="Wanted.") == 1
 
 
 # --- checklist, findings ----------------------------------------------------------------------------------------------
