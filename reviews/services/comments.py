@@ -5,12 +5,12 @@ stage settles and it is opened. A sealed comment tells nobody that it is there.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotator.comparison import AnchorMissing, describe, resolve
@@ -28,6 +28,8 @@ from reviews.services.mentions import find_mentions, known_mentions, rename_ment
 MAX_TEXT = 4000
 #: Of one person on one dialogue, whose pages show them all.
 MAX_COMMENTS = 100
+#: Other versions, and drafts of one's own, in which a place is looked for that the one at hand does not have.
+MAX_LOOKED_AT = 10
 #: Signs of Markdown that mean nothing in a line of plain text.
 _MARKS = re.compile(r"\*\*|`+")
 
@@ -230,21 +232,26 @@ def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
     """The hash of what stands at an anchor; blank where only the actor's draft has it: nothing there can change yet.
 
     What the version at hand has lost, or does not have yet, may stand in another one that the actor sees, on a page
-    that was opened earlier, say. Raises Invalid for a place that none of them has.
+    that was opened earlier, say. Raises Invalid for a place that none of the newest has.
     """
     if about := _hash_at(revision.document(), anchor):
         return about
     dialogue = revision.dialogue_id
-    if any(_hash_at(draft.document(), anchor) for draft in Draft.objects.filter(author=actor, dialogue=dialogue)):
+    if any(_hash_at(one, anchor) for one in _newest(Draft.objects.filter(author=actor, dialogue=dialogue))):
         return ""
-    others = Revision.objects.visible_to(actor).filter(dialogue=dialogue).exclude(pk=revision.pk)
-    for other in others.order_by("-pk"):
-        if about := _hash_at(other.document(), anchor):
+    for other in _newest(Revision.objects.visible_to(actor).filter(dialogue=dialogue).exclude(pk=revision.pk)):
+        if about := _hash_at(other, anchor):
             return about
     raise Invalid(
         f"The dialogue has nothing at {anchor[:200]}; choose another place, or remark on the dialogue as a whole.",
         field="anchor",
     )
+
+
+def _newest(rows: QuerySet[Draft] | QuerySet[Revision]) -> Iterator[Document]:
+    """The newest few of these documents, one at a time: each can have millions of characters."""
+    for pk in rows.order_by("-pk").values_list("pk", flat=True)[:MAX_LOOKED_AT]:
+        yield from (row.document() for row in rows.model.objects.filter(pk=pk).only("content"))
 
 
 def _hash_at(document: Document, anchor: str) -> str:

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Dialogue, Draft, Notice, User
+from annotator.models import Dialogue, Draft, Notice, Revision, User
 from annotator.schema import canonical, read_document
 from annotator.services.drafts import open_draft
 from annotator.services.notices import list_notices, unread_count
@@ -264,6 +264,26 @@ def test_a_place_that_no_version_has_is_refused_and_one_that_was_there_is_not(te
     gone = comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1/steps/s1", text="This was right.")
     (thread,) = read_threads(actor=team.senior, dialogue=item, document=current(item))
     assert (thread.comment, thread.stale) == (gone, True)
+
+
+def test_a_place_that_nobody_has_is_looked_for_in_few_versions(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments, "MAX_LOOKED_AT", 2)
+    item = make_item(team, "self_check_single")
+    head = item.head
+    assert head is not None
+    had = canonical(current(item) | {"was": 1})
+    for n in range(4):
+        fields = {"dialogue": item, "branch": f"old{n}", "toolset_revision": head.toolset_revision}
+        Revision.objects.create(number=10 + n, content_hash="", content=had if n < 2 else head.content, **fields)
+        Draft.objects.create(author=team.senior, base=head, content=head.content, **fields)
+    read = []
+    document = Revision.document
+    monkeypatch.setattr(Revision, "document", lambda self: read.append(self.pk) or document(self))
+    with pytest.raises(Invalid, match="nothing at /was; choose another place"):
+        comment_on(actor=team.senior, dialogue=item, anchor="/was", text="Hm.")
+    assert len(read) == 3
+    monkeypatch.setattr(comments, "MAX_LOOKED_AT", 4)
+    assert comment_on(actor=team.senior, dialogue=item, anchor="/was", text="Hm.").value_hash
 
 
 def test_on_the_work_page_a_place_may_lie_in_ones_own_draft_and_in_nobody_elses(team: Team) -> None:
