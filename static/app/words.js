@@ -16,7 +16,9 @@
 //   data-not-kept                 on a field that the page chooses anew each time
 //   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON, or an edit
 //                                 that was refused: where that is
-//   [data-drop-words]             a button: drop the words of its form, or outside of one all that cannot be saved
+//   [data-drop-words]             a button: drop the words of its form or, outside of one, those it names or all that cannot be saved
+//   #placeless                    holds words that cannot be saved and whose step or task is gone, each in a copy of
+//                                 <template id="placeless-words">
 //
 // JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
 // where `as` says json. What is there alone and is a text in quotation marks is not the JSON that `as` means.
@@ -102,9 +104,35 @@ const stuck = () => entries().filter(([, {why}]) => ["json", "refused"].includes
 function mark() {
   const place = root();
   if (!place) return;
-  const [first] = stuck();
-  if (first) place.dataset.unfinished = `?at=${encodeURIComponent(first[1].at ?? "")}`;
+  const gone = placeless();
+  showPlaceless(gone);
+  const [first] = stuck().sort(([one], [other]) => gone.has(one) - gone.has(other));
+  if (first) place.dataset.unfinished = gone.has(first[0]) ? "#placeless" : `?at=${encodeURIComponent(first[1].at ?? "")}`;
   else delete place.dataset.unfinished;
+}
+
+/** What cannot be saved, and has no place in the dialogue any more: key -> entry. */
+function placeless() {
+  const links = [...document.querySelectorAll('#chat a[href*="at="]')];
+  const places = new Set(links.map(({href}) => new URL(href).searchParams.get("at")));
+  return new Map(links.length ? stuck().filter(([, {at}]) => at?.startsWith("/tasks/") && !places.has(at)) : []);
+}
+
+function showPlaceless(gone) {
+  const holder = document.getElementById("placeless");
+  if (!holder) return;
+  for (const shown of [...holder.children]) if (!gone.has(shown.dataset.words)) shown.remove();
+  for (const [key, {body}] of gone) {
+    if ([...holder.children].some((shown) => shown.dataset.words === key)) continue;
+    const typed = [...new URLSearchParams(body)].filter(([name, value]) => value && name !== "as");
+    const text = typed.length === 1 ? typed[0][1] : typed.map(([name, value]) => `${name}: ${value}`).join("\n");
+    const notice = document.getElementById("placeless-words").content.firstElementChild.cloneNode(true);
+    notice.dataset.words = key;
+    notice.querySelector("textarea").value = text;
+    notice.querySelector("[data-copy-text]").dataset.copyText = text;
+    notice.querySelector("[data-drop-words]").dataset.dropWords = key;
+    holder.append(notice);
+  }
 }
 
 // --- from a form, and back into it ----------------------------------------------------------------------------------------
@@ -229,7 +257,8 @@ document.addEventListener("click", ({target}) => {
   const button = target.closest?.("[data-drop-words]");
   if (!button) return;
   const form = button.closest("form");
-  const dropped = form ? [keyOf(form)] : stuck().map(([key]) => key);
+  const named = button.dataset.dropWords;
+  const dropped = form ? [keyOf(form)] : named ? [named] : stuck().map(([key]) => key);
   for (const one of document.querySelectorAll("form[data-unsent]")) {
     if (!dropped.includes(keyOf(one))) continue;
     unsay(one);
@@ -377,7 +406,10 @@ document.addEventListener("htmx:after:init", ({target}) => {
 
 // --- the page ----------------------------------------------------------------------------------------------------------------------
 
-document.addEventListener("htmx:after:swap", () => restore());
+document.addEventListener("htmx:after:swap", () => {
+  mark();
+  restore();
+});
 for (const key of keys(PREFIX)) {
   if (JSON.parse(raw(key)).time < Date.now() - DAYS * 86_400_000) remove(key);
 }

@@ -407,6 +407,49 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
     assert steps_of(team)[1]["text"] == kept
 
 
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_its_step_comes_back(
+    desk_of, team, elsewhere
+):
+    """The indicator said “Not JSON yet”, led to another place, and the words were on no page."""
+    one = sit_down(desk_of, team)
+    page = one.page
+    one.open_place(CALL)
+    page.locator("#f-observation .cm-content").click()
+    page.keyboard.press("ControlOrMeta+End")
+    page.keyboard.type(", mine")
+    one.expect_state("unfinished")
+    placeless = page.locator("#placeless")
+    if elsewhere:
+        two = at_work(desk_of, team)
+        two.open_place(CALL)
+        with two.saving():
+            two.inspector.get_by_role("button", name="Delete this step").click()
+        one.open_place(ANSWER)
+    else:
+        with page.expect_response("**/edit/"):
+            one.inspector.get_by_role("button", name="Delete this step").click()
+    typed = placeless.get_by_label("What you typed")
+    expect(typed).to_have_value(re.compile(", mine"))
+    expect(placeless).to_contain_text("its place was deleted meanwhile")
+    page.reload()
+    expect(typed).to_have_value(re.compile(", mine"))
+    one.expect_state("unfinished")
+    page.get_by_role("link", name="Go there").click()
+    expect(placeless).to_be_focused()
+    # The indicator of the window goes on saying that something is not saved.
+    with page.expect_response("**/undo/"):
+        page.keyboard.press("u")
+    expect(placeless).to_have_text("")
+    one.open_place(CALL)
+    expect(page.locator("#f-observation")).to_contain_text("Not JSON yet: not saved.")
+    with page.expect_response("**/edit/"):
+        one.inspector.get_by_role("button", name="Delete this step").click()
+    placeless.get_by_role("button", name="Drop it").click()
+    expect(placeless).to_have_text("")
+    one.expect_state("saved")
+
+
 def test_words_for_a_step_that_another_window_deletes_can_be_copied(desk_of, team, page_problems):
     page_problems.allow("status of 409|status of 404")  # where the words come from cannot be shown any more
     one = sit_down(desk_of, team)
