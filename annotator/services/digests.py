@@ -4,8 +4,8 @@ Two steps, so that a killed worker neither loses nor doubles anything. First, in
 made (once a person and day, by constraint) and takes its notices: none can get into two mails. Then it is sent: a
 worker takes the row by compare-and-swap, hands the mail to the server, marks the row. A row that was taken but not
 marked is taken again after ``LEASE``, and each time after twice as long. Should a worker die in the instant between the
-server's acceptance and the mark, the mail goes out again with the same Message-ID, by which mail programs know it as
-the one they have.
+server's acceptance and the mark, or the database not take the mark (it is away, its disk is full), the mail goes out
+again with the same Message-ID, by which mail programs know it as the one they have.
 
 A server that is away is no fault of a mail: then none is tried, however long that lasts, and no worker waits for it
 more than once a round.
