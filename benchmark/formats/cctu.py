@@ -278,8 +278,10 @@ class _Reading:
 
     def _constraint(self, number: int, entry: Any) -> dict[str, Any]:
         here = f"/constraints_list/{number}"
-        first, second, text = entry if type(entry) is list and len(entry) == 3 else (None, None, None)
-        category = labelled(first, second)
+        is_list = type(entry) is list and len(entry) >= 3
+        category = labelled(*entry[:2]) if is_list else None
+        is_read = is_list and (len(entry) == 3 or category is not None)
+        first, second, text = entry[:3] if is_read else (None, None, None)
         constraint: dict[str, Any] = {
             "id": f"c{number}",
             "dimension": category.dimension.value if category else _word(first),
@@ -291,9 +293,13 @@ class _Reading:
             "validator": self._validator(number, second, category.id if category else None),
             "extra": {},
         }
-        if category and (first, second) != (category.dimension.value, category.id):
+        if [first, second] != [constraint["dimension"], constraint["category"]]:
             note(constraint, label=[first, second])
-        if type(entry) is not list or len(entry) != 3:
+        if is_list and len(entry) > 3:
+            note(constraint, more=entry[3:])
+            if is_read:
+                self._warn(here, "The constraint has more than its dimension, category and text; the rest is kept.")
+        if not is_read:
             self._warn(here, "The constraint is not a list of its dimension, category and text; kept as it is.")
         elif category is None:
             label = " / ".join(str(word) for word in (first, second) if word is not None)
@@ -455,12 +461,12 @@ def _text_of(value: dict[str, Any], order: Any) -> str:
     return json.dumps({key: value[key] for key in (*order, *sorted(value.keys() - set(order)))})
 
 
-def _entry_of(constraint: dict[str, Any]) -> list[str | None]:
-    label = native(constraint).get("label")
+def _entry_of(constraint: dict[str, Any]) -> list[Any]:
+    label, more = native(constraint).get("label"), native(constraint).get("more")
     (read,) = constraints_of({"constraints": [constraint]})
     if type(label) is list and len(label) == 2:
         read = read.model_copy(update={"extra": {"_label": label}})
-    return write_case_constraint(read)[0]
+    return [*write_case_constraint(read)[0], *(more if type(more) is list else ())]
 
 
 def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:

@@ -126,6 +126,10 @@ def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
             overtaken = wild_policy_word(part, notes["label"]) != notes["label"]
         if overtaken:
             del notes["label"]
+    if edited and "more" in notes:
+        gone = set(_leaves(_own(old))) - set(_leaves(_own(part)))
+        if _Speaking(gone)(notes["more"]):
+            del notes["more"]
     for name in ("arguments", "observation"):
         if name in notes and name in edited:
             laid = laid_out(dumps(part.get(name)).decode(), notes[name])

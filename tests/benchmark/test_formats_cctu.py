@@ -15,6 +15,7 @@ from annotator.schema import SchemaProblem, canonical, load_text, read_document,
 from benchmark.formats import READERS, WRITERS, ReadDialogue
 from benchmark.formats.check_files import mark, paths_of, unmark
 from benchmark.formats.files import RawRecord, RecordFault, read_records
+from benchmark.formats.overtaken import forget_overtaken
 from tests.annotator.case_documents import CODE, call, case
 from tests.benchmark.cctu_records import QUERY, files, members, record, whole
 from tests.benchmark.conftest import as_zip
@@ -84,6 +85,7 @@ def test_a_line_alone_is_read_and_says_what_it_lacks() -> None:
         record(messages=[*record()["messages"], {"role": "assistant", "content": "Wait."}]),
         record(constraints_list=[["Response", None, None], [None, None, None], "lost", ["Response", "Format"]]),
         record(check_code={"check_constraint_0.json": "[1]", "check_constraint_9.py": "x = 1"}),
+        record(constraints_list=[["Response", "Format", "Shortly.", 4], ["a", 2, "b", []], ["a", "b", "c"], []]),
         record(check_code={}),
         record(check_code=None),
         {"id": "1", "messages": [{"role": "user", "content": "x"}], "tools": "[]", "constraints_list": []},
@@ -163,6 +165,35 @@ def test_an_edit_gives_up_its_own_original_and_no_other() -> None:
     assert result["constraints_list"][2] == ["Response", None, None]
     assert result["check_code"]["check_constraint_1.json"] == files()["check_constraint_1.json"]
     assert (result["tools"], result["codes"]) == (data["tools"], data["codes"])
+
+
+def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
+    """Words that name no known category, and whatever follows the text."""
+    data = record(
+        constraints_list=[
+            ["Resource", "Budget", "Spend little.", {"weight": 2}],
+            ["Tool", "Tool Order", "Ferry first.", {"weight": 3}, "To wit: Ferry first."],
+            ["Resource", "Budget", "Spend little."],
+        ]
+    )
+    dialogue = read(data)
+    assert [one["category"] for one in dialogue.document["constraints"]] == [None, "sequential dependencies", None]
+    assert "the rest is kept" in dialogue.warnings[1].message
+    document = copy.deepcopy(dialogue.document)
+    unread, order, unknown = document["constraints"]
+    unread |= {"dimension": "resource", "category": "interaction rounds", "text": "Two rounds."}
+    order["text"], unknown["text"] = "Gull first.", "Spend nothing."
+    rest = forget_overtaken(document, dialogue.document)
+    assert WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"] == [
+        ["resource", "interaction rounds", "Two rounds.", {"weight": 2}],
+        ["Tool", "Tool Order", "Gull first."],
+        ["Resource", "Budget", "Spend nothing."],
+    ]
+    order["text"] = dialogue.document["constraints"][1]["text"]
+    order["parameters"] = {"order_constraints": []}
+    rest = forget_overtaken(document, dialogue.document)
+    written_again = WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"]
+    assert written_again[1] == data["constraints_list"][1]
 
 
 def test_a_constraint_taken_out_takes_its_files_along() -> None:
