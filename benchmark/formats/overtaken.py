@@ -13,7 +13,7 @@ from typing import Any
 
 from annotator.schema import value_hash
 from annotator.schema.canonical import escape
-from annotator.schema.exact_json import dumps, loads, same
+from annotator.schema.exact_json import dumps, loads, same, with_kept_decimals
 from benchmark.formats.cctu import plain_fields as cctu_plain
 from benchmark.formats.cctu import with_prompt_and_query
 from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
@@ -250,7 +250,7 @@ def _forget_originals(document: dict[str, Any]) -> None:
 def _read(text: str) -> Any:
     """The object or list that a text spells, else None."""
     try:
-        return loads(text) if text[:1] in ("{", "[") else None
+        return loads(with_kept_decimals(text)) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
         return None
 

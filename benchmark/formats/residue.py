@@ -11,7 +11,7 @@ All of it lives under one key of ``extra``, next to the native fields that Assay
 from typing import Any
 
 from annotator.schema import value_hash
-from annotator.schema.exact_json import loads, same
+from annotator.schema.exact_json import loads, same, with_kept_decimals
 from annotator.schema.layout import lay_out
 
 #: The key of ``extra`` that is Assay's own. A native field of this name is refused.
@@ -57,9 +57,16 @@ def restore(plain: dict[str, Any], residue: Any) -> None:
         if isinstance(entry, list) and len(entry) == 2:
             value, fingerprint = entry
             if (value_hash(plain[key]) if key in plain else None) == fingerprint:
-                plain[key] = value
+                plain[key] = _as_kept(value)
             elif key in plain:
                 plain[key] = laid_out(plain[key], value)
+
+
+def _as_kept(value: Any) -> Any:
+    """The original as it may be read again: a text of JSON that was imported before decimals that no float is were
+    refused says the floats that were stored of it.
+    """
+    return with_kept_decimals(value) if type(value) is str and value.lstrip()[:1] in ("{", "[") else value
 
 
 def laid_out(written: Any, original: Any) -> Any:

@@ -345,6 +345,49 @@ def test_a_variant_keeps_nothing_of_the_other_language() -> None:
     assert WRONG not in json.dumps(chinese.document)
 
 
+EXACT, ROUNDED = "3.14159265358979323846", "3.141592653589793"
+
+
+def imported_before(name: str, record: Document) -> ReadDialogue:
+    """A dialogue whose stored texts of JSON hold a decimal that no float is, as imports once took it; the rest of the
+    document holds the float.
+    """
+
+    def with_digits(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: with_digits(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [with_digits(item) for item in value]
+        return value.replace(ROUNDED, EXACT) if isinstance(value, str) else value
+
+    [dialogue] = READERS[name].read(record)
+    dialogue.document = with_digits(dialogue.document)
+    assert EXACT in json.dumps(dialogue.document)
+    return dialogue
+
+
+def test_digits_that_earlier_imports_rounded_are_said_as_they_were_rounded() -> None:
+    record = openai_record()
+    call = record["messages"][1]["tool_calls"][0]["function"]
+    call["arguments"] = record["expected"][0]["arguments"] = f'{{"cents":  {ROUNDED}, "n": 1}}'
+    trace = imported_before("openai", record)
+    case = imported_before("cctu", cctu_record() | {"tools": f'[{{"name":"f","at":{ROUNDED}}}]', "codes": "{ }"})
+    edited = copy.deepcopy(trace.document)
+    edited["tasks"][0]["steps"][0]["arguments"]["n"] = 2
+    after = forget_overtaken(edited, trace.document)
+    for document in (trace.document, after):
+        trace.document = document
+        written = WRITERS["openai"].write([trace], full=True)
+        assert written["messages"][1]["tool_calls"][0]["function"]["arguments"].startswith(
+            f'{{"cents":  {ROUNDED}, "n"'
+        )
+    assert WRITERS["cctu"].write([case], full=True)["tools"] == f'[{{"name":"f","at":{ROUNDED}}}]'
+    READERS["cctu"].read(WRITERS["cctu"].write([case], full=True))
+    # What speaks of the rounded number speaks of it in the text of a record, too.
+    edited["tasks"][0]["steps"][0]["arguments"] = {"cents": 3}
+    assert "expected" not in forget_overtaken(edited, trace.document)["extra"]
+
+
 def bilingual_with_fields() -> Document:
     return bilingual_wild_record() | {"query": CHINESE[0], "english_query": MESSAGES[0], "source": "bank desk"}
 
