@@ -25,7 +25,7 @@ from reviews.services.review_forms import Kept, keep_form, read_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
 from reviews.views.graph import open_bench
-from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, require_shown, window_of
+from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 from reviews.views.submission import after_submission, checklist_rows, filled_in
 
 
@@ -40,12 +40,13 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     if dispute is None:
         return redirect("workspace", slot=slot)
     refused: DomainError | None = None
+    seen = seen_version(request, bench.draft)
     if request.method == "POST":
         try:
             kept = _keep(request, bench, dispute)
             require_shown(kept)
             filled = kept.form
-            require_draft_version(bench.draft, seen_version(request, bench.draft))
+            require_draft_version(bench.draft, seen)
             verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
             submission = {
                 "slot": bench.work.slot,
@@ -80,7 +81,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     context |= {
         "disputed": question,
         "reason_label": reason_label(bench, ""),
-        "refused": refused.sentence if refused else "",
+        "refused": refusal_words(refused, bench, seen) if refused else "",
         "refused_places": _refused_places(context["sheet"], bench, refused) if refused else [],
     }
     return render(request, "reviews/adjudicate.html", context, status=refused.status if refused else 200)

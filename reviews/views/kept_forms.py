@@ -48,6 +48,13 @@ def require_shown(kept: Kept) -> None:
         )
 
 
+def refusal_words(error: DomainError, bench: Workbench, seen: int) -> str:
+    """Why what was handed in is refused; also that the draft has moved, as the page that comes back shows it."""
+    if bench.draft.version == seen or error.sentence.startswith("The draft was changed"):
+        return error.sentence
+    return f"{error.sentence} The draft was changed in another window as well; look at it, too."
+
+
 def ask(request: PageRequest, bench: Workbench, conflict: Conflict, page_url: str) -> HttpResponse:
     """To a form that saves itself: what differs, and which version is to stay."""
     context = {"disputed": disputed(request, bench, conflict, keep_url=request.path, page_url=page_url)}

@@ -22,7 +22,7 @@ from reviews.services import claims, submissions
 from reviews.services.review_forms import keep_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import seen_version, workbench_context
-from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, require_shown, window_of
+from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 
 #: Rows for faults on the form; more than anybody fills in for one item.
 FAULT_ROWS = 3
@@ -52,6 +52,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     """The last look before a verdict: changes, findings, checklist, reason."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     refused: DomainError | None = None
+    seen = seen_version(request, bench.draft)
     window = window_of(request)
     verdict = request.POST.get("verdict") or one_of(request.GET, "verdict", Verdict.values)
     if verdict not in Verdict.values:
@@ -61,7 +62,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
             require_shown(kept)
             filled = kept.form
-            require_draft_version(bench.draft, seen_version(request, bench.draft))
+            require_draft_version(bench.draft, seen)
             submissions.submit_review(
                 actor=request.user,
                 slot=bench.work.slot,
@@ -86,7 +87,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     context |= {
         "verdict": verdict,
         "disputed": question,
-        "refused": refused.sentence if refused else "",
+        "refused": refusal_words(refused, bench, seen) if refused else "",
         "changes": describe_changes(bench.work.slot.revision.document(), bench.document),
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),

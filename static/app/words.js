@@ -385,9 +385,15 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
 });
 
 /** Another window has changed the form as well: what both have made of it is on the page that the server shows. */
-function showStored(form) {
-  document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text: "Another window has changed this form as well. It stands here now as it is stored."}}));
-  globalThis.htmx.ajax("GET", location.href, {source: document.body, target: form, select: `#${form.id}`, swap: "outerHTML"});
+async function showStored(form) {
+  const {id} = form;
+  const seen = form.elements.seen?.value;
+  await globalThis.htmx.ajax("GET", location.href, {source: document.body, target: form, select: `#${id}`, swap: "outerHTML"});
+  const moved = document.getElementById(id)?.elements.seen?.value !== seen;
+  const text = moved
+    ? "Another window has changed this form and the draft as well. Both stand here now as they are stored."
+    : "Another window has changed this form as well. It stands here now as it is stored.";
+  document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text}}));
 }
 
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {

@@ -11,6 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotator.models import Dialogue, Draft
+from annotator.services.drafts import edit_draft
 from annotator.services.revisions import lock_dialogue, revise
 from reviews.models import Claim, Comment, Review, ReviewDraft
 from reviews.services.claims import claim_next
@@ -250,10 +251,14 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_p
         one.locator("#reason").fill("The city is wrong.")
     with answered(one):
         no(one, 0).check()
+    # It shows then what the other has kept; that the draft moved, too, its form as it is now would hide.
+    draft = Draft.objects.get(author=team.annotator)
+    edit = {"op": "set", "anchor": "/tasks/t1/user_message", "value": "And in Bruges?"}
+    edit_draft(actor=team.annotator, draft=draft, operation=edit, seen=draft.version)
     with answered(two):
         no(two, 1).check()
-    # It shows then what the other has kept.
-    expect(two.locator("#toasts")).to_contain_text("Another window has changed this form as well")
+    expect(two.locator("#toasts")).to_contain_text("Another window has changed this form and the draft as well")
+    expect(two.locator("#verdict")).to_contain_text("And in Bruges?")
     expect(two.locator("#reason")).to_have_value("The city is wrong.")
     expect(no(two, 0)).to_be_checked()
     expect(no(two, 1)).to_be_checked()

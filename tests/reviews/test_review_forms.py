@@ -7,7 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.errors import Invalid
+from annotator.models import Draft
 from annotator.schema.exact_json import dumps
+from annotator.services.drafts import edit_draft
 from reviews.models import JointSession, Review, ReviewDraft
 from reviews.services import review_forms
 from reviews.services.claims import claim_slot, load_work
@@ -132,6 +134,22 @@ def test_nobody_hands_in_what_another_window_has_filled_in_unseen(client: Client
     assert two.send(verdict="reject").status_code == 302
     review = Review.objects.get()
     assert (review.reason, review.checklist_notes) == ("It does not say.", {"t1": {"facts": "See the observation."}})
+
+
+def test_that_the_draft_moved_is_told_beside_the_change_of_the_form(client: Client, team: Team, item: str) -> None:
+    """The page that told of the form showed the new draft as seen, so the next click handed it in."""
+    one, two, three = (window(client, item) for _ in range(3))
+    keep(one, item, reason="From window one.")
+    draft = Draft.objects.get()
+    edit = {"op": "set", "anchor": MESSAGE, "value": "And in Bruges?"}
+    edit_draft(actor=team.annotator, draft=draft, operation=edit, seen=draft.version)
+    for other, filled in ((two, {NOTE: "A note."}), (three, {"reason": "From window three."})):
+        refused = other.send(verdict="reject", **filled)
+        assert refused.status_code == 409
+        other.read(refused)
+        assert "in another window since" in other.text or "meanwhile in another window" in other.text
+        assert "The draft was changed in another window as well; look at it, too." in other.text
+    assert two.send(verdict="reject", reason="From window one.").status_code == 302
 
 
 def test_without_scripts_both_versions_stand_on_the_page_that_refuses(client: Client, item: str) -> None:
