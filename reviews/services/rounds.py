@@ -7,6 +7,7 @@ reviewers did not agree. Counted as it happens under ``round:<what>:<stage>:<num
 ``reviews.services.counters``.
 """
 
+from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,13 +26,14 @@ from reviews.protocols.pairing import History, Look, pair_up, share_out
 from reviews.services.absence import absent_people
 from reviews.services.advancing import NOT_DRAWN, Passage
 from reviews.services.counters import stored_counters
+from reviews.services.gold_hidden import hidden_runs
 from reviews.services.protocols import parse
 
 _WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Found:
     """What a round has found."""
 
     #: Drawn items that were looked at.
@@ -84,8 +86,11 @@ class OpenConflict:
     reviews: list[Review]
 
 
-def read_rounds(project: Project) -> list[RoundFigures]:
+def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFigures]:
     """Every round of the project, stage by stage in their order. Reads counters and draws, never items.
+
+    ``hide_answers``: what was found is without the known answers of gold items, for who must think that these wait in
+    an earlier stage; what was drawn, and of how many, is as it was.
 
     Open conflicts are counted among those of the round under way alone: an earlier one has none.
     """
@@ -93,7 +98,9 @@ def read_rounds(project: Project) -> list[RoundFigures]:
     if not draws:
         return []
     titles = _titles(project)
-    counts = stored_counters(project)
+    counts = Tally(stored_counters(project))
+    if hide_answers:
+        counts.subtract(_hidden_counts(project))
     ended = {(draw.stage, draw.number - 1) for draw in draws if draw.closing}
     waiting = _open_by_round(project)
     out = []
@@ -101,7 +108,7 @@ def read_rounds(project: Project) -> list[RoundFigures]:
         if draw.closing:
             continue
         seen, errors, conflicts = (
-            counts.get(f"round:{what}:{draw.stage}:{draw.number}", 0) for what in ("seen", "errors", "conflicts")
+            counts[f"round:{what}:{draw.stage}:{draw.number}"] for what in ("seen", "errors", "conflicts")
         )
         still_open = waiting.get((draw.stage, draw.number), 0)
         # Two statements: a conflict may have opened between them.
@@ -199,7 +206,7 @@ def count_settled(passage: Passage, run: StageRun, stage: Stage, changed: bool) 
     return origin.stage
 
 
-def tally_round(draw: Draw) -> Tally:
+def tally_round(draw: Draw) -> Found:
     """What a round has found, counted from its items: what its end is decided by."""
     runs = StageRun.objects.filter(
         project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
@@ -209,7 +216,7 @@ def tally_round(draw: Draw) -> Tally:
         project=draw.project_id, state=StageRunState.SETTLED, escalated_from__stage=draw.stage,
         escalated_from__round=draw.number, escalated_from__looks__isnull=False,
     )  # fmt: skip
-    return Tally(
+    return Found(
         seen=runs.count(),
         errors=runs.exclude(outcome=Outcome.ESCALATE).filter(_wrong()).count() + settled.filter(_wrong()).count(),
         conflicts=conflicts.count(),
@@ -327,6 +334,22 @@ def people_of(draw: Draw) -> list[tuple[int, ...]]:
     names = {name for one, other, _ in draw.pairs for name in (one, other)}
     keys = dict(User.objects.filter(pseudonym__in=names).values_list("pseudonym", "pk"))
     return [(keys[one], keys[other]) for one, other, _ in draw.pairs]
+
+
+def _hidden_counts(project: Project) -> Tally[str]:
+    """What known answers add to the counters of rounds, under their stored keys."""
+    runs = StageRun.objects.filter(pk__in=[run.pk for run in hidden_runs(project)])
+    looked = runs.filter(looks__isnull=False).exclude(outcome=NOT_DRAWN)
+    conflicts = looked.filter(outcome=Outcome.ESCALATE)
+    errors = looked.exclude(outcome=Outcome.ESCALATE).filter(_wrong())
+    settled = runs.filter(escalated_from__looks__isnull=False).filter(_wrong())
+    found = (
+        ("seen", looked.values_list("stage", "round")),
+        ("conflicts", conflicts.values_list("stage", "round")),
+        ("errors", errors.values_list("stage", "round")),
+        ("errors", settled.values_list("escalated_from__stage", "escalated_from__round")),
+    )
+    return Tally(f"round:{what}:{stage}:{number}" for what, rounds in found for stage, number in rounds)
 
 
 def _wrong() -> Q:

@@ -15,9 +15,12 @@ def by_stage(rounds: Sequence[RoundFigures]) -> list[tuple[str, list[RoundFigure
     return [(stage, list(of_stage)) for stage, of_stage in groupby(rounds, key=lambda one: one.stage)]
 
 
-def rounds_table(stage: str, rounds: Sequence[RoundFigures]) -> Table:
-    """What each round of a stage looked at and what it found."""
-    return Table(
+def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> Table:
+    """What each round of a stage looked at and what it found.
+
+    ``sizes``: with what it was drawn from, as below: more than is past the stage for who may not know gold items.
+    """
+    whole = Table(
         f"rounds-{stage}",
         f"What each round found: {rounds[0].title}",
         [
@@ -42,6 +45,7 @@ def rounds_table(stage: str, rounds: Sequence[RoundFigures]) -> Table:
             for one in rounds
         ],
     )  # fmt: skip
+    return whole if sizes else whole.without("population", "unseen", "drawn")
 
 
 def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:

@@ -27,8 +27,8 @@ def samples(request: PageRequest) -> HttpResponse:
     names = names_of(project=project) if overseer else {}
     stages: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}
-    for stage, rounds in made.by_stage(read_rounds(project)):
-        table = made.rounds_table(stage, rounds)
+    for stage, rounds in made.by_stage(read_rounds(project, hide_answers=not overseer)):
+        table = made.rounds_table(stage, rounds, sizes=overseer)
         pairs = made.pairs_table(stage, rounds, names) if overseer else None
         tables |= {table.key: table} | ({pairs.key: pairs} if pairs else {})
         stages.append(

@@ -1,5 +1,6 @@
 """An annotator reads all there is of a gold item and of an ordinary one, and cannot tell which is which."""
 
+import csv
 import errno
 import json
 import re
@@ -18,6 +19,7 @@ from annotator.services import jobs
 from benchmark.models import Release
 from benchmark.services.releases import start_release
 from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot, StageRun
+from reviews.protocols import load_preset
 from reviews.services import gold_reading
 from reviews.services.agreement import fold_agreement
 from reviews.services.claims import claim_next, load_work
@@ -44,6 +46,8 @@ from tests.factories import (
     open_slot,
 )
 from tests.reviews.gold_team import STAGE, always, answer_with, certain, gold_team, make_gold, take, verified
+from tests.reviews.test_rounds import drawn as drawn_of
+from tests.reviews.test_rounds import look, next_round
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +56,8 @@ pytestmark = pytest.mark.django_db
 def team() -> Team:
     return gold_team()
 
+
+RULING = {"choice": "left", "reason_kind": "other", "reason": "So it is."}
 
 #: Of what people read in either dialogue.
 TAG = "of late"
@@ -396,7 +402,6 @@ def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team
     adopt_protocol(
         actor=team.administrator, project=team.project, protocol=protocol.model_copy(update={"stages": stages})
     )
-    ruling = {"choice": "left", "reason_kind": "other", "reason": "So it is."}
     items = []
     for name in ("source", "waiting"):
         item = make_dialogue(team.project, make_document(TAG), external_id=name)
@@ -405,7 +410,7 @@ def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team
             hand_in(team.annotator, item)
         for person, text in zip(team.annotators[1:3], ("It is sunny.", "It rains."), strict=True):
             hand_in(person, item, "fix", document=changed(current(item), text))
-        hand_in(team.senior, item, rulings={"/tasks/t1/steps/s1/text": ruling})
+        hand_in(team.senior, item, rulings={"/tasks/t1/steps/s1/text": RULING})
         item.refresh_from_db()
         assert item.stage == STAGE
         items.append(item)
@@ -471,6 +476,42 @@ def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
             text = signed_in(person).get(f"/p/{team.project.slug}/{path}").content.decode()
             assert draw.seed in text
             assert any(re.search(rf"\b{word}\b", text) for word in telling) is seen, (path, person)
+
+
+def test_what_rounds_found_in_an_answer_is_for_overseers_alone(team: Team) -> None:
+    """To others it stands in the stage before them: what they found there beyond that is the gold item's."""
+    wild, check = load_preset("wild", round_fraction=0.5), load_preset("c3").stage(STAGE)
+    stages = (wild.stages[0], check, *wild.stages[1:])
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=wild.model_copy(update={"stages": stages}))
+    for _ in range(4):
+        item = make_dialogue(team.project)
+        begin(team.project, [item])
+        for person in team.annotators[:3]:
+            hand_in(person, item, "approve")
+    first = next_round(team)
+    wrong, disputed = drawn_of(first)
+    look(wrong, "fix", "fix", text="The same for both.")
+    look(disputed, "approve", "fix")
+    hand_in(team.senior, disputed, rulings={"/tasks/t1/steps/s1/text": RULING | {"choice": "right"}})
+    while not (draw := next_round(team)).closing:
+        for item in drawn_of(draw):
+            look(item, "approve", "approve")
+    names = ("seen", "errors", "conflicts")
+
+    def read(person: User) -> tuple[list[str], set[str]]:
+        path = f"/p/{team.project.slug}/statistics/samples/?csv=rounds-rounds"
+        rows = list(csv.DictReader(signed_in(person).get(path).content.decode().splitlines()))
+        return [rows[0][name] for name in names], {"population", "unseen", "drawn"} & rows[0].keys()
+
+    sizes = {"population", "unseen", "drawn"}
+    assert [read(one) for one in (team.senior, team.annotators[4])] == [
+        (["2", "2", "1"], sizes),
+        (["2", "2", "1"], set()),
+    ]
+    for source, left in ((wrong, ["1", "1", "1"]), (disputed, ["0", "0", "0"])):
+        source.refresh_from_db()
+        make_gold(team, source)
+        assert [read(one)[0] for one in (team.senior, team.annotators[4])] == [["2", "2", "1"], left]
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_rounds_and_their_draws(team: Team) -> None:
     disputed, right = drawn(first)
     look(disputed, "approve", "fix")
     look(right, "approve", "approve")
-    [one] = csv_rows(page(team.annotator, team, csv="rounds-rounds"))
+    [one] = csv_rows(page(team.senior, team, csv="rounds-rounds"))
     assert (one["round"], one["population"], one["unseen"], one["drawn"], one["seen"]) == (
         "Round 1",
         "4",
