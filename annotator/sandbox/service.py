@@ -3,7 +3,8 @@
     python -m annotator.sandbox /run/assay/sandbox.socket
 
 For containers: the workers' own processes then never start an interpreter for strangers' code. One request and one
-answer a connection, each four bytes of length (little endian) and JSON. A few are served at once, the others wait.
+answer a connection, each four bytes of length (little endian) and JSON. A few are served at once, the others wait; a
+length of nothing now and then, before an answer, says that the service lives.
 """
 
 import contextlib
@@ -14,7 +15,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,13 @@ MOST = 64 << 20
 AT_ONCE = 3
 #: Seconds a client may take to send, or to fetch its answer.
 PATIENCE = 30.0
-#: Seconds a client waits for its answer: the batches of others come first.
-WAIT = 600.0
+#: Seconds between the signs that the service gives while an answer is under way, and without one of them, or for a
+#: connection, until a client gives up. A job that waits has to say that it lives (``annotator.services.jobs``).
+SIGN, SILENCE, CONNECT = 2.0, 10.0, 2.0
+#: Seconds a client waits beyond what its calls may take: an interpreter starts, the batches of others come first.
+MARGIN = 15.0
+
+_NOTHING = bytes(4)
 
 Free = queue.LifoQueue[Sandbox]
 
@@ -50,20 +57,29 @@ class RemoteSandbox:
         expected: Expected = Expected.VERDICT,
         limits: Limits | None = None,
     ) -> list[CallResult]:
-        """See ``Sandbox.run``. Raises SandboxUnavailable, too, when the service cannot be reached."""
+        """See ``Sandbox.run``. Raises SandboxUnavailable, too, when the service cannot be reached, or falls silent."""
+        limits = limits or Limits()
+        # Once the calls may begin no more, up to three children end: one for the first call, two for a batch.
+        until = time.monotonic() + limits.total + 3 * limits.wall + MARGIN
         request = {
             "source": source,
             "function": function,
             "calls": [asdict(call) for call in calls],
             "expected": expected,
-            "limits": asdict(limits or Limits()),
+            "limits": asdict(limits),
         }
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                connection.settimeout(WAIT)
+                connection.settimeout(CONNECT)
                 connection.connect(self.path)
+                connection.settimeout(SILENCE)
                 _send(connection, request)
-                answer = _receive(connection)
+                while (answer := _receive(connection)) is None:
+                    if time.monotonic() > until:
+                        raise SandboxUnavailable("The sandbox service has too much to do; try again later.")
+        except TimeoutError:
+            words = f"The sandbox service gives no sign of life within {SILENCE:g} seconds; start it again."
+            raise SandboxUnavailable(words) from None
         except (OSError, ValueError) as error:
             raise SandboxUnavailable(f"The sandbox service does not answer ({error}); is it running?") from None
         if "unavailable" in answer:
@@ -97,7 +113,9 @@ def _answer(free: Free, connection: socket.socket) -> None:
     with connection, contextlib.suppress(OSError):
         connection.settimeout(PATIENCE)
         try:
-            answer = _run(free, _receive(connection))
+            request = _receive(connection)
+            with _signs(connection):
+                answer = _run(free, request)
         except (ValueError, TypeError, KeyError) as error:
             answer = {"unavailable": f"The sandbox service did not understand the request ({error})."}
         try:
@@ -105,6 +123,25 @@ def _answer(free: Free, connection: socket.socket) -> None:
         except ValueError:
             words = f"What the code answered has more than {MOST >> 20} MiB in all; ask it less at once."
             _send(connection, {"unavailable": words})
+
+
+@contextlib.contextmanager
+def _signs(connection: socket.socket) -> Iterator[None]:
+    """Say now and then, as long as the block lasts, that the answer is under way."""
+    over = threading.Event()
+
+    def tell() -> None:
+        with contextlib.suppress(OSError):
+            while not over.wait(SIGN):
+                connection.sendall(_NOTHING)
+
+    telling = threading.Thread(target=tell, daemon=True)
+    telling.start()
+    try:
+        yield
+    finally:
+        over.set()
+        telling.join()
 
 
 def _run(free: Free, request: dict[str, Any]) -> dict[str, Any]:
@@ -132,10 +169,11 @@ def _send(connection: socket.socket, value: Any) -> None:
 
 
 def _receive(connection: socket.socket) -> Any:
+    """The value that comes; None for a sign of life."""
     size = int.from_bytes(_exactly(connection, 4), "little")
     if size > MOST:
         raise ValueError("it is too long")
-    return json.loads(_exactly(connection, size))
+    return json.loads(_exactly(connection, size)) if size else None
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:

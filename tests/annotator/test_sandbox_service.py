@@ -100,6 +100,59 @@ def test_without_the_service_nothing_runs(tmp_path):
         RemoteSandbox(str(tmp_path / "absent")).run(SOURCE, "validate", [Call(("abc",))])
 
 
+def test_a_service_that_is_frozen_or_too_busy_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(service_module, "SILENCE", 0.2)
+    path = tmp_path / "socket"
+
+    def ask():
+        return RemoteSandbox(str(path)).run(SOURCE, "validate", [Call(("abc",))])
+
+    with socket.socket(socket.AF_UNIX) as listener, contextlib.ExitStack() as waiting:
+        # It takes connections, as the system does for a process that is stopped, and says nothing; then it takes none.
+        listener.bind(str(path))
+        listener.listen(1)
+        with pytest.raises(SandboxUnavailable, match=r"gives no sign of life within 0.2 seconds; start it again\."):
+            ask()
+        for _ in range(8):
+            another = waiting.enter_context(socket.socket(socket.AF_UNIX))
+            another.setblocking(False)
+            another.connect_ex(str(path))
+        with pytest.raises(SandboxUnavailable, match="does not answer"):
+            ask()
+        # A service that says for ever that the answer is under way.
+        monkeypatch.setattr(service_module, "MARGIN", -100.0)
+        monkeypatch.setattr(service_module, "_receive", lambda connection: None)
+        another.close()
+        listener.accept()[0].close()
+        with pytest.raises(SandboxUnavailable, match="too much to do; try again later"):
+            ask()
+
+
+def test_signs_of_life_come_before_an_answer(monkeypatch):
+    begun, signs = threading.Event(), []
+
+    class Slow:
+        def run(self, *arguments, **options):
+            begun.wait(30)
+            return [CallResult(Status.OK, accepted=True)]
+
+    monkeypatch.setattr(service_module, "SIGN", 0.001)
+    free = queue.LifoQueue()
+    free.put(Slow())
+    ours, theirs = socket.socketpair()
+    with ours:
+        request = {"source": "", "function": "f", "calls": [], "expected": "verdict", "limits": {}}
+        service_module._send(ours, request)
+        answering = threading.Thread(target=service_module._answer, args=(free, theirs))
+        answering.start()
+        while (answer := service_module._receive(ours)) is None:
+            signs.append(answer)
+            begun.set()
+        answering.join()
+    assert signs
+    assert answer["results"][0]["accepted"]
+
+
 def test_a_request_beyond_all_bounds_is_not_sent(service, monkeypatch):
     monkeypatch.setattr(service_module, "MOST", 100)
     with pytest.raises(SandboxUnavailable, match="too long"):
