@@ -116,6 +116,8 @@ def workbench_context(
         "stage": work.stage,
         "dialogue": bench.dialogue,
         "draft": bench.draft,
+        # A draft is made when its page is opened: then nobody has saved anything yet.
+        "saved_at": bench.draft.updated_at if bench.draft.version else None,
         "view": bench.view,
         "at": anchor,
         "selected": selected,

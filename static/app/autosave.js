@@ -61,6 +61,8 @@ const ENDED = ["signed-out", "lost"]; // nothing is sent before somebody has don
 let failures = 0;
 let retryTimer;
 let counter = 0;
+let savedAt; // when this page last saved something
+const asLoaded = document.querySelector("[data-save-text]")?.textContent;
 let chosen = 0; // how often somebody has opened another editor on this page
 
 const root = () => document.querySelector("[data-draft]");
@@ -180,6 +182,7 @@ async function run() {
   delete edit.outcome;
   if (outcome === "saved") {
     failures = 0;
+    savedAt = new Date();
     forget(edit);
     if (!queue.some((other) => other.state === "refused")) clearRefusals();
   } else if (outcome === "refused") {
@@ -313,6 +316,7 @@ function decided(version) {
     forget(edit);
     for (const later of queue.filter(({url, anchor, op}) => url === edit.url && anchor === edit.anchor && op === edit.op)) later.seen = version ?? later.seen;
   }
+  savedAt = new Date();
   state = "saving";
   run();
 }
@@ -469,7 +473,7 @@ function words() {
   const changes = count === 1 ? "1 change" : `${count} changes`;
   const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   return {
-    saved: `Saved ${clock.format(new Date())}`,
+    saved: savedAt ? `Saved ${clock.format(savedAt)}` : asLoaded ?? "",
     saving: "Saving…",
     offline: `Offline – ${changes} kept in this browser`,
     conflict: "Conflict – choose which version stays",

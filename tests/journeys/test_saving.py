@@ -45,8 +45,20 @@ def test_what_is_typed_survives_a_reload_and_can_be_undone(desk_of, team):
 
 
 def test_when_the_draft_was_saved_is_said_in_the_readers_zone_also_after_a_reload(desk_of, team):
-    page = sit_down(desk_of, team, zone="Asia/Kathmandu").page
-    saved = Draft.objects.get(author=team.annotator).updated_at
+    desk = sit_down(desk_of, team, zone="Asia/Kathmandu")
+    page = desk.page
+    # A draft that nobody has touched says so, also after something that was not saved.
+    expect(page.locator("[data-save-text]")).to_have_text("No changes yet")
+    desk.open_place(CALL)
+    page.locator("#f-observation .cm-content").click()
+    page.keyboard.type("{")
+    desk.expect_state("unfinished")
+    page.locator("#f-observation").get_by_role("button", name="Drop it").click()
+    desk.expect_state("saved")
+    expect(page.locator("[data-save-text]")).to_have_text("No changes yet")
+    draft = Draft.objects.get(author=team.annotator)
+    edit = {"op": "set", "anchor": "/tasks/t1/user_message", "value": "And in Bruges?"}
+    saved = edit_draft(actor=team.annotator, draft=draft, operation=edit, seen=draft.version).draft.updated_at
     local = saved.astimezone(ZoneInfo("Asia/Kathmandu"))
     page.clock.set_fixed_time(saved)
     page.reload()
