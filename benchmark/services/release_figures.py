@@ -3,13 +3,13 @@
 Read once, when a release is frozen, and stored with it: the figures of a project go on changing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from annotator.models import Project
 from reviews.agreement import OVERLAPPING, RATED, Figure, summarise
 from reviews.services.accuracy import PointAccuracy, read_accuracy
-from reviews.services.agreement import fold_agreement, read_agreement
+from reviews.services.agreement import fold_agreement, hidden_patterns, read_agreement
 from reviews.services.courses import fold_courses
 from reviews.services.revising import read_revision_rounds
 from reviews.services.statistics import read_compared_stages
@@ -37,9 +37,14 @@ def count_what_waits() -> None:
         pass
 
 
-def read_figures(project: Project) -> dict[str, Any]:
-    """Accuracy, revisions and agreement of a project now, as JSON values."""
-    accuracy = read_accuracy(project=project)
+def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str, Any]:
+    """Accuracy, revisions and agreement of a project now, as JSON values.
+
+    Known answers of gold items are left out as on the pages of people who are not to know them: beside those, figures
+    with them would say how each was verified. ``public``: keys of those that the release is about to open to all.
+    """
+    accuracy = read_accuracy(project=project, hide_answers=True, public=public)
+    less = hidden_patterns(project, public=public)
     return {
         "notes": NOTES,
         "accuracy": {
@@ -66,7 +71,7 @@ def read_figures(project: Project) -> dict[str, Any]:
                 "revised": {str(rounds): count for rounds, count in one.revised.items()},
                 "rate": _figure(one.rates.total),
             }
-            for one in read_revision_rounds(project)
+            for one in read_revision_rounds(project, hide_answers=True, public=public)
         ],
         "agreement": [
             {
@@ -75,7 +80,7 @@ def read_figures(project: Project) -> dict[str, Any]:
                 "figures": [
                     _figure(figure)
                     for figure in summarise(
-                        label, read_agreement(project=project, stage=stage, label=label), pair=False
+                        label, read_agreement(project=project, stage=stage, label=label, less=less), pair=False
                     )
                 ],
             }

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotator.checks import CleanMarks, Finding
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
-from annotator.models.content import DialogueStatus
+from annotator.models.content import DialogueStatus, SetApart
 from annotator.schema import load_text
 from annotator.search import describe_document, switches_of_entries
 from annotator.services import bulk
@@ -78,6 +78,18 @@ def where_released(dialogue: Dialogue) -> str:
         f"{dialogue.external_id} had been in a draw when release {version} was frozen, and the release holds the hash "
         "of all that were: whoever tries can tell that it has passed."
     )
+
+
+def opened_by(release: Release) -> list[int]:
+    """Keys of the known answers that the release makes public: what it holds, what was in a draw, whose hash it holds,
+    and variants of either.
+    """
+    answers = Dialogue.objects.filter(project=release.project_id, set_apart=SetApart.ANSWER)
+    held = ReleaseItem.objects.filter(release=release).values("dialogue")
+    drawn = DrawItem.objects.filter(draw__project=release.project_id).values("dialogue")
+    told = answers.filter(Q(pk__in=held) | Q(pk__in=drawn))
+    groups = told.exclude(variant_group="").values("variant_group")
+    return list(answers.filter(Q(pk__in=told.values("pk")) | Q(variant_group__in=groups)).values_list("pk", flat=True))
 
 
 def require_worth_releasing(release: Release) -> None:
@@ -157,7 +169,7 @@ class _Freezing:
                 "calls": self._calls,
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
-            "figures": read_figures(self.project),
+            "figures": read_figures(self.project, public=opened_by(self.release)),
             **({"overtaken": len(self._overtaken)} if self._overtaken else {}),
             **({"validators": self._validator_summary()} if self._validators else {}),
             "protocols": [

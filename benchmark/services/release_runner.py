@@ -5,19 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Q
-
 from annotator.errors import Invalid
-from annotator.models import Dialogue, Job
-from annotator.models.content import SetApart
+from annotator.models import Job
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
 from benchmark.services.release_building import build_archive
-from benchmark.services.release_freezing import freeze, require_worth_releasing
+from benchmark.services.release_freezing import freeze, opened_by, require_worth_releasing
 from benchmark.services.release_trials import try_what_waits
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
-from reviews.models import DrawItem
 from reviews.services.gold_settings import retire_with
 
 #: Dialogues between two looks at whether the job is still ours.
@@ -87,13 +83,9 @@ def _build(running: Running, release: Release) -> None:
             sha256=sha256,
         )
         # Known answers become public here, and not before: a release that fails, or is cancelled, ends no item.
-        # So does, with the hash of its population, who was in a draw.
-        held = ReleaseItem.objects.filter(release=release).values("dialogue")
-        drawn = DrawItem.objects.filter(draw__project=release.project_id).values("dialogue")
-        answers = Dialogue.objects.filter(project=release.project_id, set_apart=SetApart.ANSWER)
         retire_with(
             actor=release.requester,
-            dialogue_ids=list(answers.filter(Q(pk__in=held) | Q(pk__in=drawn)).values_list("pk", flat=True)),
+            dialogue_ids=opened_by(release),
             reason=f"Public in release {release.version}.",
         )
         append_event(

@@ -2,6 +2,7 @@
 
 from collections import Counter as Tally
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,10 +128,13 @@ class Accuracy:
         return self.verified + self.rejected
 
 
-def read_accuracy(*, project: Project, owner: User | None = None, hide_answers: bool = False) -> Accuracy:
+def read_accuracy(
+    *, project: Project, owner: User | None = None, hide_answers: bool = False, public: Collection[int] = ()
+) -> Accuracy:
     """The accuracy of a project's items, or of those that one person owns.
 
-    ``hide_answers``: for who is not to know that the way of a gold item's dialogue has ended.
+    ``hide_answers``: for who is not to know that the way of a gold item's dialogue has ended. ``public``: keys of
+    answers that are about to be open to all, and are not hidden.
     Reads counts alone: their number depends on stages, rounds and owners, not on items.
     """
     rows = CourseCount.objects.filter(project=project)
@@ -138,7 +142,7 @@ def read_accuracy(*, project: Project, owner: User | None = None, hide_answers: 
         rows = rows.filter(stratum=owner.pseudonym)
     axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
     strata: dict[str, dict[tuple[str, str], Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
-    less = hidden_courses(project) if hide_answers else {}
+    less = hidden_courses(project, public=public) if hide_answers else {}
     for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
         count -= less.get((axis, point, stratum, value), 0)
         axes[axis][point][value] += count

@@ -5,7 +5,7 @@ from there in one transaction, so that each run is counted once. Figures are tho
 """
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import combinations, islice
@@ -105,9 +105,12 @@ def read_agreement(
     return PatternCounts({read_pattern(key): int(total) for key, total in totals.items() if total > 0})
 
 
-def hidden_patterns(project: Project) -> Mapping[Key, int]:
-    """What the known answers of gold items add to the counts. Reads their reviews; there are as many as gold items."""
-    runs = [run.pk for run in hidden_runs(project)]
+def hidden_patterns(project: Project, *, public: Collection[int] = ()) -> Mapping[Key, int]:
+    """What the known answers of gold items add to the counts. Reads their reviews; there are as many as gold items.
+
+    ``public``: keys of answers that are about to be open to all.
+    """
+    runs = [run.pk for run in hidden_runs(project, public=public)]
     return _tally_countable(list(_countable(project).filter(pk__in=runs).values_list("pk", flat=True)))[0]
 
 

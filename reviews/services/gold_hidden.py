@@ -5,7 +5,7 @@ the same tells how many of those that wait there are gold items.
 """
 
 from collections import Counter as Tally
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.db.models import Count, Q
 
@@ -14,9 +14,13 @@ from annotator.models.content import SetApart
 from reviews.models import GoldItem, ItemCourse, Review, Slot, SlotState, StageRun, StageRunState, Verdict
 
 
-def hidden_runs(project: Project) -> list[StageRun]:
-    """The settled runs of answers from the stage of their gold item on, and of passages that the item does not show."""
-    stages = dict(GoldItem.objects.filter(project=project, retired_at=None).values_list("source", "stage"))
+def hidden_runs(project: Project, *, public: Collection[int] = ()) -> list[StageRun]:
+    """The settled runs of answers from the stage of their gold item on, and of passages that the item does not show.
+
+    ``public``: keys of answers that are about to be open to all.
+    """
+    items = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__in=public)
+    stages = dict(items.values_list("source", "stage"))
     by_dialogue: dict[int, list[StageRun]] = {}
     runs = StageRun.objects.filter(cycle__dialogue__in=stages, state=StageRunState.SETTLED).select_related("cycle")
     for run in runs.order_by("pk"):
@@ -54,8 +58,10 @@ def hidden_counts(project: Project) -> Tally[str]:
     return out
 
 
-def hidden_courses(project: Project) -> Tally[tuple[str, str, str, str]]:
-    """What answers add to the counts of ``reviews.services.courses``, under their keys."""
-    courses = ItemCourse.objects.filter(project=project, dialogue__set_apart=SetApart.ANSWER)
+def hidden_courses(project: Project, *, public: Collection[int] = ()) -> Tally[tuple[str, str, str, str]]:
+    """What answers add to the counts of ``reviews.services.courses``, under their keys. ``public``: as above."""
+    courses = ItemCourse.objects.filter(project=project, dialogue__set_apart=SetApart.ANSWER).exclude(
+        dialogue__in=public
+    )
     found: Iterable[list[list[str]]] = courses.values_list("keys", flat=True)
     return Tally((one[0], one[1], one[2], one[3]) for keys in found for one in keys)

@@ -2,6 +2,7 @@
 
 from collections import Counter as Tally
 from collections import defaultdict
+from collections.abc import Collection
 
 from django.db.models import Sum
 
@@ -12,18 +13,20 @@ from reviews.services.gold_hidden import hidden_courses
 from reviews.services.protocols import parse
 
 
-def read_revision_rounds(project: Project, *, hide_answers: bool = False) -> list[StageRevisions]:
+def read_revision_rounds(
+    project: Project, *, hide_answers: bool = False, public: Collection[int] = ()
+) -> list[StageRevisions]:
     """The stages that repeat after a change, in the protocol's order: revised items split by the rounds they needed.
 
     Of items that have come to the end of their way, as far as they have been counted (``fold_courses``); a stage to
     which none of them came has no items. A round counts where its reviewer changed the content; what a settlement
-    changed is the settlement's. ``hide_answers``: as for ``read_accuracy``.
+    changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
     """
     rows = CourseCount.objects.filter(project=project, axis="revised").values_list("point", "value")
     by_stage: dict[str, Tally[int]] = defaultdict(Tally)
     for stage, rounds, count in rows.annotate(total=Sum("count")).order_by():
         by_stage[stage][int(rounds)] += int(count)
-    for (axis, stage, _, rounds), count in hidden_courses(project).items() if hide_answers else ():
+    for (axis, stage, _, rounds), count in hidden_courses(project, public=public).items() if hide_answers else ():
         if axis == "revised":
             by_stage[stage][int(rounds)] -= count
     out = []

@@ -547,6 +547,35 @@ def test_a_release_retires_the_item_whose_answer_it_says_was_drawn_from(
     assert not GoldItem.objects.get().live
 
 
+@pytest.mark.parametrize("held", [False, True], ids=["left out", "held"])
+def test_figures_of_a_release_leave_out_the_answers_that_stay_hidden(
+    team: Team, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    """Beside what the pages say, one finished dialogue more says that there is a gold item, and how it was verified."""
+    for _ in range(3):
+        verified(team, fix="")
+    source = verified(team)
+    make_gold(team, source)
+    monkeypatch.setattr(
+        "benchmark.services.release_freezing._Freezing._outside",
+        lambda freezing, one, cycle, variants: (
+            "" if one.status == "verified" and (held or one.pk != source.pk) else "It is not fit for it."
+        ),
+    )
+    release = run_release(team)
+    assert release.item_count == 3 + held
+    figures = release.frozen["figures"]
+    # Three came as they were verified, and so agreed their reviewers; the fourth was mended by both.
+    assert (figures["accuracy"]["finished"], figures["accuracy"]["verified"]) == (3 + held, 3 + held)
+    assert {(one["key"], one["right"], one["of"]) for one in figures["accuracy"]["by_stage"]} >= {
+        ("baseline", 3, 3 + held), (STAGE, 3 + held, 3 + held)
+    }  # fmt: skip
+    verdicts = next(one for one in figures["agreement"] if one["label"] == "verdict")
+    assert {one["n"] for one in verdicts["figures"]} == {3 + held}
+    page = signed_in(team.annotators[4]).get(f"/api/projects/{team.project.slug}/statistics/accuracy/").json()
+    assert page["finished"] == 3 + held
+
+
 def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [make_gold(team), make_gold(team)]
     make_item(team, STAGE)
