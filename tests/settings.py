@@ -44,4 +44,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 # A connection kept open would keep the test database from being dropped.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 
+# However little room the machine has that tests this.
+DISK_RESERVE_MB = 0
+
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

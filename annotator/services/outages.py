@@ -2,7 +2,9 @@
 
 import errno
 import logging
+import shutil
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 #: What Django raises where the database does not answer, is busy for too long, or ends a statement.
@@ -49,6 +51,22 @@ def unusable(error: DatabaseError) -> str:
 def full_disk(error: BaseException | None) -> str:
     """The same, of a disk of this machine that has no room left."""
     return "The server’s disk is full" if isinstance(error, OSError) and error.errno in _FULL else ""
+
+
+def has_room(size: int = 0) -> bool:
+    """Whether the data folder’s disk keeps its reserve (``DISK_RESERVE_MB``) when ``size`` bytes more are written."""
+    try:
+        free = shutil.disk_usage(settings.DATA_DIR).free
+    except OSError:
+        # A folder that is gone, or closed: whoever writes to it says so.
+        return True
+    return free - size >= settings.DISK_RESERVE_MB << 20
+
+
+def require_room(size: int = 0) -> None:
+    """Raises what a full disk raises, before it is full: then the site itself could keep nothing more."""
+    if not has_room(size):
+        raise OSError(errno.ENOSPC, f"Less than {settings.DISK_RESERVE_MB} MB of disk would be free")
 
 
 class OutagesInOneLine(logging.Filter):

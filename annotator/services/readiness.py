@@ -1,7 +1,6 @@
 """Whether everything is there that the site needs: database, broker, workers, disk. Each is asked with a time limit."""
 
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from django.utils import timezone
 
 from annotator.models import Routine
 from annotator.services.jobs import waiting_in_vain
-from annotator.services.outages import outage
+from annotator.services.outages import has_room, outage
 from annotator.services.routines import PULSE
 
 #: Seconds that database and broker have for an answer.
@@ -140,5 +139,4 @@ def _broker() -> str:
 def _disk() -> str:
     if not os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
         return "The data folder is not there, or is closed."
-    free = shutil.disk_usage(settings.DATA_DIR).free >> 20
-    return "" if free >= settings.DISK_RESERVE_MB else f"Less than {settings.DISK_RESERVE_MB} MB of disk are free."
+    return "" if has_room() else f"Less than {settings.DISK_RESERVE_MB} MB of disk are free."

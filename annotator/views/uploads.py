@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 
 from annotator.models import Project
+from annotator.services.outages import require_room
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -36,7 +37,7 @@ def may_send_files(request: HttpRequest) -> bool:
 
 class DoorHandler(FileUploadHandler):
     """The first of the upload handlers. From whoever may not send the file, none is read on: the view then answers
-    what it answers anybody without the right.
+    what it answers anybody without the right. Nor is one read for which the disk has no room (OSError: an outage).
     """
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
@@ -45,6 +46,9 @@ class DoorHandler(FileUploadHandler):
             raise TakesNoFile("This address takes no files. Nothing was kept; send the form without one.")
         if not may_send_files(request):
             raise StopUpload(connection_reset=True)
+        # It comes in on the disk, and is then stored a second time.
+        length = str(request.META.get("CONTENT_LENGTH") or 0)
+        require_room(2 * int(length) if length.isdecimal() else 0)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         return raw_data

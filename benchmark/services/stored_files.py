@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol
 from django.conf import settings
 
 from annotator.errors import Invalid
-from annotator.services.outages import full_disk
+from annotator.services.outages import full_disk, require_room
 
 _PIECE = 1 << 20
 
@@ -40,12 +40,16 @@ def full_path(name: str) -> Path:
 def store(source: Readable, name: str) -> StoredFile:
     """Copy ``source`` to ``name``, hashing it on the way. Raises Invalid where it cannot be stored.
 
-    A full disk is an outage, which passes, and nothing that is wrong with the file: then OSError.
+    A full disk is an outage, which passes, and nothing that is wrong with the file: then OSError. So is one that would
+    keep less than its reserve.
     """
     digest, size = hashlib.sha256(), 0
     try:
+        # Looked at before each piece: how long the file is nobody has said.
+        require_room(_PIECE)
         with written_whole(full_path(name)) as out:
             while piece := source.read(_PIECE):
+                require_room(len(piece))
                 digest.update(piece)
                 size += len(piece)
                 out.write(piece)

@@ -5,17 +5,22 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import zlib
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.test import Client
 
 from annotator.errors import Denied, Invalid
 from annotator.models import Dialogue, Event, Revision, Toolset, ToolsetRevision
 from benchmark.models import ImportBatch
-from benchmark.services import import_runner
+from benchmark.services import import_runner, imports
 from benchmark.services.imports import shown_filename
 from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot
@@ -177,6 +182,36 @@ def test_a_full_disk_is_an_outage_and_no_fault_of_the_file(team: Team, monkeypat
             answer = client.post(path, {"file": ContentFile(b"{}", "a.jsonl"), chosen: "neutral"})
         assert (answer.status_code, answer["Retry-After"]) == (503, "10")
         assert "disk is full" in answer.content.decode()
+    assert list(full_path("imports").iterdir()) == []
+    assert not ImportBatch.objects.exists()
+
+
+def test_no_upload_takes_the_reserve_of_the_disk(
+    team: Team, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings.DISK_RESERVE_MB = 100
+    free = [100 << 20]
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free.pop() if free[1:] else free[0]))
+    read: list[int] = []
+    monkeypatch.setattr(MemoryFileUploadHandler, "receive_data_chunk", lambda *args: read.append(1))
+    client = Client(raise_request_exception=False)
+    client.force_login(team.administrator)
+    for path, chosen in (
+        (f"/p/{team.project.slug}/imports/", "native_format"),
+        (f"/api/projects/{team.project.slug}/imports/", "format"),
+    ):
+        answer = client.post(path, {"file": ContentFile(b"{}", "a.jsonl"), chosen: "neutral"})
+        assert (answer.status_code, answer["Retry-After"]) == (503, "10")
+        assert "disk is full" in answer.content.decode()
+    assert read == []
+    # A file of the server's own, which is larger than the room beside the reserve.
+    free += [(100 + n) << 20 for n in range(1, 4)]
+    large = tmp_path / "a.jsonl"
+    large.write_bytes(b"x" * (4 << 20))
+    with pytest.raises(OSError, match="Less than 100 MB of disk would be free"):
+        imports.start_import(
+            actor=team.administrator, project=team.project, path=large, filename="a.jsonl", native_format="neutral"
+        )
     assert list(full_path("imports").iterdir()) == []
     assert not ImportBatch.objects.exists()
 
