@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.schema import value_hash
 from annotator.schema.exact_json import same
-from benchmark.formats.openai_reading import ROLES, SYSTEM, is_text_part
+from benchmark.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, is_text_part
 from benchmark.formats.openai_writing import Written
 from benchmark.formats.residue import restore
 
@@ -123,9 +123,9 @@ def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
     """
     if type(raws) is not list or not all(_is_message(raw) for raw in raws):
         return None
-    # Results may come in any order, all else comes in its own.
-    waiting = deque(n for n, one in enumerate(plain) if one["role"] != "tool")
-    results = deque(n for n, one in enumerate(plain) if one["role"] == "tool")
+    # Results may come in any order, all else comes in its own: one in the dialogue so far, too, which has no call.
+    waiting = deque(n for n, one in enumerate(plain) if "tool_call_id" not in one)
+    results = deque(n for n, one in enumerate(plain) if "tool_call_id" in one)
     by_call: dict[str, deque[int]] = defaultdict(deque)
     for n in results:
         by_call[plain[n]["tool_call_id"]].append(n)
@@ -133,7 +133,7 @@ def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
     found: set[int] = set()
     for raw in raws:
         at = None
-        if raw.get("role") == "tool":
+        if raw.get("role") == "tool" and not (waiting and plain[waiting[0]]["role"] == "tool"):
             call_id = raw.get("tool_call_id")
             queue = results if call_id is None else by_call.get(call_id, deque()) if type(call_id) is str else deque()
             while queue and at is None:
@@ -149,26 +149,45 @@ def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
 
 def _joined(raw: Message, written: Message) -> Message:
     calls = zip(raw.get("tool_calls") or (), written.get("tool_calls", ()), strict=False)
-    both = [{**before, **call} for before, call in calls]
-    return {**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})}
+    both = [{**before, **call, "function": before["function"] | call["function"]} for before, call in calls]
+    joined = {**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})}
+    content = raw.get("content")
+    parts = type(content) is list and any(is_text_part(part) and len(part) > 2 for part in content)
+    apart = type(raw.get("refusal")) is str and "refusal" not in written
+    if (parts and _text(raw) == _text(written)) or ((parts or apart) and _words(raw) == _words(written)):
+        # Its words stand in parts that say more, or a refusal apart.
+        joined["content"] = content
+    return joined
 
 
 def _is_message(raw: Any) -> bool:
     if type(raw) is not dict or raw.get("role") not in ROLES:
         return False
     calls = raw.get("tool_calls")
-    return calls is None or (type(calls) is list and all(type(call) is dict for call in calls))
+    return calls is None or (
+        type(calls) is list and all(type(call) is dict and type(call.get("function")) is dict for call in calls)
+    )
 
 
 def _says(raw: Message, written: Message) -> bool:
     """Whether a message of a record, which is no result, is the one that is written so."""
     role = "system" if raw.get("role") in SYSTEM else raw.get("role")
     calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
-    return role == written["role"] and calls and _words(raw) == _words(written)
+    words = _words(raw) == _words(written)
+    if not words and "refusal" not in written:
+        # A refusal is read of the assistant alone, and not in the dialogue so far.
+        words = _text(raw) != "" and _text(raw) == _text(written)
+    return role == written["role"] and calls and words
 
 
 def _words(message: Message) -> str:
-    content = message.get("content") or ""
+    """What a message says and refuses, as a reader joins it."""
+    refusal = message.get("refusal")
+    return BEFORE_REFUSAL.join(filter(None, (_text(message), refusal if type(refusal) is str else "")))
+
+
+def _text(message: Message) -> str:
+    content = message.get("content")
     if type(content) is list:
         content = "".join(part[part["type"]] for part in content if is_text_part(part))
-    return f"{content}{message.get('refusal') or ''}"
+    return content if type(content) is str else ""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmark.formats import READERS, WRITERS
+from benchmark.formats.overtaken import forget_overtaken
 from tests.benchmark.format_records import faults_of, openai_record, read, rewrite, same, wild_record
 
 
@@ -141,6 +142,44 @@ def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert written[-1] == assistant("Sun.")
     assert "reasoning_content" not in written[2]
+
+
+def test_what_stands_within_calls_and_parts_of_a_text_is_released() -> None:
+    part = {"type": "text", "text": "Hello", "cache_control": {"type": "ephemeral"}}
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}", "strict": True}}
+    record = {
+        "id": "t",
+        "messages": [
+            {"role": "user", "content": [part], "refusal": "odd", "name": "ann"},
+            {"role": "assistant", "content": "One moment.", "tool_calls": [call], "refusal": "No secrets."},
+            {"role": "tool", "tool_call_id": "c", "content": [part]},
+            {"role": "assistant", "content": None, "tool_calls": [call | {"id": "d"}], "refusal": "No more."},
+            {"role": "tool", "tool_call_id": "d", "content": "1"},
+            {"role": "assistant", "content": [part], "refusal": "Not that."},
+        ],
+        "tools": [],
+    }
+    (dialogue,) = READERS["openai"].read(record)
+    assert same(WRITERS["openai"].write([dialogue], full=True), record)
+    after = copy.deepcopy(dialogue.document)
+    after["tasks"][0]["steps"][0]["name"] = "g"
+    dialogue.document = forget_overtaken(after, dialogue.document)
+    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    assert written[1]["tool_calls"][0]["function"] == {"name": "g", "arguments": "{}"}
+    assert written[2] == tool("c", "Hello")
+    assert same([written[0], *written[3:]], [record["messages"][0], *record["messages"][3:]])
+
+
+def test_a_result_in_the_dialogue_so_far_can_be_edited_and_released() -> None:
+    so_far = [{"role": "assistant", "content": "Hm."}, tool("x", "[1]") | {"name": "f"}]
+    rest = [user("Oslo?"), assistant(None, ("x", "{}")), tool("x", "1"), assistant("Rain.")]
+    (dialogue,) = READERS["openai"].read(trace(*so_far, *rest))
+    assert WRITERS["openai"].write([dialogue], full=True)["messages"][:2] == so_far
+    after = copy.deepcopy(dialogue.document)
+    after["context"][0]["content"] = "Well."
+    dialogue.document = forget_overtaken(after, dialogue.document)
+    released = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    assert released[:2] == [{"role": "assistant", "content": "Well."}, so_far[1]]
 
 
 def test_observations_go_to_the_calls_they_name() -> None:
