@@ -20,6 +20,7 @@ ANSWER_TYPES = ("tool", "chat")
 MAX_STEPS = 500
 
 _KNOWN = frozenset(("action", "observation", "dependency_list", "idx"))
+_ACTION = frozenset(("name", "arguments"))
 _STEP_NUMBER = re.compile(r"^s(-?\d{1,18})$")
 _MAX_NUMBER = 10**15
 
@@ -145,10 +146,8 @@ def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, 
     extra: dict[str, Any] = {}
     if NATIVE in node or NATIVE in action:
         faults.add(here, f"The field name {NATIVE} is Assay's own; rename it.")
-    if len(action) > 2:
-        beside = {key: value for key, value in action.items() if key not in ("name", "arguments")}
-        if beside:
-            extra["action"] = beside
+    if not _ACTION.issuperset(action):
+        extra["action"] = {key: value for key, value in action.items() if key not in _ACTION}
     depends_on = _read_dependencies(node.get("dependency_list"), here, faults)
     observation = node.get("observation")
     step: dict[str, Any] = {"id": step_id, "depends_on": depends_on, "extra": extra}

@@ -237,6 +237,15 @@ def test_unknown_fields_are_kept_where_they_were() -> None:
     assert same(rewrite("wild", record), record)
 
 
+def test_what_stands_beside_the_name_of_a_call_without_arguments_is_released() -> None:
+    record = wild_record()
+    record["english_answer_list"][0][0]["action"] = {"name": "getWeather", "thought": "look it up"}
+    (dialogue,) = read("wild", record)
+    action = WRITERS["wild"].write([dialogue], full=True)["english_answer_list"][0][0]["action"]
+    assert action == {"name": "getWeather", "thought": "look it up", "arguments": {}}
+    assert same(rewrite("wild", record), record)
+
+
 def test_absent_fields_stay_absent_until_they_are_filled() -> None:
     record = wild_record()
     del record["english_task_types"], record["english_turn_subtypes"], record["english_env_info"]
