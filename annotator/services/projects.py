@@ -26,6 +26,8 @@ INVITATION_DAYS = 14
 IN_HAND: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
 #: Each takes that from them, in the transaction in which the role ends: (actor, project, person, roles left).
 TAKE_BACK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
+#: Each ends what a new role bars somebody from going on with, in the transaction in which it is given.
+GIVEN: list[Callable[[Project, User, Role], None]] = []
 SEVERITIES = ("error", "warning", "info", "off")
 SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settings")
 _CHECK = "the check "
@@ -210,6 +212,8 @@ def _give_role(
             if invitation is not None:
                 after["invitation"] = invitation.public_id
             append_event(actor=actor, project=project, kind="membership.granted", after=after)
+            for end in GIVEN:
+                end(project, user, role)
     return membership
 
 

@@ -78,7 +78,8 @@ def refusal(
     if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
         return "This item is reserved for somebody else; an administrator can reassign it."
     if slot.aside and roles & OVERSEERS:
-        return "This is a gold item: whoever oversees the project knows its answer, and is not tested."
+        # They may know why; a window that was open before they had the role need not say it.
+        return "Senior reviewers and administrators are not given this item; a colleague takes it."
     if slot.aside and not slot.claims.filter(person=person).exists():
         # A gold item's: made for one person, and to everybody else an ordinary item that is somebody's.
         return "This item is reserved for somebody else; an administrator can reassign it."

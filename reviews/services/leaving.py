@@ -1,9 +1,11 @@
-"""What somebody has in hand when they lose a role: named beforehand, and given back with it."""
+"""What somebody has in hand as their roles change: named before one ends, given back with it; ended by a new one."""
 
-from annotator.models import Project, Role, User
+from annotator.models import Membership, Project, Role, User
+from annotator.services.access import OVERSEERS
+from annotator.services.revisions import lock_dialogue
 from reviews.models import Claim, ClaimState
 from reviews.services.assignments import free_claim
-from reviews.services.claims import stage_of
+from reviews.services.claims import lock_slot, stage_of, withdraw
 
 
 def name_claims(project: Project, person: User, left: frozenset[Role]) -> list[str]:
@@ -15,6 +17,22 @@ def give_back_claims(actor: User, project: Project, person: User, left: frozense
     """Open those items to others; drafts are kept. In the caller's transaction."""
     for claim in _held(project, person, left):
         free_claim(actor=actor, slot=claim.slot, reason="The person who was at work on it has no role for it any more.")
+
+
+def end_tests(project: Project, person: User, role: Role) -> None:
+    """End their claims on gold items where the role lets them read the answers; drafts are kept.
+
+    In the caller's transaction. The item's history says nothing of it, as of an ordinary one that was given back.
+    """
+    if role not in OVERSEERS:
+        return
+    # Whoever claims or hands in at this moment has locked these: they are done with it, or see the new role.
+    members = Membership.objects.select_for_update(no_key=True).filter(project=project, user=person, ended_at=None)
+    list(members.order_by("pk").values_list("pk", flat=True))
+    live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE, slot__position__lt=0)
+    for dialogue_id, slot_id in live.order_by("slot__dialogue").values_list("slot__dialogue", "slot"):
+        lock_dialogue(dialogue_id)
+        withdraw(lock_slot(slot_id))
 
 
 def _held(project: Project, person: User, left: frozenset[Role]) -> list[Claim]:

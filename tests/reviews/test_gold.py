@@ -13,6 +13,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Role, User
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.events import broken_links
+from annotator.services.projects import end_role, grant_role
 from reviews.gold import is_due
 from reviews.models import (
     AgreementPending,
@@ -37,6 +38,7 @@ from reviews.services.counters import fold_counters, read_counters, recount, sto
 from reviews.services.cycles import supersede_cycle
 from reviews.services.gold_making import gold_stage, make_gold_item, people_for
 from reviews.services.gold_settings import retire_gold_item, set_gold_rate
+from reviews.services.gold_turns import items_for
 from reviews.services.migrating import start_migration
 from reviews.services.progress import read_my_work, read_progress
 from reviews.services.protocols import adopt_protocol, current_protocol
@@ -339,8 +341,41 @@ def test_given_back_it_never_comes_to_who_oversees_the_project_by_now(
     give_role(team.project, person, Role.SENIOR_REVIEWER)
     assert read_my_work(actor=person, project=team.project).total == 1
     assert offered(person, team, 2) == [waiting.pk] * 2
-    with pytest.raises(Denied, match="knows its answer"):
+    with pytest.raises(Denied, match="not given this item"):
         claim_slot(actor=person, slot=claim.slot)
+
+
+def test_who_comes_to_oversee_the_project_hands_in_no_gold_item(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer is theirs to read from then on; and whoever was a senior reviewer once may have read it."""
+    item = make_gold(team)
+    make_item(team, STAGE)
+    certain(monkeypatch, team)
+    held = [take(person, team) for person in team.annotators[3:5]]
+    assert {claim.slot.dialogue_id for claim in held} == {item.dialogue_id}
+    history = item.dialogue.events.count()
+    for claim, role in zip(held, (Role.SENIOR_REVIEWER, Role.ADMINISTRATOR), strict=True):
+        grant_role(actor=team.administrator, project=team.project, user=claim.person, role=role)
+        claim.refresh_from_db()
+        assert (claim.state, Slot.objects.get(pk=claim.slot_id).state) == ("withdrawn", "open")
+        with pytest.raises(Conflict, match="was taken from you") as told:
+            answer_with(claim.person, claim, "approve")
+        assert "gold" not in told.value.sentence
+    # Nothing of it in the history, which an ordinary item would not have.
+    assert (item.dialogue.events.count(), GoldScore.objects.count()) == (history, 0)
+    # A claim that was theirs before this was so.
+    Claim.objects.filter(pk=held[0].pk).update(state="live", ended_at=None)
+    Slot.objects.filter(pk=held[0].slot_id).update(state="claimed", holder=held[0].person)
+    with pytest.raises(Conflict, match="your role has changed"):
+        answer_with(held[0].person, held[0], "approve")
+    # What is ordinary stays theirs, whatever they become.
+    person = team.annotators[5]
+    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    claim = take(person, team)
+    grant_role(actor=team.administrator, project=team.project, user=person, role=Role.SENIOR_REVIEWER)
+    answer_with(person, claim, "approve")
+    end_role(actor=team.administrator, project=team.project, user=person, role=Role.SENIOR_REVIEWER)
+    assert person not in people_for(project=team.project, stage=gold_stage(team.project, STAGE), source=item.source)
+    assert items_for(actor=person, project_id=team.project.pk, stage=STAGE) == []
 
 
 def test_each_claim_leaves_one_item_less_to_wait_whether_it_is_gold_or_not(
