@@ -32,6 +32,8 @@ SEVERITIES = ("error", "warning", "info", "off")
 SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settings")
 _CHECK = "the check "
 MAX_GUIDELINE = 200_000
+#: Invitations of a project that wait for somebody: each stands in the list in which it can be revoked.
+MOST_OPEN_INVITATIONS = 100
 
 
 @cache
@@ -285,7 +287,7 @@ def deactivate_person(*, actor: User, project: Project, user: User) -> None:
 
 
 def create_invitation(*, actor: User, project: Project, roles: list[str], note: str = "") -> tuple[Invitation, str]:
-    """An invitation and the secret of its link, which is shown this once."""
+    """An invitation and the secret of its link, which is shown this once. Raises Invalid for one too many."""
     require_administrator(actor=actor, project=project)
     roles = sorted(set(roles))
     if not roles:
@@ -295,6 +297,13 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
         raise Invalid(f"There is no role called {unknown[0]}.")
     secret = secrets.token_urlsafe(24)
     with transaction.atomic():
+        # Counted and written by one at a time.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if open_invitations(project=project).count() >= MOST_OPEN_INVITATIONS:
+            raise Invalid(
+                f"{MOST_OPEN_INVITATIONS} invitations of this project are open, and no more can be; revoke those that "
+                "nobody needs."
+            )
         invitation = Invitation.objects.create(
             project=project,
             roles=roles,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotator.errors import Hidden, Invalid
@@ -14,8 +15,14 @@ from annotator.services.events import append_event
 from annotator.services.joined import Part, read_joined
 
 PREFIX = "assay_"
+#: Tokens in somebody's list: those that work, and the newest of those that do not any more.
+LISTED = 100
 #: How often a token's last use is written down; not at every request.
 USE_RESOLUTION = timedelta(minutes=5)
+
+
+#: Of one person, that open something: each stands in the list in which its owner closes it.
+MOST_LIVE = 50
 
 
 def hash_secret(secret: str) -> str:
@@ -24,7 +31,9 @@ def hash_secret(secret: str) -> str:
 
 
 def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tuple[ApiToken, str]:
-    """A new token and its secret, which is shown this once. Raises Invalid for an empty name or a past expiry."""
+    """A new token and its secret, which is shown this once. Raises Invalid for an empty name, a past expiry, and for
+    whoever has as many as there may be.
+    """
     name = name.strip()
     if not name:
         raise Invalid("Give the token a name, so that you can tell later what it is for.")
@@ -34,6 +43,10 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
         raise Invalid("The token would have expired already; choose a later day.")
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
+        # Counted and written by one at a time.
+        person = User.objects.select_for_update(no_key=True).get(pk=actor.pk)
+        if _live(person).count() >= MOST_LIVE:
+            raise Invalid(f"You have {MOST_LIVE} tokens that work, and no more can be; revoke those that nobody uses.")
         token = ApiToken.objects.create(
             user=actor,
             name=name,
@@ -43,6 +56,13 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
         )
         _record(actor, "token.created", after=_words(token))
     return token, secret
+
+
+def list_tokens(person: User) -> list[ApiToken]:
+    """Somebody's tokens: those that work first, then the newest others."""
+    live = list(_live(person).order_by("-pk"))
+    others = person.api_tokens.exclude(pk__in=[one.pk for one in live]).order_by("-pk")
+    return [*live, *others[: max(0, LISTED - len(live))]]
 
 
 def revoke_token(*, actor: User, public_id: str) -> ApiToken:
@@ -57,6 +77,11 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
         token.save(update_fields=["revoked_at"])
         _record(actor, "token.revoked", before=_words(token))
     return token
+
+
+def _live(person: User) -> QuerySet[ApiToken]:
+    tokens = person.api_tokens.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+    return tokens if person.tokens_since is None else tokens.filter(created_at__gte=person.tokens_since)
 
 
 def _record(

@@ -38,7 +38,7 @@ def token_list(request: PageRequest) -> HttpResponse:
         except Invalid as error:
             form.add_error(None, error.sentence)
     now = timezone.now()
-    rows = [(token, token.state(now)) for token in request.user.api_tokens.all()[:100]]
+    rows = [(token, token.state(now)) for token in tokens.list_tokens(request.user)]
     return render(
         request,
         "annotator/token_list.html",

@@ -117,11 +117,19 @@ def member_list(request: PageRequest) -> HttpResponse:
     if form.is_bound:
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
-            _, secret = projects.create_invitation(
-                actor=request.user, project=project, roles=form.cleaned_data["roles"], note=form.cleaned_data["note"]
-            )
-            link = absolute_url(reverse("invitation", args=[secret]))
-            form = InvitationForm()
+            try:
+                _, secret = projects.create_invitation(
+                    actor=request.user,
+                    project=project,
+                    roles=form.cleaned_data["roles"],
+                    note=form.cleaned_data["note"],
+                )
+            except Invalid as error:
+                form.add_error(None, error.sentence)
+                status = 422
+            else:
+                link = absolute_url(reverse("invitation", args=[secret]))
+                form = InvitationForm()
         else:
             status = 422
     people: dict[User, list[Role]] = {}
@@ -140,7 +148,7 @@ def member_list(request: PageRequest) -> HttpResponse:
 
 
 def _open_invitations(project: Project) -> list[tuple[Invitation, list[str]]]:
-    rows = projects.open_invitations(project=project).select_related("created_by")[:100]
+    rows = projects.open_invitations(project=project).select_related("created_by")
     return [(invitation, _labels(invitation)) for invitation in rows]
 
 

@@ -241,6 +241,19 @@ def test_an_invitation_makes_a_member_once(team):
     ] * 2
 
 
+def test_as_many_invitations_are_open_as_their_list_shows(team, client, monkeypatch):
+    monkeypatch.setattr(projects, "MOST_OPEN_INVITATIONS", 2)
+    first, _ = invite(team, ANNOTATOR)
+    invite(team, ANNOTATOR)
+    with pytest.raises(Invalid, match="2 invitations of this project are open, and no more can be; revoke"):
+        invite(team, ANNOTATOR)
+    client.force_login(team.administrator)
+    page = client.post(f"/p/{team.project.slug}/people/", {"roles": ["annotator"], "note": ""})
+    assert (page.status_code, "no more can be" in page.content.decode()) == (422, True)
+    shift_expiry(first, days=-1)
+    invite(team, ANNOTATOR)
+
+
 def test_an_invitation_of_somebody_deactivated_lets_nobody_in(team):
     """They could sign up by it under another name."""
     _, secret = invite(team, SENIOR)

@@ -53,6 +53,29 @@ def test_tokens_that_are_not_made(person, name, delta, words):
         make(person, name, **delta)
 
 
+def test_whoever_has_as_many_tokens_as_there_may_be_revokes_one_first(person, client, monkeypatch):
+    monkeypatch.setattr(tokens, "MOST_LIVE", 2)
+    monkeypatch.setattr(tokens, "LISTED", 4)
+    first, _ = make(person)
+    for _ in range(5):
+        tokens.revoke_token(actor=person, public_id=make(person)[0].public_id)
+    second, _ = make(person)
+    with pytest.raises(Invalid, match="You have 2 tokens that work, and no more can be; revoke"):
+        make(person)
+    # What works stands in the list, however many newer ones are closed: else nobody could close it.
+    assert tokens.list_tokens(person)[:2] == [second, first]
+    assert len(tokens.list_tokens(person)) == 4
+    client.force_login(person)
+    page = client.post("/tokens/", {"name": "third", "expires": ""})
+    assert (page.status_code, "no more can be" in page.content.decode()) == (422, True)
+    ApiToken.objects.filter(pk=second.pk).update(expires_at=timezone.now() - timedelta(days=1))
+    make(person)
+    with pytest.raises(Invalid):
+        make(person)
+    User.objects.filter(pk=person.pk).update(tokens_since=timezone.now())
+    make(person)
+
+
 def test_a_token_lives_until_it_expires(person):
     token, secret = make(person, hours=1)
     assert tokens.find_live_token(secret) == token
