@@ -10,8 +10,8 @@
 //                           stays where it is, by its data-key, too
 //   data-primary            Ctrl+Enter clicks it, when the focus is not in an ordinary form, which it then submits
 //
-// Where several elements carry the same key, the one in the item that has the focus wins, then the one in an open
-// dialog, then the first that can be seen. No key is taken while somebody types, or when another handler has already
+// Where several elements carry the same key, the one in the item that has the focus wins (where none has had it, in the
+// one marked aria-current), then the one in an open dialog, then the first that can be seen. No key is taken while somebody types, or when another handler has already
 // used it (preventDefault). A closed select that saves itself is no place to type: a letter would choose something, and
 // save it, unseen, so one that means nothing does nothing. Single keys can be switched off in the dialog; those held with Ctrl stay.
 
@@ -68,7 +68,7 @@ function scope() {
 
 function find(keys) {
   const all = [...scope().querySelectorAll(`[data-key="${CSS.escape(keys)}"]`)].filter(usable);
-  const item = currentItem();
+  const item = currentItem() ?? scope().querySelector("[data-nav-item][aria-current]");
   return all.find((element) => item?.contains(element)) ?? all.find((element) => !element.closest("[data-nav-item]")) ?? all[0];
 }
 

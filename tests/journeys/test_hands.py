@@ -108,6 +108,16 @@ def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(desk_o
             assert page.evaluate(AMBIGUOUS) == []
 
 
+def test_e_edits_the_selected_place_where_nothing_has_the_focus(desk_of, team):
+    """It opened the first task instead."""
+    desk = sit_down(desk_of, team)
+    page = desk.page
+    page.goto(f"{page.url}?at=/tasks/t1/steps/s1&panel=findings")
+    page.keyboard.press("e")
+    expect(page.locator("#i-head")).to_be_focused()
+    expect(page.locator("#answer-text")).to_be_visible()
+
+
 def test_a_letter_that_is_no_key_chooses_nothing_in_a_closed_select(desk_of, team):
     stations = {"type": "function", "function": {"name": "list_stations", "parameters": {"type": "object"}}}
     toolset = make_toolset(team.project, [*WEATHER_TOOLS, stations])
