@@ -185,6 +185,16 @@ class NoticeSettingsForm(forms.Form):
     time_zone = forms.ChoiceField(
         required=False, label="Your time zone", help_text="The mail is sent from seven in the morning there."
     )
+    seen = forms.JSONField(required=False, widget=forms.HiddenInput)
+
+    def clean_seen(self) -> dict[str, Any] | None:
+        """The settings that the page showed."""
+        match self.cleaned_data["seen"]:
+            case None:
+                return None
+            case {"daily": list(daily), "time_zone": str()} as seen if all(isinstance(kind, str) for kind in daily):
+                return seen
+        raise ValidationError("What was sent does not say which settings it began with; open the page again.")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 """A person's notices: the list, one or all of them read, and what comes by mail."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -7,8 +9,9 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.errors import Invalid
+from annotator.errors import Conflict, Invalid
 from annotator.models import NoticeKind
+from annotator.schema.exact_json import dumps
 from annotator.services import notice_settings as chosen
 from annotator.services import notices
 from annotator.services.filters import one_of
@@ -66,17 +69,34 @@ def notice_read(request: PageRequest, public_id: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def notice_settings(request: PageRequest) -> HttpResponse:
     """Which kinds come in the daily mail."""
-    now = chosen.settings_of(request.user)
-    form = NoticeSettingsForm(posted(request), initial={"daily": now.daily, "time_zone": now.time_zone})
+    form = NoticeSettingsForm(posted(request), initial=_shown(request))
+    status = 422 if form.is_bound else 200
     if form.is_valid():
+        mine = form.cleaned_data
         try:
-            chosen.change_settings(actor=request.user, **form.cleaned_data)
+            saved = chosen.change_settings(actor=request.user, **mine)
         except Invalid as error:
             form.add_error(error.details.get("field"), error.sentence)
+        except Conflict as error:
+            # Nothing is overwritten unseen: the next try is against what there is now.
+            status = error.status
+            again = request.POST.copy()
+            again["seen"] = dumps(_shown(request)["seen"]).decode()
+            form = NoticeSettingsForm(again)
+            if form.is_valid():
+                form.add_error(error.details["field"], error.sentence)
         else:
-            messages.success(request, "Saved. The next daily mail follows this.")
+            other = (set(saved.daily), saved.time_zone) != (set(mine["daily"]), mine["time_zone"])
+            beside = " What another window has changed stays." if other else ""
+            messages.success(request, f"Saved.{beside} The next daily mail follows this.")
             return redirect("notice-settings")
-    return render(request, "annotator/notice_settings.html", {"form": form}, status=422 if form.is_bound else 200)
+    return render(request, "annotator/notice_settings.html", {"form": form}, status=status)
+
+
+def _shown(request: PageRequest) -> dict[str, Any]:
+    now = chosen.settings_of(request.user)
+    shown = {"daily": now.daily, "time_zone": now.time_zone}
+    return shown | {"seen": shown}
 
 
 def _link(request: PageRequest, name: str, cursor: str | None) -> str | None:

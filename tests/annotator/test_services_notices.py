@@ -20,6 +20,7 @@ from annotator.services.filters import UnknownFilter
 from annotator.services.keyset import cursor_of
 from annotator.services.notice_settings import change_settings, settings_of
 from tests.factories import Team, make_team
+from tests.windows import Window
 
 pytestmark = pytest.mark.django_db
 
@@ -159,6 +160,27 @@ def test_pages_work_without_scripts(team: Team, client: Client) -> None:
 
 def in_kyiv(team: Team, **more: Any) -> None:
     change_settings(actor=team.annotator, **{"daily": ["mention"], "time_zone": "Europe/Kyiv"} | more)
+
+
+def test_two_windows_of_the_mail_settings_keep_what_each_changed(team: Team, client: Client) -> None:
+    """The older one sent all that it showed, and so undid what had been chosen in the other."""
+    client.force_login(team.annotator)
+    one, two, three = (Window(client, "/notices/settings/", "mail") for _ in range(3))
+    shown = set(one.fields["daily"])
+    assert one.send(daily=[*(shown - {"alarm"}), "job"], time_zone="Europe/Kyiv").status_code == 302
+    assert two.send(daily=[*(shown - {"reply"}), "job", "comment"]).status_code == 302
+    now = settings_of(team.annotator)
+    assert (set(now.daily), now.time_zone) == (shown - {"alarm", "reply"} | {"job", "comment"}, "Europe/Kyiv")
+    assert "What another window has changed stays." in client.get("/notices/settings/").content.decode()
+    asked = three.send(time_zone="Europe/London")
+    assert asked.status_code == 409
+    assert "has chosen a time zone meanwhile: Europe/Kyiv" in asked.content.decode()
+    assert settings_of(team.annotator).time_zone == "Europe/Kyiv"
+    three.read(asked)
+    assert three.send().status_code == 302
+    assert settings_of(team.annotator).time_zone == "Europe/London"
+    for nonsense in ("{", "[]", '{"daily": [1], "time_zone": ""}', '{"daily": 1, "time_zone": 2}'):
+        assert three.send(seen=nonsense).status_code == 422
 
 
 def test_a_mail_holds_what_nobody_has_read_of_the_kinds_one_wants(team: Team) -> None:
