@@ -56,6 +56,7 @@ addEventListener("submit", (event) => event.target.method === "post" && refuseFo
 const HOLDS_WORDS = "textarea, input:not([type]), input[type=text], input[type=email], input[type=date], input[type=number], input[type=file]";
 const KEEPS_WORDS = "[hx-post], [data-keep], [data-autosave]";
 const DOUBLE_CLICK = 1000;
+const ANSWERS_WITHIN = 10_000;
 const asking = new WeakSet();
 const allowed = new WeakSet();
 
@@ -70,9 +71,9 @@ addEventListener(
     event.stopImmediatePropagation();
     if (asking.has(form)) return;
     asking.add(form);
-    const answer = await fetch(person.dataset.signedIn).then((response) => response.text(), () => "");
+    const answer = await whetherSignedIn(person.dataset.signedIn);
     if (answer === "no") emit("toast", {tone: "bad", text: "You are signed out, so nothing was sent. Sign in again in another window, then go on here."});
-    else if (!answer) emit("toast", {tone: "bad", text: "There is no connection to the server. Nothing was changed; try again."});
+    else if (!answer) emit("toast", {tone: "bad", text: "The server does not answer, so nothing was sent. Try again."});
     else {
       allowed.add(form);
       form.requestSubmit(submitter);
@@ -82,6 +83,20 @@ addEventListener(
   },
   true,
 );
+
+/** "yes" or "no"; nothing where no answer comes in time: whoever has pressed a button is waiting. */
+async function whetherSignedIn(url) {
+  const waits = new AbortController();
+  const timer = setTimeout(() => waits.abort(), ANSWERS_WITHIN);
+  try {
+    const response = await fetch(url, {signal: waits.signal});
+    return response.ok ? await response.text() : "";
+  } catch {
+    return "";
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 addEventListener("focus", freshToken);
 document.addEventListener("visibilitychange", freshToken);

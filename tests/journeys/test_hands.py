@@ -322,6 +322,26 @@ def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_doubl
     assert team.administrator.api_tokens.count() == 1
 
 
+def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(desk_of, team):
+    """Whoever pressed the button waited for ever, and a second click did nothing."""
+    page = desk_of(team.administrator).page
+    page.clock.install()
+    page.goto(f"/p/{team.project.slug}/guideline/edit/")
+    page.get_by_label("Text (Markdown)").fill("# An hour’s work")
+    held = []
+    page.route("**/signed-in/", lambda route: held.append(route))
+    with page.expect_request("**/signed-in/"):
+        page.get_by_role("button", name="Publish this version").click()
+    page.clock.run_for(10_000)
+    expect(page.locator("#toasts")).to_contain_text("The server does not answer, so nothing was sent. Try again.")
+    expect(page.get_by_label("Text (Markdown)")).to_have_value("# An hour’s work")
+    page.clock.run_for(1)
+    page.unroute("**/signed-in/")
+    page.get_by_role("button", name="Publish this version").click()
+    page.wait_for_url("**/guideline/")
+    assert Guideline.objects.get().text == "# An hour’s work"
+
+
 def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of, team):
     """Whoever signed in in another tab was the author of what had been typed before in this one."""
     item = make_dialogue(team.project, external_id="one")
