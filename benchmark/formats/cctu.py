@@ -278,10 +278,9 @@ class _Reading:
 
     def _constraint(self, number: int, entry: Any) -> dict[str, Any]:
         here = f"/constraints_list/{number}"
-        is_list = type(entry) is list and len(entry) >= 3
-        category = labelled(*entry[:2]) if is_list else None
-        is_read = is_list and (len(entry) == 3 or category is not None)
+        is_read = type(entry) is list and len(entry) >= 3
         first, second, text = entry[:3] if is_read else (None, None, None)
+        category = labelled(first, second)
         constraint: dict[str, Any] = {
             "id": f"c{number}",
             "dimension": category.dimension.value if category else _word(first),
@@ -295,10 +294,9 @@ class _Reading:
         }
         if [first, second] != [constraint["dimension"], constraint["category"]]:
             note(constraint, label=[first, second])
-        if is_list and len(entry) > 3:
+        if is_read and len(entry) > 3:
             note(constraint, more=entry[3:])
-            if is_read:
-                self._warn(here, "The constraint has more than its dimension, category and text; the rest is kept.")
+            self._warn(here, "The constraint has more than its dimension, category and text; the rest is kept.")
         if not is_read:
             self._warn(here, "The constraint is not a list of its dimension, category and text; kept as it is.")
         elif category is None:

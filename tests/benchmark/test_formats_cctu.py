@@ -178,10 +178,11 @@ def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
     )
     dialogue = read(data)
     assert [one["category"] for one in dialogue.document["constraints"]] == [None, "sequential dependencies", None]
-    assert "the rest is kept" in dialogue.warnings[1].message
+    rest_kept = [one.pointer for one in dialogue.warnings if "the rest is kept" in one.message]
+    assert rest_kept == ["/constraints_list/0", "/constraints_list/1"]
     document = copy.deepcopy(dialogue.document)
-    unread, order, unknown = document["constraints"]
-    unread |= {"dimension": "resource", "category": "interaction rounds", "text": "Two rounds."}
+    relabelled, order, unknown = document["constraints"]
+    relabelled |= {"dimension": "resource", "category": "interaction rounds", "text": "Two rounds."}
     order["text"], unknown["text"] = "Gull first.", "Spend nothing."
     rest = forget_overtaken(document, dialogue.document)
     assert WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"] == [
