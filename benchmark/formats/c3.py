@@ -60,6 +60,9 @@ _BEHIND_WEEKDAY = (
     "What stands behind the weekday is not read: the published evaluators cut it off. It is kept with the record; a "
     "release leaves it out."
 )
+_HIDES_SOMETHING = (
+    "The task hides something, but no turn subtype says how, so its label is open. A release leaves it out."
+)
 _HIDES_NOTHING = "The turn subtype {} is not read, for by turn_type the task hides nothing. A release leaves it out."
 
 
@@ -296,8 +299,10 @@ class C3Format(TaskListFormat):
         for task, hidden in zip(tasks, hides, strict=False):
             if hidden is False:
                 task["information"] = "explicit"
-        key, words = shared(record, "turn_subtypes", language)
+        turn_type, (key, words) = key, shared(record, "turn_subtypes", language)
         if words is None or words == []:
+            for position in [n for n, hidden in enumerate(hides) if hidden]:
+                warnings.append(Problem(f"/{turn_type}/{position}", _HIDES_SOMETHING))
             return
         if type(words) is not list:
             faults.add(f"/{key}", f"A list is expected, not {describe(words)}.")

@@ -31,6 +31,7 @@ PREFIXES = {ENGLISH: "english_", CHINESE: ""}
 CONTEXTS = frozenset(prefix + "context" for prefix in PREFIXES.values())
 MAX_TASKS = 64
 
+_NOWHERE = "The record has no tasks that this belongs to. It is kept; a release leaves it out."
 _ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -222,6 +223,9 @@ class TaskListFormat(FormatDefaults, ABC):
         if same(plain, raw):
             return
         residue = compare(raw, plain)
+        for key, (value, fingerprint) in residue.get("kept", {}).items():
+            if fingerprint is None and value and key not in CONTEXTS:
+                dialogues[0].warnings.append(Problem(f"/{key}", _NOWHERE))
         for dialogue in dialogues:
             # Each variant answers for its own fields: an edit of one reaches what was kept of it, and nothing else.
             english = dialogue.language == ENGLISH

@@ -373,3 +373,14 @@ def test_a_record_in_the_names_of_wild_is_said_to_be_one(name: str) -> None:
         assert f"a dialogue of {name}" in dialogue.warnings[0].message
     for dialogue in [*read(name, c3_record()), *read("wild", wild_record())]:
         assert not any("wild" in warning.message for warning in dialogue.warnings)
+
+
+def test_what_a_release_leaves_out_for_want_of_tasks_or_words_is_said() -> None:
+    record = c3_record()
+    del record["task"], record["turn_subtypes"]
+    (dialogue,) = READERS["c3"].read(record)
+    said = {warning.pointer: warning.message for warning in dialogue.warnings}
+    assert set(said) == {"/tools", "/messages", "/answer_list", "/turn_type/1", "/turn_type/2"}
+    assert all("release leaves it out" in message for message in said.values())
+    assert same(WRITERS["c3"].write([dialogue]), record)
+    assert READERS["c3"].read(WRITERS["c3"].write([dialogue], full=True))[0].warnings == []
