@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.utils import timezone
 
@@ -65,6 +65,9 @@ def tidy_up(*, now: datetime | None = None) -> dict[str, int]:
         except Exception:
             failed.append(rule.name)
             _LOG.exception("could not be removed: %s", rule.name)
+            # One that was cut is no connection for the other rules either: the next statement opens another.
+            if not connection.in_atomic_block:
+                connection.close_if_unusable_or_obsolete()
     said = ", ".join(f"{count} {name}" for name, count in removed.items() if count) or "nothing"
     _LOG.info("removed: %s", said)
     note_routine(ROUTINE, {"removed": removed, "failed": failed})

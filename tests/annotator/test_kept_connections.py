@@ -5,15 +5,18 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
 
 from annotator.config.postgresql.limits import limit_jobs, limit_requests
 from annotator.config.settings import BASE_DIR
-from annotator.services import statements
+from annotator.services import retention, statements
 from annotator.services.outages import outage
 from tests.factories import make_team
 
@@ -250,3 +253,18 @@ def test_a_worker_gives_a_frozen_server_up_too_and_opens_another_connection(sett
         own.close_if_unusable_or_obsolete()
         assert outage(raised.value) == "The database does not answer, or the connection to it was lost"
         assert answer(own) != backend
+
+
+def test_a_connection_that_is_cut_while_one_rule_tidies_up_keeps_no_other_rule_back(kept, monkeypatch) -> None:
+    """All that came after it waited for the next round, six hours later."""
+
+    def cut(before: datetime) -> int:
+        end(connection.connection.info.backend_pid, by=kept)
+        return Session.objects.count()
+
+    Session.objects.create(session_key="ended", expire_date=timezone.now() - timedelta(days=1))
+    sessions = retention._RULES["ended sessions"]
+    rules = {"cut off": retention.Rule("cut off", "", cut), sessions.name: sessions}
+    monkeypatch.setattr(retention, "_RULES", rules)
+    assert retention.tidy_up() == {sessions.name: 1}
+    assert not Session.objects.exists()
