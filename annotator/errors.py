@@ -46,6 +46,13 @@ class Gone(Conflict):
     code = "gone"
 
 
+class Busy(DomainError):
+    """There is no room for it now; later there is."""
+
+    status = 503
+    code = "busy"
+
+
 class Invalid(DomainError):
     """What was sent cannot be accepted as it is."""
 

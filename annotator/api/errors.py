@@ -8,7 +8,7 @@ from rest_framework.exceptions import APIException, NotAuthenticated, Validation
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from annotator.errors import DomainError
+from annotator.errors import Busy, DomainError
 
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
@@ -17,6 +17,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         return Response(
             {"error": exception.code, "sentence": exception.sentence, "details": exception.details},
             status=exception.status,
+            headers={"Retry-After": "10"} if isinstance(exception, Busy) else None,
         )
     response = exception_handler(exception, context)
     if response is None:

@@ -21,11 +21,11 @@ from annotator.services.attempts import (
     OF_ONE_ADDRESS,
     OF_ONE_NAME,
     OF_STRANGERS,
-    a_place_of,
     client_address,
     count_attempt,
     forget_attempts,
 )
+from annotator.services.places import a_place_of
 from annotator.services.projects import accept_invitation, find_invitation
 from annotator.services.sign_in import is_known_device, remember_device
 

@@ -8,10 +8,6 @@ counted before it is looked at, so that tries at one moment are not one.
 import hashlib
 import ipaddress
 import math
-import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import timedelta
 
 from django.conf import settings
@@ -28,8 +24,6 @@ FORGOTTEN = timedelta(days=1)
 #: Passwords that one process looks at, at once: of one name from browsers that know it; else of one address and of all.
 #: Each takes half a second of computing, and one of the few threads for as long.
 OF_ONE_NAME, OF_ONE_ADDRESS, OF_STRANGERS = 2, 1, 2
-_taken: Counter[str] = Counter()
-_lock = threading.Lock()
 
 
 def count_attempt(*, what: str, name: str, address: str) -> int:
@@ -49,24 +43,6 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
             row.free_at = now + min(LONGEST, timedelta(seconds=2 ** min(row.count - FREE, 30)))
         row.save()
     return 0
-
-
-@contextmanager
-def a_place_of(places: Mapping[str, int]) -> Iterator[bool]:
-    """Take a place of so many under each name, in this process, as long as it lasts. False: one of them has no more."""
-    with _lock:
-        free = all(_taken[name] < most for name, most in places.items())
-        if free:
-            _taken.update(places.keys())
-    try:
-        yield free
-    finally:
-        if free:
-            with _lock:
-                _taken.subtract(places.keys())
-                for name in places:
-                    if not _taken[name]:
-                        del _taken[name]
 
 
 def forget_attempts(*, what: str, name: str, address: str) -> None:

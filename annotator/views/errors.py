@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from annotator.errors import Busy
 from annotator.services.outages import outage
 from annotator.views.uploads import TakesNoFile
 
@@ -36,6 +37,13 @@ def refuse(
         return JsonResponse({"error": code, "sentence": sentence, "details": details or {}}, status=status)
     template = "parts/refusal.html" if getattr(request, "htmx", False) else f"{status}.html"
     return render(request, template, {"sentence": sentence, "back": _way_back(request)}, status=status)
+
+
+def refuse_for_now(request: HttpRequest, busy: Busy) -> HttpResponse:
+    """As ``refuse``, with the seconds after which it is worth asking again."""
+    answer = refuse(request, busy.status, busy.sentence, busy.code)
+    answer["Retry-After"] = str(RETRY_AFTER)
+    return answer
 
 
 def _is_api(request: HttpRequest) -> bool:

@@ -1,7 +1,7 @@
 """What is answered or refused before any view runs, and domain errors of pages, mapped to responses once."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 
@@ -17,11 +17,12 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.functional import LazyObject, empty
 
-from annotator.errors import DomainError
+from annotator.errors import Busy, DomainError
 from annotator.models import User
 from annotator.services.filters import UnknownFilter, refuse_unknown_names
-from annotator.views.errors import came_from, not_allowed, refuse
+from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
 from annotator.views.site import healthz, readyz
+from annotator.views.slow import take_a_place, take_a_place_for_the_answer
 from annotator.views.uploads import may_send_files
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -61,20 +62,28 @@ class PolicyMiddleware:
 class SizeMiddleware:
     """Refuses what is too large before anything of it is read, but from those who may send files: where no proxy
     does, and where the proxy leaves it to us. (The API knows who sends it before it reads.) Leaves nothing behind of a
-    file that broke off.
+    file that broke off. What is large and may come or go has to find a place (annotator.views.slow).
     """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+        with ExitStack() as place:
+            request.place = place  # type: ignore[attr-defined]
+            response = self.get_response(request)
         # By a full disk or a cut connection. Django closes those that came whole; these would stay, on the disk and
         # open, until Python looks for what refers to itself: in this server (annotator.config.wsgi) hours later.
         for handler in request._upload_handlers:  # type: ignore[attr-defined]
             if hasattr(handler, "file"):
                 with suppress(OSError):
                     handler.file.close()
+        if request.method != "GET":
+            return response
+        try:
+            take_a_place_for_the_answer(request, response)
+        except Busy as busy:
+            return refuse_for_now(request, busy)
         return response
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
@@ -82,6 +91,10 @@ class SizeMiddleware:
         if request.path_info.startswith("/api/") or not length.isdecimal() or int(length) <= settings.MOST_SENT:
             return None
         if may_send_files(request):
+            try:
+                request.place.enter_context(take_a_place(request))  # type: ignore[attr-defined]
+            except Busy as busy:
+                return refuse_for_now(request, busy)
             return None
         most = settings.MOST_SENT // 10**6
         sentence = (

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 
 from annotator.models import Project
 from annotator.services.outages import require_room
+from annotator.views.slow import take_a_place
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -39,6 +41,12 @@ class DoorHandler(FileUploadHandler):
     """The first of the upload handlers. From whoever may not send the file, none is read on: the view then answers
     what it answers anybody without the right. Nor is one read for which the disk has no room (OSError: an outage).
     """
+
+    def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: Any, **kwargs: Any) -> None:
+        # Pages have taken it before (SizeMiddleware); of the API we know by now who sends it.
+        request: HttpRequest = self.request  # type: ignore[assignment]
+        if content_length > settings.MOST_SENT and request.path_info.startswith("/api/"):
+            request.place.enter_context(take_a_place(request))  # type: ignore[attr-defined]
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         request: HttpRequest = self.request  # type: ignore[assignment]

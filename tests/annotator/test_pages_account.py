@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import ApiToken, Attempts, Invitation, Role, User
-from annotator.services import accounts, attempts, projects, tokens
+from annotator.services import accounts, attempts, places, projects, tokens
 from annotator.services.access import roles_in
 from annotator.services.sign_in import SignInBackend
 from tests.factories import make_team, make_user
@@ -195,7 +195,7 @@ def test_passwords_that_are_looked_at_take_few_of_the_threads(person, monkeypatc
     assert refused == [first, third, device]
     assert looked_at == [device, device, second]
     assert try_from("203.0.113.9", PASSWORD).status_code == 302
-    assert not attempts._taken
+    assert not places._taken
 
 
 def test_a_known_device_is_never_refused_until_the_password_changes(person, clock):

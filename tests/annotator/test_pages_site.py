@@ -22,7 +22,7 @@ from django.utils import timezone
 from annotator.config.logs import WithoutSecrets
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Routine
-from annotator.services import statements, tokens
+from annotator.services import places, statements, tokens
 from annotator.services.routines import PULSE, note_routine
 from annotator.views import context, projects
 from tests.factories import make_team
@@ -645,6 +645,35 @@ def test_of_a_file_that_breaks_off_nothing_stays_on_the_disk(team, settings, tmp
             assert list(tmp_path.iterdir()) == []
     finally:
         gc.enable()
+
+
+def test_a_large_file_that_comes_slowly_leaves_threads_to_others(team):
+    """An administrator's, of which a thread waits for the end: another of theirs has to wait until it is there."""
+    addresses = (f"/p/{team.project.slug}/imports/", f"/api/projects/{team.project.slug}/imports/")
+    refused = []
+
+    def send(address, sent, size):
+        client = Client(raise_request_exception=False)
+        client.force_login(team.administrator)
+        body = {"wsgi.input": sent, "CONTENT_LENGTH": str(size), "CONTENT_TYPE": "multipart/form-data; boundary=b"}
+        return client.generic("POST", address, **body)
+
+    class Waiting(BrokenOffFile):
+        """While it comes, others do."""
+
+        def read(self, size):
+            if not self.read_so_far:
+                for address in addresses:
+                    large = EndlessFile(11 * 10**6)
+                    answer = send(address, large, large.size)
+                    refused.append((answer.status_code, answer["Retry-After"], large.read_so_far))
+                    assert "wait until that has arrived" in words(answer)
+            return super().read(size)
+
+    for address in addresses:
+        assert send(address, Waiting(11 * 10**6), 11 * 10**6).status_code != 503
+        assert not places._taken
+    assert refused == [(503, "10", 0)] * 4
 
 
 def test_an_address_that_takes_no_files_says_so(client):

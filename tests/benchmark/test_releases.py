@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,13 +17,14 @@ from django.utils import timezone
 
 from annotator.checks import clean
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Job, Revision
+from annotator.models import Dialogue, Job, Revision, User
 from annotator.models.content import DialogueStatus
 from annotator.parts.labels import LABELS
 from annotator.schema import content_hash
-from annotator.services import jobs
+from annotator.services import jobs, places
 from annotator.services.revisions import check_document, revise
 from annotator.services.variants import match_variants
+from annotator.views.slow import AT_ONCE
 from benchmark.formats import READERS, WRITERS
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
@@ -712,6 +714,40 @@ def test_an_archive_that_names_what_was_left_out_is_for_who_may_know(team: Team,
                     assert b"".join(response.streaming_content).startswith(b"PK")
                 assert (response.status_code, response.streaming) == (status, status == 200)
             assert ("archive.zip" in client.get(page).content.decode()) == (status == 200)
+
+
+def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_threads_to_others(
+    team: Team, client: Client
+) -> None:
+    make_verified(team, "a")
+    release = run_release(team)
+    page = f"/p/{team.project.slug}/releases/{release.public_id}/"
+    address = f"/api/projects/{team.project.slug}/releases/{release.public_id}/archive/"
+
+    def ask(person: User, address: str = address) -> Any:
+        client.force_login(person)
+        return client.get(address)
+
+    # What the proxy takes at once holds no thread.
+    small = [ask(team.annotator) for _ in range(4)]
+    assert [answer.status_code for answer in small] == [200] * 4
+    os.truncate(archive_path(release), AT_ONCE + 1)
+    first = ask(team.annotator)
+    refused = ask(team.annotator)
+    assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "10")
+    assert "wait until that has arrived" in refused.json()["sentence"]
+    assert "wait until that has arrived" in ask(team.annotator, f"{page}archive.zip").content.decode()
+    assert ask(team.annotator, page).status_code == 200
+    second = ask(team.senior)
+    assert (second.status_code, ask(team.administrator).status_code) == (200, 503)
+    assert len(b"".join(first.streaming_content)) == AT_ONCE + 1
+    third = ask(team.administrator)
+    assert third.status_code == 200
+    head = client.head(address)
+    assert head.status_code == 200
+    for answer in (*small, second, third, head):
+        assert b"".join(answer.streaming_content) or answer is head
+    assert not places._taken
 
 
 def test_a_big_release_is_built_in_few_queries(team: Team, tmp_path: Path, django_assert_max_num_queries: Any) -> None:

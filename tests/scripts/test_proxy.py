@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from annotator.services.tokens import create_token
+from benchmark.services.releases import archive_path
 from scripts.demo import listening_socket
 from scripts.private_services import find_caddy
 from scripts.supervisor import Supervisor
+from tests.benchmark.conftest import make_verified, run_release
+from tests.factories import adopt_c3, make_team
 
 pytestmark = [pytest.mark.servers, pytest.mark.proxy, pytest.mark.any_database]
 
@@ -25,10 +29,12 @@ FORM = "multipart/form-data; boundary=b"
 
 
 def buffering(caddy):
-    """What tells this Caddy to take a request in before it hands it on; Debian's is older than the word."""
+    """What tells this Caddy to take requests and answers in; Debian's is older than the words."""
     version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
     number = tuple(map(int, re.findall(r"\d+", version)[:3]))
-    return "request_buffers 10MB" if number >= (2, 6, 4) else "buffer_requests\nmax_buffer_size 10MB"
+    if number >= (2, 6, 4):
+        return {}
+    return {"ASSAY_BUFFERS": "buffer_requests\nmax_buffer_size 10MB", "ASSAY_ANSWERS": "buffer_responses"}
 
 
 def start_proxy(programs, folder, web):
@@ -44,9 +50,9 @@ def start_proxy(programs, folder, web):
             "HOME": str(folder),
             "ASSAY_HOST": f"http://127.0.0.1:{port}",
             "ASSAY_WEB": f"localhost {web}",
-            "ASSAY_BUFFERS": buffering(caddy),
             "CADDY_ADMIN": f"127.0.0.1:{admin}",
-        },
+        }
+        | buffering(caddy),
         cwd=ROOT,
         log=folder / "proxy.log",
     )
@@ -70,6 +76,19 @@ def site(process_environment, tmp_path):
         port = start_proxy(programs, tmp_path, behind.getsockname()[1])
         assert programs.wait_until_ready(f"http://127.0.0.1:{port}/healthz", seconds=90)
         yield port
+
+
+@pytest.fixture
+def archive(site):
+    """The address of a large release, and a member's token. The team is made once the database is this test's."""
+    team = make_team()
+    adopt_c3(team, audit_fraction=0.0)
+    make_verified(team, "a")
+    release = run_release(team)
+    assert release.state == "frozen", release.job.error
+    os.truncate(archive_path(release), 200 * 10**6)
+    _, token = create_token(actor=team.annotator, name="large", expires_at=None)
+    return f"/api/projects/{team.project.slug}/releases/{release.public_id}/archive/", token
 
 
 def begin(port, *lines, body=b""):
@@ -118,6 +137,17 @@ def test_requests_that_dawdle_hold_nobody_up_and_are_cut_off(site):
         for connection in unfinished:
             answer = connection.recv(64)
             assert answer == b"" or b"408" in answer
+
+
+def test_answers_that_nobody_reads_hold_nobody_up(site, archive):
+    path, token = archive
+    with contextlib.ExitStack() as stack:
+        for _ in range(6):
+            # Far more than the kernels on the way hold.
+            line = f"Authorization: Bearer {token}"
+            begun = stack.enter_context(begin(site, f"GET {path} HTTP/1.1", line, body=b"\r\n"))
+            assert begun.recv(12) in (b"HTTP/1.1 200", b"HTTP/1.1 503")
+        assert [status(site) for _ in range(4)] == [200] * 4
 
 
 def test_large_requests_are_refused_and_nothing_is_kept(site, tmp_path):

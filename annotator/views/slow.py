@@ -1,0 +1,70 @@
+"""Large files that come and large answers that go take as long as the other side likes, and a thread for as long.
+
+A web process has few threads. Of these one person holds one in this way, and all together leave some to the rest.
+"""
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import chain
+from typing import cast
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from annotator.errors import Busy
+from annotator.services.attempts import client_address
+from annotator.services.places import a_place_of
+
+#: Of a web process, which has four threads behind the proxy.
+OF_ONE_PERSON, OF_ALL = 1, 2
+#: Bytes of an answer that the proxy takes at once, however slow its reader is; deploy/Caddyfile has the same number.
+AT_ONCE = 4 * 10**6
+
+_SENTENCE = (
+    "You are sending or being sent something large already, or several others are. Nothing was changed: wait until "
+    "that has arrived, then try again."
+)
+
+
+def take_a_place(request: HttpRequest) -> ExitStack:
+    """A place for what is large; closed, it is given back. Raises Busy."""
+    user = getattr(request, "user", None)
+    who = user.pk if user is not None and user.is_authenticated else client_address(request)
+    place = ExitStack()
+    if not place.enter_context(a_place_of({f"slow {who}": OF_ONE_PERSON, "slow": OF_ALL})):
+        raise Busy(_SENTENCE)
+    return place
+
+
+def take_a_place_for_the_answer(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Where it is large; it is given back when all was taken, or nobody waits for it any more. Raises Busy."""
+    if not _is_large(response):
+        return
+    closers: list[Callable[[], None]] = response._resource_closers  # type: ignore[attr-defined]
+    try:
+        place = take_a_place(request)
+    except Busy:
+        # Not by response.close(), with which the request would end.
+        for close in closers:
+            close()
+        raise
+    # Also where nobody closes it: another answer may take its place on the way out.
+    closers.append(weakref.finalize(response, place.close))
+
+
+def _is_large(response: HttpResponseBase) -> bool:
+    if not response.streaming:
+        return len(cast(HttpResponse, response).content) > AT_ONCE
+    if "Content-Length" in response.headers:
+        return int(response.headers["Content-Length"]) > AT_ONCE
+    stream = cast(StreamingHttpResponse, response)
+    pieces = iter(cast(Iterator[bytes], stream.streaming_content))
+    begun, size = [], 0
+    for piece in pieces:
+        begun.append(piece)
+        size += len(piece)
+        if size > AT_ONCE:
+            break
+    stream.streaming_content = chain(begun, pieces)
+    return size > AT_ONCE
