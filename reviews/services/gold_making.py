@@ -24,12 +24,13 @@ from annotator.schema import SchemaProblem, canonical, read_document
 from annotator.services.access import OVERSEERS, require_administrator
 from annotator.services.events import append_event
 from annotator.services.revisions import lock_dialogue
+from annotator.services.trials import start_trials
 from reviews.gold import faults_of, why_not
 from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_matches, copy_past
-from reviews.services.gold_shown import describe_item, require_unseen_by_checks, stand_beside, waive_alike
+from reviews.services.gold_shown import Untried, describe_item, require_unseen_by_checks, stand_beside, waive_alike
 from reviews.services.gold_turns import behind, involved
 from reviews.services.overtaking import flag_newcomer
 from reviews.services.protocols import parse, require_version
@@ -64,14 +65,33 @@ def make_gold_item(
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
-    wanted = gold_stage(project, stage)
+    try:
+        return _make(actor, project, source, gold_stage(project, stage), document, variants or {})
+    except Untried as untried:
+        # Of no dialogue: nobody is to find the trial beside the verified one.
+        start_trials(actor=actor, project=project, document=untried.document)
+        raise Invalid(
+            "The validators are being tried as they stand with the fault, since no dialogue comes into the stage with "
+            "one that never was; send it again in a moment.",
+            field="document",
+        ) from None
+
+
+def _make(
+    actor: User,
+    project: Project,
+    source: Dialogue,
+    wanted: Stage,
+    document: dict[str, Any] | None,
+    variants: Mapping[str, dict[str, Any]],
+) -> GoldItem:
     with transaction.atomic():
         # All in one order, so that two who make items of two variants at once do not wait for each other for ever.
         known = {key: lock_dialogue(key) for key in behind(source)}
         ways = sorted(_ways_of(known[source.pk], wanted), key=lambda way: way.source.pk)
         texts: dict[int, str] = {}
         if document is not None:
-            texts = _planted(ways, source, {**(variants or {}), source.public_id: document})
+            texts = _planted(ways, source, {**variants, source.public_id: document})
         copies: dict[int, Revision] = {}
         items = {}
         for way in ways:

@@ -1,6 +1,7 @@
 """What people see of a gold item: a dialogue beside the verified one, with findings and waivers as any other has."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from annotator.checks import Finding as CheckFinding
 from annotator.errors import Invalid
@@ -11,18 +12,31 @@ from annotator.services.revisions import check_document, denormalise, finding_ro
 from reviews.models import StageRun
 from reviews.services.gold_past import came_in
 
+
+class Untried(Exception):
+    """A planted fault with which validators stand as they were never tried; ``document`` is what holds it."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+
+
 #: Each says what the jobs after an import find of such a version as it came in, beside the checks; None: nothing.
 FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
 def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> None:
-    """Raises Invalid for a fault that a check calls an error: no ordinary dialogue comes into the stage with one."""
+    """Raises Invalid for a fault that a check calls an error: no ordinary dialogue comes into the stage with one.
+
+    Raises Untried where that is only that validators are still to be tried.
+    """
     tools = answer.toolset_revision
     known, found = (
         {one.check: one for one in check_document(content, tools, project=source.project, stage="submit")
          if one.severity == "error"}
         for content in (answer.document(), load_text(text))
     )  # fmt: skip
+    if found.keys() - known.keys() == {"validator.untried"}:
+        raise Untried(load_text(text))
     for check, one in found.items():
         if check not in known:
             raise Invalid(

@@ -1,0 +1,93 @@
+"""A gold item whose planted fault is in a validator: it can be made, and nothing on its pages tells it."""
+
+import pytest
+from django.db import transaction
+from django.db.models import Q
+
+from annotator.errors import Invalid
+from annotator.models import Dialogue, Draft, Job
+from annotator.services import jobs, trials
+from annotator.services.revisions import ensure_toolset_revision, refresh_findings
+from reviews.models import GoldItem
+from tests.annotator.case_documents import CODE, END, TOOLS, with_constraint
+from tests.factories import Team, begin, hand_in, make_dialogue
+from tests.reviews.gold_team import certain, gold_team, make_gold
+from tests.reviews.test_gold_blindness import ADDRESSES, Pair, signed_in
+
+pytestmark = pytest.mark.django_db
+
+OF_CASES = [
+    "{p}/dialogues/{dialogue}/validators/c4/",
+    "{api}/dialogues/{dialogue}/validators/c4/",
+    "/work/{slot}/validators/c4/",
+]
+
+
+def coded(code: str) -> dict[str, object]:
+    validator = {"code": code, "function": "validate_punctuation", "good": [], "bad": []}
+    return with_constraint("c4", validator=validator, text=END)
+
+
+class CasePair(Pair):
+    """A case whose validator was changed by an administrator, and one that came with the same validator."""
+
+    def __init__(self, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.team, self.person = team, team.annotators[3]
+        toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+        fault = coded(CODE.replace("return", "return  ", 1))
+        rows = []
+        for number, document in enumerate((coded(CODE), fault), 1):
+            row = make_dialogue(team.project, document, toolset=toolset, external_id=f"pair-1-000000{number}")
+            Dialogue.objects.filter(pk=row.pk).update(variant_group=f"talk-{number}")
+            # As the job after an import does.
+            trials.ensure_tried(trials.subjects_of(document))
+            with transaction.atomic():
+                refresh_findings(revision=row.head, stage="import")
+            begin(team.project, [row])
+            for _ in range(2):
+                hand_in(team.annotator, row)
+            rows.append(row)
+            if number == 1:
+                for person in team.annotators[1:3]:
+                    hand_in(person, row, "approve")
+        source, self.ordinary = rows
+        trials.ValidatorTrial.objects.filter(key__in=[one.key for one in trials.subjects_of(fault)]).delete()
+        source.refresh_from_db()
+        with pytest.raises(Invalid, match="being tried as they stand with the fault"):
+            make_gold(team, source, document=fault)
+        job = Job.objects.get(kind=trials.KIND)
+        assert source.public_id not in str(job.parameters)
+        jobs.run(job.pk)
+        self.item = make_gold(team, source, document=fault)
+        assert (self.item.planted, self.item.faults) == (True, 1)
+        self.client = signed_in(self.person)
+        certain(monkeypatch, team)
+        self.claims = {"gold": self.claim()}
+        assert GoldItem.objects.filter(Q(stage_run__slots__public_id=self.claims["gold"]["slot"])).exists()
+        monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+        self.claims["ordinary"] = self.second()
+        self.siblings = {"gold": self.item.dialogue, "ordinary": self.ordinary}
+
+
+def test_a_fault_in_a_validator_is_tried_as_the_item_is_made_and_tells_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = CasePair(gold_team(), monkeypatch)
+    for which in pair.claims:
+        pair.read(which, "/work/{slot}/")
+    Draft.objects.filter(dialogue=pair.item.dialogue).update(updated_at="2025-01-01T00:00:00Z")
+    answered = 0
+    for address in [*ADDRESSES, *OF_CASES]:
+        found = pair.read("gold", address)
+        assert found == pair.read("ordinary", address), address
+        answered += found[0] == 200
+    assert answered > 15
+    for which in pair.claims:
+        sent = pair.client.post(
+            f"/api/work/{pair.claims[which]['slot']}/submit/",
+            {"token": pair.claims[which]["token"], "verdict": "approve"},
+            content_type="application/json",
+        )
+        assert sent.status_code == 201, sent.content
+    for address in [*ADDRESSES, *OF_CASES]:
+        assert pair.read("gold", address) == pair.read("ordinary", address), address
