@@ -4,12 +4,11 @@ Both are read at most once per kind of form (words, figures, squashed), when the
 one pass over the text at most, whatever stands in it.
 """
 
+import json
 import re
 from bisect import bisect_right
 from enum import StrEnum
 from typing import Any, NamedTuple
-
-import orjson
 
 from annotator.provenance.figures import (
     Date,
@@ -25,7 +24,6 @@ from annotator.provenance.figures import (
 )
 from annotator.provenance.forms import APART, Forms, fold, forms_of, is_joined, squash
 from annotator.schema.canonical import escape
-from annotator.schema.exact_json import dumps
 
 #: Characters of one text that are looked at; what lies behind is not seen.
 MAX_CHARACTERS = 200_000
@@ -240,6 +238,9 @@ class Text:
         return None
 
 
+_ONE_A_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",\n", ": ")).encode
+
+
 class Observation:
     """What a tool gave back. Numbers are found as values; texts and keys are searched as one text, leaf by leaf."""
 
@@ -256,8 +257,9 @@ class Observation:
     def has(self, forms: Forms) -> bool:
         """Tell whether the value stands here in any form. Looks at the JSON as text, without taking it apart."""
         if self._blob is None:
-            # Indented, so that numbers of a list stand apart; without quotation marks, so that neighbours do.
-            blob = dumps(self.root, option=orjson.OPT_INDENT_2).decode()
+            # Each value on a line, so that numbers of a list stand apart (not indented: of a value forty levels deep
+            # that is forty times as long); without quotation marks, so that neighbours do.
+            blob = _ONE_A_LINE(self.root)
             if "\\" in blob:
                 blob = _ESCAPE.sub("  ", blob)
             self._blob = Text(blob.replace('"', "\n"), written=False)

@@ -6,7 +6,7 @@ import pytest
 
 from annotator.checks import run_checks
 from annotator.provenance import Standing, trace
-from annotator.provenance.bodies import MAX_CHARACTERS, Observation, Text
+from annotator.provenance.bodies import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
 from annotator.provenance.figures import dates_in, numbers_in, times_in
 from annotator.provenance.finding import MAX_WORK
 from annotator.provenance.forms import forms_of
@@ -70,6 +70,17 @@ def test_what_lies_behind_the_bound_is_not_seen() -> None:
     text = "x " * (MAX_CHARACTERS // 2)
     assert not Text(f"{text}Graz").has(forms_of("Graz"))
     assert Text(f"Graz {text}").has(forms_of("Graz"))
+
+
+def test_a_value_deep_in_an_observation_is_as_near_as_any_other() -> None:
+    """Indented, an observation forty levels deep fills the bound with spaces, and megabytes make gigabytes."""
+    root: Any = [*range(100_000, 100_000 + MAX_LEAVES), "Graz"]
+    for _ in range(40):
+        root = [root]
+    observation = Observation(root)
+    assert observation.has(forms_of("Graz"))
+    assert observation.has(forms_of(100_000 + MAX_LEAVES - 1))
+    assert not observation.has(forms_of(99_999))
 
 
 def test_too_much_to_look_through_is_not_known() -> None:
