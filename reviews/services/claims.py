@@ -187,9 +187,10 @@ def load_work(*, actor: User, public_id: str) -> Work:
     )
 
 
-def heartbeat(*, actor: User, token: str, active_seconds: int = 0) -> Claim:
+def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Claim:
     """Keep a claim alive; ``active_seconds``: worked since the last heartbeat, at most the time that has passed.
 
+    None of whoever has just opened a page: without scripts that is the only sign of life, and it tells no time.
     A lease that ran out goes on where nobody else has taken the item. Raises Hidden for a foreign token, Conflict for a
     claim that is over.
     """
@@ -201,9 +202,11 @@ def heartbeat(*, actor: User, token: str, active_seconds: int = 0) -> Claim:
         if held is None:
             raise Conflict("You do not hold this item any more. Your draft is kept.")
         now: datetime = held.now
-        passed = max(0, int((now - held.heartbeat_at).total_seconds()) + 1)
-        held.active_seconds += max(0, min(active_seconds, passed))
-        held.heartbeat_at, held.expires_at = now, now + held.lease
+        if active_seconds is not None:
+            passed = max(0, int((now - held.heartbeat_at).total_seconds()) + 1)
+            held.active_seconds += max(0, min(active_seconds, passed))
+            held.heartbeat_at = now
+        held.expires_at = now + held.lease
         held.save(update_fields=["active_seconds", "heartbeat_at", "expires_at"])
     return held
 

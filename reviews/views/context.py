@@ -18,7 +18,7 @@ from annotator.services.drafts import undo_and_redo
 from annotator.services.revisions import latest_guideline
 from annotator.views.pages import PageRequest
 from reviews.models import Verdict
-from reviews.services import comments, submissions
+from reviews.services import claims, comments, submissions
 from reviews.services.mentions import suggested_names
 from reviews.services.workbench import Workbench
 from reviews.views.case_editor import case_editor
@@ -80,6 +80,10 @@ def workbench_context(
 ) -> dict[str, Any]:
     """``refused``: an edge of the graph that was refused just now, and the circle it would have closed."""
     work = bench.work
+    if not request.htmx:
+        work.claim.expires_at = claims.heartbeat(
+            actor=request.user, token=work.claim.token, active_seconds=None
+        ).expires_at
     request.project = work.slot.project
     selected, anchor = bench.view.select(at)
     links = {name: url.replace(_ANY_SLOT, work.slot.public_id) for name, url in _addresses().items()}

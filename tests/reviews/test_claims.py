@@ -1,9 +1,10 @@
 """Claiming: in what order, by whom, for how long, and how a slot comes back."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
@@ -297,6 +298,28 @@ def test_a_lease_lasts_as_long_as_the_stage_says(team: Team) -> None:
     make_item(team, "expert")
     expert = take(team.senior, team)
     assert expert.expires_at - expert.created_at == timedelta(minutes=60)
+
+
+def test_opening_its_page_prolongs_it_and_says_until_when_and_counts_no_time(team: Team, client: Client) -> None:
+    """Without scripts there is no heartbeat: a page that was open lost its lease without a word."""
+    items(team, 1)
+    claim = take(team.annotator, team)
+    client.force_login(team.annotator)
+    for page in ("", "submit/?verdict=reject"):
+        overdue(claim)
+        text = client.get(f"/work/{claim.slot.public_id}/{page}").content.decode()
+        held = Claim.objects.get()
+        assert timedelta(minutes=29) < held.expires_at - timezone.now() <= claim.lease
+        assert f'you hold this item until <time datetime="{held.expires_at.astimezone(UTC).isoformat()}"' in text
+        assert (held.heartbeat_at, held.active_seconds) == (claim.heartbeat_at, 0)
+    # What htmx asks for is no page that somebody has opened: there the heart beats.
+    overdue(claim)
+    client.get(f"/work/{claim.slot.public_id}/?at=/", headers={"HX-Request": "true"})
+    assert Claim.objects.get().expires_at < timezone.now()
+    # One that was given up in the meantime, and that nobody else has taken, is theirs again.
+    assert expire_overdue() == 1
+    client.get(f"/work/{claim.slot.public_id}/")
+    assert Claim.objects.get().state == "live"
 
 
 def test_a_heartbeat_prolongs_it_and_counts_work_no_longer_than_time_has_passed(team: Team) -> None:
