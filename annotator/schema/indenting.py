@@ -32,6 +32,8 @@ def indented(
         return f"[{start}{between.join([inside(one, 0) for one in value])}{end}]"
 
     def on_one_line(value: Any, _taken: int = 0) -> str:
+        if name is flat and scalar is flat:
+            return flat(value)
         if isinstance(value, dict | list | tuple):
             return joined(value, "", ", ", "", on_one_line)
         return scalar(value)
@@ -40,7 +42,8 @@ def indented(
         """``taken``: signs before the value on its line."""
         if not isinstance(value, dict | list | tuple):
             return scalar(value)
-        if not value or level >= MAX_BROKEN or (line and 2 * level + taken + width(flat(value)) <= line):
+        # With more items than signs it does not fit, and need not be written to find that out.
+        if not value or level >= MAX_BROKEN or (len(value) <= line and 2 * level + taken + width(flat(value)) <= line):
             return on_one_line(value)
         start, end = "\n" + "  " * (level + 1), "\n" + "  " * level
         return joined(value, start, f",{start}", end, lambda one, taken: broken(one, level + 1, taken))
