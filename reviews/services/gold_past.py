@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from annotator.models import Dialogue, Event, Revision, VariantMatch
+from annotator.models import Dialogue, Event, Replay, Revision, VariantMatch
 from annotator.models.keys import new_public_id
 from annotator.schema import content_hash
 from annotator.services.events import event_digest
@@ -45,6 +45,7 @@ def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> 
     hashes |= {revision.content_hash: versions[revision.pk].content_hash for revision in seen}
     _copy_events(dialogue, cycle, run, reviews, hashes)
     _copy_comments(dialogue, cycle, run, runs)
+    _copy_replays(dialogue, cycle, run, versions)
     return runs[run.pk], versions
 
 
@@ -238,6 +239,20 @@ def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mappin
         if copy.resolved_at and copy.resolved_at > run.opened_at:
             copy.resolved_at = copy.resolved_by = None
         copy.save(force_insert=True)
+
+
+def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, versions: Mapping[int, Revision]) -> None:
+    """Those that everybody could read when the run opened; of a version with a planted fault there are none."""
+    ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, pasted__isnull=True)
+    ran = ran.filter(record__isnull=False, created_at__lte=run.opened_at).select_related("job", "revision")
+    for replay in ran.order_by("pk"):
+        shown = versions[replay.revision_id or 0]
+        if replay.revision is not None and shown.content_hash == replay.revision.content_hash:
+            # Nobody's, or whoever asked for it would find it twice among their jobs.
+            job = _again(replay.job, requester=None, public_id=new_public_id())
+            job.save(force_insert=True)
+            twin = _again(replay, dialogue=dialogue, revision=shown, job=job, public_id=new_public_id())
+            twin.save(force_insert=True)
 
 
 def _renamed(after: dict[str, Any], kind: str, reviews: dict[str, str], hashes: dict[str, str]) -> dict[str, Any]:

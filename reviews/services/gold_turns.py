@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from annotator.models import Dialogue, Membership, Notice, Revision, Role, User
+from annotator.models import Dialogue, Membership, Notice, Replay, Revision, Role, User
 from annotator.models.content import SetApart
 from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, locked, rows, write
@@ -24,7 +24,8 @@ _ALIKE = (
 )
 # Who has had the item, or an earlier one of the same dialogue, would know it again; who had a hand in a dialogue behind
 # it is no test of anything; who was told of one would follow that notice, and find nothing; who ever oversaw the
-# project may have read the answer. Takes the person six times.
+# project may have read the answer; who had one replayed finds that among their jobs, and the dialogue gone. Takes the
+# person seven times.
 _FIT = (
     "SELECT g.id, (SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = g.stage_run_id) "  # noqa: S608
     "FROM reviews_golditem g WHERE g.project_id = %s AND g.stage = %s AND g.retired_at IS NULL "
@@ -34,6 +35,7 @@ _FIT = (
     f"AND NOT EXISTS (SELECT 1 FROM reviews_comment k WHERE k.dialogue_id IN {_BEHIND} AND k.author_id = %s) "
     f"AND NOT EXISTS (SELECT 1 FROM annotator_notice n WHERE n.person_id = %s AND n.dialogue_id IN {_BEHIND}) "
     f"AND NOT EXISTS (SELECT 1 FROM annotator_dialogue d WHERE d.id IN {_BEHIND} AND d.owner_id = %s) "
+    f"AND NOT EXISTS (SELECT 1 FROM annotator_replay p WHERE p.dialogue_id IN {_BEHIND} AND p.requester_id = %s) "
     "AND NOT EXISTS (SELECT 1 FROM annotator_membership m WHERE m.project_id = g.project_id AND m.user_id = %s "
     f"AND m.role IN ({', '.join(repr(str(role)) for role in sorted(OVERSEERS))}))"
 )
@@ -62,7 +64,7 @@ def take_gold(*, actor: User, roles: Iterable[Role], slot: Slot, turns: Turns) -
 
 def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, int]]:
     """(key, people who got it) of each item in use that the actor may be tested on."""
-    values: list[Value] = [project_id, stage, *[actor.pk] * 6]
+    values: list[Value] = [project_id, stage, *[actor.pk] * 7]
     return [(int(key), int(given)) for key, given in rows(_FIT, values)]
 
 
@@ -92,8 +94,8 @@ def behind(source: Dialogue) -> list[int]:
 
 
 def involved(source: Dialogue) -> set[int]:
-    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, have had an item of it, or
-    ever oversaw the project.
+    """Keys of the people who had a hand in a dialogue or a variant of it, were told of one, had it replayed, have had
+    an item of it, or ever oversaw the project.
 
     The same as above.
     """
@@ -105,8 +107,9 @@ def involved(source: Dialogue) -> set[int]:
     said = Comment.objects.filter(dialogue__in=sources).values_list("author_id", flat=True)
     told = Notice.objects.filter(dialogue__in=sources).values_list("person_id", flat=True)
     owns = Dialogue.objects.filter(pk__in=sources).values_list("owner_id", flat=True)
+    ran = Replay.objects.filter(dialogue__in=sources).values_list("requester_id", flat=True)
     oversaw = Membership.objects.filter(project=source.project_id, role__in=OVERSEERS).values_list("user_id", flat=True)
-    return {key for keys in (had, wrote, said, told, owns, oversaw) for key in keys if key is not None}
+    return {key for keys in (had, wrote, said, told, owns, ran, oversaw) for key in keys if key is not None}
 
 
 def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:

@@ -1,17 +1,20 @@
-"""A gold item whose planted fault is in a validator: it can be made, and nothing on its pages tells it."""
+"""Gold items of constrained cases: a fault in a validator can be planted, and nothing on their pages tells them."""
 
 import pytest
 from django.db import transaction
 from django.db.models import Q
 
 from annotator.errors import Invalid
-from annotator.models import Dialogue, Draft, Job
+from annotator.models import Dialogue, Draft, Job, Replay
 from annotator.services import jobs, trials
+from annotator.services.replays import last_replay, start_replay
 from annotator.services.revisions import ensure_toolset_revision, refresh_findings
 from reviews.models import GoldItem
+from reviews.services.gold_making import gold_stage, people_for
+from reviews.services.gold_turns import items_for
 from tests.annotator.case_documents import CODE, END, TOOLS, with_constraint
 from tests.factories import Team, begin, hand_in, make_dialogue
-from tests.reviews.gold_team import certain, gold_team, make_gold
+from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold
 from tests.reviews.test_gold_blindness import ADDRESSES, Pair, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -91,3 +94,31 @@ def test_a_fault_in_a_validator_is_tried_as_the_item_is_made_and_tells_nothing(
         assert sent.status_code == 201, sent.content
     for address in [*ADDRESSES, *OF_CASES]:
         assert pair.read("gold", address) == pair.read("ordinary", address), address
+
+
+def test_what_was_replayed_of_the_verified_dialogue_can_be_read_of_its_item() -> None:
+    """Of an ordinary case, everybody reads what came of a replay of its reference trajectory."""
+    team = gold_team()
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    source = make_dialogue(team.project, coded(CODE), toolset=toolset)
+    begin(team.project, [source])
+    # By one who only looked at it.
+    replay = start_replay(actor=team.annotators[5], dialogue=source, revision=source.head, wake_worker=False)
+    Replay.objects.update(record={"rounds": []})
+    for _ in range(2):
+        hand_in(team.annotator, source)
+    for person in team.annotators[1:3]:
+        hand_in(person, source, "approve")
+    source.refresh_from_db()
+    own = list(Job.objects.visible_to(team.annotators[5]))
+    item = make_gold(team, source)
+    reader = team.annotators[3]
+    shown = last_replay(actor=reader, dialogue=item.dialogue, revision=item.dialogue.head)
+    assert shown is not None
+    assert (shown.requester, shown.created_at, shown.record) == (team.annotators[5], replay.created_at, {"rounds": []})
+    assert list(Job.objects.visible_to(team.annotators[5])) == own
+    # Theirs is of a dialogue that is hidden now.
+    stage = gold_stage(team.project, STAGE)
+    assert people_for(project=team.project, stage=stage, source=source) == team.annotators[3:5]
+    assert items_for(actor=team.annotators[5], project_id=team.project.pk, stage=STAGE) == []
+    assert [key for key, _ in items_for(actor=reader, project_id=team.project.pk, stage=STAGE)] == [item.pk]
