@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from gunicorn.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIRED = {"SECRET_KEY", "POSTGRES_PASSWORD", "ASSAY_HOST"}
@@ -76,6 +77,23 @@ def test_only_the_proxy_is_open_to_the_outside(compose):
 def test_requests_that_the_proxy_waits_for_take_no_memory_from_the_rest(compose):
     assert compose["services"]["proxy"]["mem_limit"] == "2g"
     assert compose["services"]["proxy"]["restart"] == "unless-stopped"
+
+
+def test_logs_of_years_do_not_fill_the_disk(compose):
+    for name, service in compose["services"].items():
+        assert service["logging"]["driver"] == "local", name
+        assert set(service["logging"]["options"]) == {"max-size", "max-file"}
+
+
+def test_what_stops_has_the_time_it_takes(compose):
+    """Docker kills after ten seconds what was given no more: in the middle of an answer, a job or a checkpoint."""
+    given = {
+        name: int(service["stop_grace_period"].removesuffix("s"))
+        for name, service in compose["services"].items()
+        if "stop_grace_period" in service
+    }
+    assert set(given) == {"web", "worker", "strangers", "postgres"}
+    assert given["web"] > Config().graceful_timeout
 
 
 def test_what_is_named_is_declared(compose):

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import http.server
+import json
 import os
 import re
 import socket
@@ -57,6 +58,15 @@ def start_proxy(programs, folder, web):
         log=folder / "proxy.log",
     )
     return port
+
+
+def test_nothing_is_spoken_over_which_no_time_limit_holds():
+    command = [find_caddy(), "adapt", "--config", "deploy/Caddyfile", "--adapter", "caddyfile"]
+    environment = {"PATH": os.environ["PATH"], "ASSAY_HOST": "https://localhost", **buffering(find_caddy())}
+    adapted = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True).stdout
+    (server,) = json.loads(adapted)["apps"]["http"]["servers"].values()
+    assert server["protocols"] == ["h1", "h2"]
+    assert {"read_timeout", "read_header_timeout", "idle_timeout"} <= set(server)
 
 
 @pytest.fixture
