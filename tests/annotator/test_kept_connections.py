@@ -255,6 +255,18 @@ def test_a_worker_gives_a_frozen_server_up_too_and_opens_another_connection(sett
         assert answer(own) != backend
 
 
+def test_a_full_disk_is_told_from_a_server_that_gives_no_answer(kept) -> None:
+    """Among many rows that are sent at once it was called one: the page of a job said that the database was away."""
+    with kept.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION pg_temp.write(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$"
+        )
+        with pytest.raises(OperationalError) as refusal:
+            cursor.executemany("SELECT pg_temp.write(%s)", [(n,) for n in range(2000)])
+    assert outage(refusal.value) == "The database’s disk is full"
+    assert answer(kept)
+
+
 def test_a_connection_that_is_cut_while_one_rule_tidies_up_keeps_no_other_rule_back(kept, monkeypatch) -> None:
     """All that came after it waited for the next round, six hours later."""
 

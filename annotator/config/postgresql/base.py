@@ -31,9 +31,10 @@ class PunctualConnection(psycopg.Connection[Any]):
             return super().wait(gen, interval, timeout)
         try:
             return super().wait(gen, interval, self.answer_seconds)
-        except psycopg.OperationalError:
-            # The driver has no public name for the end of its patience: then the server has still to answer.
-            if self.info.transaction_status != TransactionStatus.ACTIVE:
+        except psycopg.OperationalError as error:
+            # The driver has no public name for the end of its patience: then the server has still to answer. So it has
+            # where several statements were sent at once, but what it says of one of them comes with a code.
+            if error.sqlstate is not None or self.info.transaction_status != TransactionStatus.ACTIVE:
                 raise
             # Of no use any more: the answer may still come, and would be taken for the next one's.
             self.close()
