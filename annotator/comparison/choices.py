@@ -71,7 +71,7 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
     except SchemaProblem as problem:
         places = Places(needed)
         anchors = [places.touching(p.pointer) or p.pointer for p in problem.problems]
-        sentences = " ".join(f"{p.pointer or 'The dialogue'}: {p.message}" for p in problem.problems[:3])
+        sentences = " ".join(f"{_capital(_place(left, right, p.pointer))}: {p.message}" for p in problem.problems[:3])
         raise ChoiceProblem(f"What was chosen makes no dialogue. {sentences}", anchors) from None
     _check_edges(document, [anchor for anchor in needed if not isinstance(choices[anchor], str)])
     _check_circle(document, left, right)
@@ -86,7 +86,7 @@ def _value(choice: Choice, anchor: str, left: Document, right: Document) -> obje
     parts = split(anchor)
     if not isinstance(choice, str) and value is not ABSENT and named(parts[:-1]):
         if not isinstance(value, dict):
-            raise ChoiceProblem(f"The value for {anchor} must be an object.", [anchor])
+            raise ChoiceProblem(f"The value for {_place(left, right, anchor)} must be an object.", [anchor])
         value = {**value, "id": parts[-1]}
     return value
 
@@ -121,7 +121,7 @@ def _check_edges(document: Document, anchors: Sequence[str]) -> None:
                 sentence = (
                     f"{describe(document, step)} cannot depend on {dependency['id']}; name another step of its task."
                 )
-                raise ChoiceProblem(sentence[0].upper() + sentence[1:], [anchor])
+                raise ChoiceProblem(_capital(sentence), [anchor])
 
 
 def _check_circle(document: Document, left: Document, right: Document) -> None:
@@ -131,6 +131,16 @@ def _check_circle(document: Document, left: Document, right: Document) -> None:
             f"The dependencies chosen run in a circle: {circle}. Choose otherwise at one of its steps.",
             [f"{task}/steps/{step}/depends_on" for step in ids],
         )
+
+
+def _place(left: Document, right: Document, anchor: str) -> str:
+    """A place of either version, or of what was chosen instead, in words."""
+    part = "/".join(anchor.split("/")[:5])  # a step, a candidate, a call: one version may be without it
+    return describe(right if lookup(left, part, ABSENT) is ABSENT else left, anchor)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _words(document: Document, anchors: Sequence[str]) -> str:

@@ -285,7 +285,8 @@ def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
                     anchor=line.anchor,
                 )
     if foreign:
-        raise Invalid(f"Nothing is disputed at {min(foreign)}; load the page again.", anchors=sorted(foreign))
+        first = dispute.words(min(foreign))
+        raise Invalid(f"Nothing is disputed at {first}; load the page again.", anchors=sorted(foreign))
 
 
 def _require_complete(

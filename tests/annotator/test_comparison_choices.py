@@ -62,11 +62,20 @@ def test_a_choice_that_is_none_is_refused(choice):
     assert caught.value.anchors == ["/tasks/t1/policy"]
 
 
-def test_a_third_value_the_schema_refuses_is_named_by_its_place():
+@pytest.mark.parametrize("left_has_it", [True, False])
+def test_a_third_value_that_is_refused_is_named_by_its_place_in_words(left_has_it):
+    """The page showed the name that the program has for the place: /tasks/t1/policy."""
     left = edited(lambda d: d["tasks"][0].update(policy="chat"))
-    with pytest.raises(ChoiceProblem, match="/tasks/t1/policy") as caught:
+    with pytest.raises(ChoiceProblem, match=r"^What was chosen makes no dialogue\. Task 1, policy: ") as caught:
         settle(left, trip(), {"/tasks/t1/policy": {"value": "talk"}})
     assert caught.value.anchors == ["/tasks/t1/policy"]
+    more = edited(lambda d: d["tasks"][0]["steps"].insert(1, call("s5", depends_on=["s1"])))
+    sides = (more, trip()) if left_has_it else (trip(), more)
+    for value, words in ((4, "The value for task 1, call s5 "), ({"type": "x"}, "makes no dialogue. Task 1, call s5 ")):
+        with pytest.raises(ChoiceProblem) as caught:
+            settle(*sides, {"/tasks/t1/steps/s5": {"value": value}})
+        assert words in str(caught.value)
+        assert "/tasks" not in str(caught.value)
 
 
 def test_a_step_that_one_side_added():

@@ -292,7 +292,7 @@ def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
         ({TEXT: ruling("left", reason_kind="taste")}, "a ruling needs its reason"),
         ({TEXT: ruling("middle")}, "A ruling is one of: left, right, third"),
         ({TEXT: ruling("third")}, "Give the third value"),
-        ({TEXT: ruling("left"), MESSAGE: ruling("left")}, "Nothing is disputed at /tasks/t1/user_message"),
+        ({TEXT: ruling("left"), MESSAGE: ruling("left")}, "Nothing is disputed at task 1, user message;"),
         ([ruling("left", anchor=TEXT), ruling("right", anchor=TEXT)], "two rulings"),
         ({TEXT: ruling("left", reason="x" * 1001)}, "at most 1,000 characters"),
     ],
