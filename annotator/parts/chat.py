@@ -33,6 +33,10 @@ class Reading:
     paths_query: str = ""
 
 
+#: The talk so far has texts alone; what else a message of it held stays with the native record.
+_NO_TEXT = {"assistant": "No text. If this turn called tools, the record keeps the calls; they are not shown here."}
+
+
 def dialogue_html(view: DialogueView, how: Reading) -> str:
     """The environment, earlier messages and every task."""
     out = []
@@ -40,7 +44,7 @@ def dialogue_html(view: DialogueView, how: Reading) -> str:
         text = turn_text("/env_info", view.data["env_info"])
         out.append(turn_html("system", "Environment", text, language=how.language))
     for n, message in enumerate(view.data["context"]):
-        text = turn_text(f"/context/{n}/content", message["content"])
+        text = turn_text(f"/context/{n}/content", message["content"], _NO_TEXT.get(message["role"], "No text."))
         role, note = message["role"], "before the first task"
         out.append(turn_html(role, role[:1].upper() + role[1:], text, note=note, language=how.language))
     return "\n".join(out + [task_html(task, how) for task in view.tasks])

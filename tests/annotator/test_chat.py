@@ -75,6 +75,7 @@ def test_nothing_of_a_document_becomes_markup() -> None:
 
 def test_what_is_missing_is_said() -> None:
     document = with_everything()
+    document["context"] = [{"role": role, "content": ""} for role in ("user", "assistant")]
     for step in document["tasks"][0]["steps"]:
         step |= dict.fromkeys({"question", "user_reply", "observation", "text"} & set(step))
         step["depends_on"] = None
@@ -82,6 +83,9 @@ def test_what_is_missing_is_said() -> None:
     for sentence in ("Question not annotated", "Reply not annotated", "Answer not annotated", "Not annotated"):
         assert sentence in text
     assert text.count("Dependencies not annotated") == 3
+    # An assistant's turn of calls alone was an empty block.
+    assert text.count("No text.") == 2
+    assert "If this turn called tools, the record keeps the calls; they are not shown here." in text
 
 
 def test_places_can_be_opened_only_where_there_is_an_editor() -> None:
