@@ -49,6 +49,8 @@ _KNOWN = frozenset((*_FIELDS, "constraints_list", CHECK_CODE, BEYOND, CANARY))
 #: In the plain form a constraint's entry and files stand under keys of their own, named by its id.
 _ENTRY, _FILE = "constraint:", "file:"
 _KINDS = ("json", "py")
+#: The note that holds files of no constraint.
+LOOSE = "loose"
 #: The note of a record that says itself that it has no files: how.
 _NO_FILES = "no_files"
 _SYSTEM = ("system", "developer")
@@ -170,9 +172,9 @@ class _Reading:
                 note(document, orders=native(document).get("orders", {}) | {key: order})
         if CHECK_CODE in record and not self.files:
             note(document, **{_NO_FILES: record[CHECK_CODE]})
-        loose = self.files.keys() - {f"check_constraint_{n}.{kind}" for n in range(len(constraints)) for kind in _KINDS}
+        loose = self.files.keys() - numbered(len(constraints))
         if loose:
-            note(document, loose={name: self.files[name] for name in loose})
+            note(document, **{LOOSE: {name: self.files[name] for name in loose}})
             self._warn(f"/{CHECK_CODE}", f"No constraint belongs to {listed(sorted(loose))}; kept as it is.")
         document = normalise(document)
         put_beyond(document, record.get(BEYOND), faults)
@@ -410,6 +412,11 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
     return flat
 
 
+def numbered(constraints: int) -> set[str]:
+    """The names of the files of so many constraints."""
+    return {f"check_constraint_{n}.{kind}" for n in range(constraints) for kind in _KINDS}
+
+
 def with_prompt_and_query(
     raws: Any, plain: list[dict[str, Any]], speaks: Callable[[Any], bool]
 ) -> list[dict[str, Any]] | None:
@@ -438,11 +445,11 @@ def _record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, A
     """The record, and its files by name, of the constraints that the document has."""
     record = {key: flat[key] for key in _FIELDS if key in flat}
     record["constraints_list"] = [flat[_ENTRY + one["id"]] for one in document["constraints"]]
-    loose = native(document).get("loose", {})
+    loose = native(document).get(LOOSE, {})
     files: dict[str, str] = {}
     if type(loose) is dict:
         # One that stood beside no constraint must not come to be that of a constraint added since.
-        taken = {f"check_constraint_{n}.{kind}" for n in range(len(document["constraints"])) for kind in _KINDS}
+        taken = numbered(len(document["constraints"]))
         files = {
             name: text for name, text in loose.items() if name not in taken and is_file_name(name) and type(text) is str
         }

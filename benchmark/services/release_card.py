@@ -103,8 +103,8 @@ def _not_native(dialogues: int) -> list[str]:
         return []
     return [
         f"Fields of {counted(dialogues, 'dialogue')} are not in the native records: the languages of one record say "
-        "different things there, or the format has a field of that name. `dialogues.jsonl` has them; `items.jsonl` "
-        f"names them under `{NOT_NATIVE}`."
+        "different things there, the format has a field of that name, or a file’s number is that of a constraint added "
+        f"since. `dialogues.jsonl` has them; `items.jsonl` names them under `{NOT_NATIVE}`."
     ]
 
 

@@ -11,8 +11,10 @@ from annotator.models import Dialogue, Revision
 from annotator.schema import canonical, content_hash, load_text
 from annotator.schema.exact_json import dumps, escape, load_stored, same
 from benchmark.formats import WRITERS
+from benchmark.formats.cctu import LOOSE, numbered
+from benchmark.formats.check_files import CHECK_CODE
 from benchmark.formats.overtaken import forget_overtaken, overtaken_places
-from benchmark.formats.residue import unknown
+from benchmark.formats.residue import NATIVE, native, unknown
 from benchmark.formats.table import write_row
 from benchmark.models import NativeLine
 
@@ -74,12 +76,22 @@ class Item:
         return replace(self, document=rest, text=text), {OVERTAKEN: places, "document_sha256": content_hash(text)}
 
     def not_in(self, record: dict[str, Any]) -> list[str]:
-        """The places of the fields, of those Assay does not know, that a native record does not hold as they are."""
-        return [
+        """The places of what a native record does not hold as it is: of the fields that Assay does not know, and of the
+        files that belonged to no constraint, whose number is a constraint's now.
+        """
+        places = [
             f"/extra/{escape(key)}"
             for key, value in unknown(self.document).items()
             if key not in record or not same(record[key], value)
         ]
+        loose = native(self.document).get(LOOSE)
+        if self.document["kind"] == "constrained" and isinstance(loose, dict):
+            beside = record.get(CHECK_CODE, {})
+            taken = numbered(len(self.document["constraints"]))
+            places += [
+                f"/extra/{NATIVE}/{LOOSE}/{escape(name)}" for name in loose if name in taken or name not in beside
+            ]
+        return places
 
     def neutral(self, canary: str) -> bytes:
         """The neutral record as a line. What is stored as JSON goes out as it is stored."""

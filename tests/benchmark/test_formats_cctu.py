@@ -16,6 +16,7 @@ from benchmark.formats import READERS, WRITERS, ReadDialogue
 from benchmark.formats.check_files import mark, paths_of, unmark
 from benchmark.formats.files import RawRecord, RecordFault, read_records
 from benchmark.formats.overtaken import forget_overtaken
+from benchmark.services.release_items import Item
 from tests.annotator.case_documents import CODE, call, case
 from tests.benchmark.cctu_records import QUERY, files, members, record, whole
 from tests.benchmark.conftest import as_zip
@@ -215,6 +216,8 @@ def test_a_file_of_no_constraint_does_not_become_that_of_one_added_since() -> No
     dialogue.document["constraints"].append(added)
     result = WRITERS["cctu"].write([dialogue])
     assert set(result["check_code"]) == {*files(), "check_constraint_5.json", "check_constraint_6.py"}
+    item = Item("7", "en", "", dialogue.document, dialogue.tools, "", b"")
+    assert item.not_in(result) == ["/extra/@native/loose/check_constraint_5.py"]
     assert read(result).document["constraints"][5]["validator"] is None
 
 
