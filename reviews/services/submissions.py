@@ -18,7 +18,7 @@ from annotator.schema.canonical import MAX_DEPTH
 from annotator.services.access import OVERSEERS
 from annotator.services.drafts import open_draft, replace_draft
 from annotator.services.joined import Part, read_joined
-from annotator.services.revisions import create_revision
+from annotator.services.revisions import create_revision, refresh_findings
 from annotator.services.statements import insert, locked, rows, write
 from reviews.models import (
     Claim,
@@ -248,6 +248,9 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
     if taken:
         dialogue.owner = actor
     made = _make_revision(actor, dialogue, slot, seen, handed_in, stage.title)
+    if made is None and not run.blind and handed_in.document.get("kind") == "constrained":
+        # Its validators have been tried by now, or it could not be approved; its page said that they never were.
+        refresh_findings(revision=seen)
     review = Review(
         slot=slot,
         stage_run=run,

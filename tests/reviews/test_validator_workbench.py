@@ -192,8 +192,12 @@ def test_what_was_not_tried_is_tried_at_submission_and_then_passes(team: Team) -
     with pytest.raises(Invalid, match="being tried") as refused:
         submit(team, dialogue)
     assert refused.value.details["findings"][0]["check"] == "validator.untried"
+    untried = dialogue.findings.filter(check_id="validator.untried")
+    assert untried.exists()
     run_jobs()
     assert submit(team, dialogue).verdict == "approve"
+    # The page of the dialogue says so no more.
+    assert not untried.exists()
 
 
 def test_what_fails_its_matrix_cannot_be_approved(team: Team) -> None:
