@@ -12,6 +12,8 @@ from benchmark.formats.limits import shown_size
 BOM = b"\xef\xbb\xbf"
 
 _PIECE = 1 << 18
+#: Signs of a line before or between values, those in texts included: each value can take a hundred bytes of memory.
+MAX_VALUES = 2_000_000
 
 
 class LineFault(Exception):
@@ -56,6 +58,10 @@ def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, in
 
 def parse_record(line: bytes) -> dict[str, Any]:
     """The object a line holds. Raises LineFault."""
+    if len(line) > MAX_VALUES and sum(map(line.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise LineFault(
+            f"The record holds more than {MAX_VALUES:,} values; split it, or leave out of it what nobody will look at."
+        )
     try:
         data = loads(line)
     except JsonFault as fault:

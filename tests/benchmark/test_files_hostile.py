@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.formats import files
+from benchmark.formats import lines as format_lines
 from benchmark.formats.files import Limits, RawRecord, RecordFault, read_records
 from benchmark.formats.lines import LineFault, parse_record
 from tests.benchmark.test_files import faults, lines, read, zipped
@@ -413,6 +414,23 @@ def test_of_a_json_file_no_more_is_parsed_at_once_than_a_record_may_have(monkeyp
         assert "The record at line 2 has more than 800 bytes" in second.message
     assert "it cannot be read" in read(b"[" + small * 40 + b"]", "a.json", limits=bounds)[-1].message  # type: ignore[union-attr]
     assert max(parsed) < 1_000
+
+
+@pytest.mark.parametrize("piece", ["[],", "{},", "1,", "[" * 40 + "]" * 40 + ","])
+def test_a_record_of_too_many_values_is_a_fault_before_it_is_parsed(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(format_lines, "MAX_VALUES", 1_000)
+    few, many = (
+        json.dumps({"a": "x" * 1_500, "b": json.loads(f"[{piece * count}1]")}).encode() for count in (10, 1_001)
+    )
+    first, second, third = read(few + b"\n" + many + b"\n" + few)
+    assert isinstance(first, RawRecord)
+    assert isinstance(second, RecordFault)
+    assert "more than 1,000 values; split it" in second.message
+    assert isinstance(third, RawRecord)
+    long = json.dumps({"a": "x" * 5_000, "b": [1, 2]}).encode()
+    assert isinstance(read(long)[0], RawRecord)
 
 
 class Endless:
