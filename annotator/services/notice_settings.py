@@ -23,7 +23,7 @@ def change_settings(
     """Choose which kinds come in the daily mail, and whose morning it is sent in.
 
     ``seen``: what the page showed, ``daily`` and ``time_zone``; what another window has changed since stays. Raises
-    Invalid, and Conflict where both chose a time zone.
+    Invalid, and Conflict where both chose a time zone; its ``daily`` are the kinds with what both have changed.
     """
     chosen = set(daily)
     unknown = sorted(kind for kind in chosen if kind not in NoticeKind.values)
@@ -45,6 +45,7 @@ def change_settings(
                     f"Another window has chosen a time zone meanwhile: {words}. Nothing is saved yet; save again to "
                     "put yours in its place.",
                     field="time_zone",
+                    daily=sorted(chosen),
                 )
         stored.daily, stored.time_zone, stored.updated_at = sorted(chosen), time_zone, timezone.now()
         stored.save(update_fields=["daily", "time_zone", "updated_at"])

@@ -81,6 +81,7 @@ def notice_settings(request: PageRequest) -> HttpResponse:
             # Nothing is overwritten unseen: the next try is against what there is now.
             status = error.status
             again = request.POST.copy()
+            again.setlist("daily", error.details["daily"])
             again["seen"] = dumps(_shown(request)["seen"]).decode()
             form = NoticeSettingsForm(again)
             if form.is_valid():
