@@ -170,13 +170,17 @@ def test_without_scripts_both_versions_stand_on_the_page_that_refuses(client: Cl
 
 def test_the_question_names_a_field_as_its_form_does(client: Client, team: Team, item: str) -> None:
     """It asked about “In words”, which is another field of another page."""
-    for verdict, label in (("reject", "Why?"), ("fix", "Anything the others should know")):
+    fields = (
+        ("reject", "Why?", "Why?"),
+        ("fix", "Anything the others should know", "Anything the others should know:"),
+    )
+    for verdict, label, asked_of in fields:
         ReviewDraft.objects.all().delete()
         url = reverse("workspace-submit", args=[item]) + f"?verdict={verdict}"
         one, two = (Window(client, url, "verdict") for _ in range(2))
         assert f'<label for="reason">{label}' in one.text
         keep(one, item, reason="From window one.")
-        assert f"<p>{label}:</p>" in keep(two, item, reason="From window two.").content.decode()
+        assert f"<p>{asked_of}</p>" in keep(two, item, reason="From window two.").content.decode()
     slot = at_desk(team, disputed(team, same, three_places))
     client.force_login(team.senior)
     url, save = (reverse(name, args=[slot]) for name in ("workspace-settle", "workspace-settle-keep"))
