@@ -47,5 +47,5 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=4 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/healthz', timeout=4)"]
 
 CMD ["gunicorn", "annotator.config.wsgi:application", "--bind", "0.0.0.0:8000", \
-     "--worker-class", "gthread", "--workers", "3", "--threads", "4", "--worker-tmp-dir", "/dev/shm", \
+     "--worker-class", "annotator.config.patient_worker.PatientWorker", "--workers", "3", "--threads", "4", "--worker-tmp-dir", "/dev/shm", \
      "--no-control-socket", "--access-logfile", "-"]

@@ -1,8 +1,9 @@
 """A web server's worker that needs no proxy before it: whoever sends slowly takes no thread.
 
 To gunicorn's threaded worker a connection that has begun to send is a thread. Here the loop that waits for connections
-takes the request in, and hands it to a thread when it has come: of a large one the beginning. (Behind a proxy that
-does the same, ``gthread`` is enough.) It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
+takes the request in, and hands it to a thread when it has come: of a large one the beginning. (Behind a proxy, too:
+in a rush it opens connections that it then has no use for.)
+It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
 """
 
 import contextlib

@@ -77,7 +77,15 @@ def site(process_environment, tmp_path):
         command = [sys.executable, "-m", "gunicorn", "annotator.config.wsgi:application", "--no-control-socket"]
         programs.start(
             "web server",
-            [*command, "--bind", f"fd://{behind.fileno()}", "--worker-class", "gthread", "--threads", "2"],
+            [
+                *command,
+                "--bind",
+                f"fd://{behind.fileno()}",
+                "--worker-class",
+                "annotator.config.patient_worker.PatientWorker",
+                "--threads",
+                "2",
+            ],
             env=process_environment | {"TMPDIR": str(tmp_path / "uploads")},
             cwd=ROOT,
             log=tmp_path / "web.log",
