@@ -180,6 +180,8 @@ def _needed(stage: Stage, author_may_be_able: bool) -> tuple[int, str]:
             return needed + 1, ", one of whom may have settled the item before"
         if stage.repeats:
             needed, why = needed + 1, ", one of whom may have made the change that is looked at"
+            if author_may_be_able:
+                needed, why = needed + 1, f"{why}, another may own the dialogue"
         elif author_may_be_able:
             needed, why = needed + 1, ", one of whom may be the author"
     if stage.consecutive > 1:

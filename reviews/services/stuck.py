@@ -25,12 +25,15 @@ def count_stuck(*, project: Project, stages: Iterable[Stage], people: Mapping[in
             project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, position__gt=0
         )
         found = Slot.objects.filter(pk__in=waiting.order_by("position").values("pk")[:LOOKED_AT]).values_list(
-            "stage_run", "revision_author", "owner", "cycle__slots__holder", "cycle__slots__stage_run"
-        )
+            "stage_run", "round", "confirms", "revision_author", "owner",
+            "cycle__slots__holder", "cycle__slots__stage", "cycle__slots__round",
+        )  # fmt: skip
         barred: dict[int, set[int | None]] = {}
-        for run, author, owner, holder, held in found:
+        for run, number, confirms, author, owner, holder, *held in found:
             people_of_it = barred.setdefault(run, {author, owner})
-            if held == run or stage.eligible.not_earlier_reviewers:
+            # Who looks at it in this round, or has just approved this version, leaves the next look to others.
+            beside = (held[0], held[1]) in {(stage.key, number - back) for back in range(confirms + 1)}
+            if beside or stage.eligible.not_earlier_reviewers:
                 people_of_it.add(holder)
         if stuck := sum(able <= people_of_it for people_of_it in barred.values()):
             out[stage] = stuck

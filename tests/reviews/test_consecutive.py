@@ -3,7 +3,7 @@
 import pytest
 
 from annotator.errors import Denied
-from annotator.models import Dialogue, User
+from annotator.models import Dialogue, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.services.events import broken_links
 from reviews.models import StageRun
@@ -11,9 +11,21 @@ from reviews.protocols import load_preset
 from reviews.services.claims import claim_next, claim_slot
 from reviews.services.counters import recount, stored_counters
 from reviews.services.courses import fold_courses
-from reviews.services.protocols import adopt_preset, adopt_protocol, shortfalls
+from reviews.services.protocols import adopt_preset, adopt_protocol, roles_of_members, shortfalls
 from reviews.services.revising import read_revision_rounds
-from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_team, open_slot
+from reviews.services.stuck import count_stuck
+from tests.factories import (
+    Team,
+    begin,
+    changed,
+    current,
+    give_role,
+    hand_in,
+    make_dialogue,
+    make_team,
+    make_user,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -263,6 +275,34 @@ def test_who_is_missing_for_approvals_in_a_row() -> None:
         "1 is missing.",
     ]
     assert shortfalls(project=make_team(annotators=1, seniors=2).project, protocol=load_preset("cctu")) == []
+
+
+def test_an_item_whose_owner_editor_and_approver_are_all_there_is_said_to_wait_for_nobody() -> None:
+    """With three people it waited for ever, and no page said so."""
+    team = make_team(annotators=3, seniors=0)
+    cctu, check = load_preset("cctu"), load_preset("c3").stages[0]
+    protocol = cctu.model_copy(update={"stages": (check, *cctu.stages)})
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
+    a, b, c = team.annotators
+    item = item_of(team)
+
+    def stuck() -> dict[str, int]:
+        found = count_stuck(project=team.project, stages=protocol.stages, people=roles_of_members(team.project))
+        return {stage.key: count for stage, count in found.items()}
+
+    say(a, item, "approve")
+    say(b, item, "fix")
+    assert stuck() == {}
+    say(c, item, "approve")
+    assert all(claim_next(actor=person, project=team.project) is None for person in team.annotators)
+    assert stuck() == {"data": 1}
+    assert shortfalls(project=team.project, protocol=protocol)[0] == (
+        "“Data verification” needs 4 with the role annotator or senior reviewer, 2 for approvals in a row, one of whom "
+        "may have made the change that is looked at, another may own the dialogue, and has 3: 1 is missing."
+    )
+    give_role(team.project, make_user(), Role.ANNOTATOR)
+    assert stuck() == {}
+    assert "Data" not in shortfalls(project=team.project, protocol=protocol)[0]
 
 
 def test_who_is_missing_for_pairs_that_change() -> None:
