@@ -30,7 +30,11 @@ PIECE = 2**16
 #: Seconds that an ended connection is given to close its end, so that the last of the answer arrives.
 LEAVING_SECONDS = 2
 
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
+#: Seconds that a thread waits for the rest of a body that nothing has read: what was to be read has come before.
+REST_SECONDS = 0.1
+
+_TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 _EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue", re.IGNORECASE)
 
@@ -78,7 +82,8 @@ class _Coming:
         self.body = end + 4
         head = bytes(self.data[: self.body])
         length = _LENGTH.search(head)
-        self.wanted = min(int(length[1]), MOST_BODY) if length else 0
+        # Of a number as long as a line the first digits say enough; gunicorn reads zeros before it, too.
+        self.wanted = min(int(length[1].lstrip(b"0")[:18] or 0), MOST_BODY) if length else 0
         self.chunked = _CHUNKED.search(head) is not None
         self.until = time.monotonic() + BODY_SECONDS
         return True
@@ -87,11 +92,16 @@ class _Coming:
     def complete(self) -> bool:
         """Whether a thread can go on with it."""
         if not self.body:
-            return len(self.data) > MOST_HEAD
+            return False
         there = len(self.data) - self.body
         if self.chunked:
             return there >= MOST_BODY or self.data.endswith(b"0\r\n\r\n")
         return there >= self.wanted
+
+    @property
+    def too_long(self) -> bool:
+        """Whether its head has no end where it must: gunicorn would go on waiting for that, with a thread."""
+        return not self.body and len(self.data) > MOST_HEAD
 
 
 class PatientWorker(ThreadWorker):
@@ -140,6 +150,11 @@ class PatientWorker(ThreadWorker):
         ended = coming.take(data)
         if coming.complete:
             self._hand_on(conn)
+        elif coming.too_long:
+            self._forget(conn)
+            with contextlib.suppress(OSError):
+                conn.sock.send(_TOO_LONG)
+            self._see_off(conn)
         elif ended and _EXPECT.search(bytes(coming.data[: coming.body])):
             # A client that expects “100 Continue” sends no body until it gets that.
             with contextlib.suppress(OSError):
@@ -157,7 +172,14 @@ class PatientWorker(ThreadWorker):
         """Keep a connection, or see it off: gunicorn does so here, in the main thread, and all others wait."""
         if fs.cancelled() or fs.exception() or fs.result():
             super().finish_request(conn, fs)
-            return
+        else:
+            self._see_off(conn)
+
+    def _keepalive_after(self, conn: Any, keepalive: bool) -> bool:
+        """Whether the connection is kept. gunicorn would wait five seconds for a body that nobody reads."""
+        return keepalive and bool(conn.parser.finish_body(deadline=time.monotonic() + REST_SECONDS))
+
+    def _see_off(self, conn: Any) -> None:
         conn.sock.setblocking(False)
         self._leaving[conn] = time.monotonic() + LEAVING_SECONDS
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._hear_out, conn))

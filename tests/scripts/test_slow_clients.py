@@ -13,7 +13,7 @@ from gunicorn.config import Config
 from gunicorn.workers.gthread import TConn
 
 from annotator.config import patient_worker
-from annotator.config.patient_worker import MOST_BODY, MOST_HEAD, PatientWorker, _Coming, _Socket
+from annotator.config.patient_worker import MOST_BODY, PatientWorker, _Coming, _Socket
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
 
@@ -42,8 +42,11 @@ def test_a_request_is_handed_on_when_it_has_come():
     ]  # fmt: skip
     large = b"POST / HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n"
     assert taken(large, b"a" * (MOST_BODY - 1), b"a") == [False, False, True]
-    # A head without an end: gunicorn says what is wrong with it.
-    assert taken(b"a" * MOST_HEAD, b"a") == [False, True]
+    # As gunicorn reads them: with zeros before it, and as long as a line.
+    zeros = b"POST / HTTP/1.1\r\nContent-Length: %s3 \r\n\r\n" % (b"0" * 30)
+    assert taken(zeros, b"ab", b"c") == [False, False, True]
+    assert taken(zeros.replace(b"3", b"0")) == [True]
+    assert taken(zeros.replace(b"0", b"9"), b"a" * (MOST_BODY - 1), b"a") == [False, False, True]
 
 
 @pytest.fixture
@@ -138,6 +141,12 @@ def test_requests_that_dawdle_take_no_thread(site):
             stack.enter_context(begin(site, f"GET {SIGN_IN} HTTP/1.1"))
             stack.enter_context(begin(site, form[0], "Transfer-Encoding: chunked", body=b"\r\n1\r\na\r\n"))
             stack.enter_context(socket.create_connection(("127.0.0.1", site)))
+            # To gunicorn this one is as long; it waits for the end of this head, and for the rest of this body.
+            known = (*form[:2], "Cookie: csrftoken=" + "a" * 32, f"Content-Length: {1000:030}")
+            stack.enter_context(begin(site, *known, body=b"\r\nlogin=a"))
+            endless = [f"X-{n}: {'a' * 8000}" for n in range(9)]
+            assert b" 431 " in stack.enter_context(begin(site, form[0], *endless)).recv(64)
+            stack.enter_context(begin(site, form[0], "Transfer-Encoding: chunked", body=b"\r\nffff\r\n0\r\n\r\n"))
         client = http.client.HTTPConnection("127.0.0.1", site, timeout=120)
         stack.callback(client.close)
         # One connection for all of these, as a browser keeps it.
