@@ -319,6 +319,8 @@ class C3Format(TaskListFormat):
             return
         for position, (task, word) in enumerate(zip(labelled, words, strict=True)):
             if word is None or task["information"] == "explicit":
+                if word is None and any(task is one for one in hidden_tasks):
+                    warnings.append(Problem(f"/{key}/{position}", _HIDES_SOMETHING))
                 if word:
                     warnings.append(Problem(f"/{key}/{position}", _HIDES_NOTHING.format(quote(word))))
                 continue

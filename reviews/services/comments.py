@@ -100,11 +100,15 @@ def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: st
     )  # fmt: skip
 
 
-def is_said(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> bool:
-    """Whether the actor has remarked this, word for word, at this place in this passage already."""
-    mine = Comment.objects.filter(author=actor, dialogue=work.slot.dialogue, stage_run=work.slot.stage_run)
-    where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": shortened(anchor)}
-    return mine.filter(text=text.strip(), **where).exists()
+def add_comment_once(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> None:
+    """As above, but the same words at the same place in this passage are one remark, however often they come."""
+    with transaction.atomic():
+        # Of two that come at once the second waits here until the first is there.
+        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=work.slot.dialogue_id)
+        mine = Comment.objects.filter(author=actor, dialogue=work.slot.dialogue_id, stage_run=work.slot.stage_run_id)
+        where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": shortened(anchor)}
+        if not mine.filter(text=text.strip(), **where).exists():
+            add_comment(actor=actor, work=work, anchor=anchor, text=text, reply_to=reply_to)
 
 
 def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply_to: str = "") -> Comment:

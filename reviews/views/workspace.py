@@ -187,8 +187,7 @@ def comment(request: PageRequest, slot: str) -> HttpResponse:
         "reply_to": request.POST.get("reply_to", ""),
     }
     try:
-        if not comments.is_said(actor=request.user, work=bench.work, **remark):
-            comments.add_comment(actor=request.user, work=bench.work, **remark)
+        comments.add_comment_once(actor=request.user, work=bench.work, **remark)
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)

@@ -384,3 +384,5 @@ def test_what_a_release_leaves_out_for_want_of_tasks_or_words_is_said() -> None:
     assert all("release leaves it out" in message for message in said.values())
     assert same(WRITERS["c3"].write([dialogue]), record)
     assert READERS["c3"].read(WRITERS["c3"].write([dialogue], full=True))[0].warnings == []
+    english, _ = read("c3", {**c3_record(), "turn_subtypes": [None, "长期记忆"]})
+    assert [one.pointer for one in english.warnings if "hides something" in one.message] == ["/turn_subtypes/0"]

@@ -171,6 +171,15 @@ def test_at_the_bound_of_remarks_and_waivers_only_the_last_one_is_written(
         assert rows.count() == 3
 
 
+def test_a_remark_sent_twice_at_once_is_one(team: Team) -> None:
+    item = make_item(team, "self_check_single")
+    claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    remark = partial(comments.add_comment_once, actor=team.annotator, work=work, anchor="", text="Which Paris?")
+    assert lost(race(*[remark] * 6)) == []
+    assert item.comments.count() == 1
+
+
 def test_what_was_left_lying_goes_to_one(team: Team) -> None:
     item = make_item(team, "self_check_single")
     overdue(claim_slot(actor=team.annotator, slot=open_slot(item)))

@@ -21,8 +21,8 @@ from reviews.services.assignments import hand_over, reassign
 from reviews.services.claims import claim_slot, load_work, release
 from reviews.services.comments import (
     add_comment,
+    add_comment_once,
     comment_on,
-    is_said,
     read_threads,
     reopen_comment,
     resolve_comment,
@@ -324,8 +324,9 @@ def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team:
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
     work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
     first = add_comment(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
-    assert is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
-    assert not is_said(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.", reply_to=first.public_id)
+    for reply_to, count in (("", 1), (first.public_id, 2), (first.public_id, 2)):
+        add_comment_once(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.", reply_to=reply_to)
+        assert item.comments.count() == count
 
 
 def test_what_a_double_click_says_twice_on_the_page_of_a_dialogue_is_one_remark(team: Team) -> None:
