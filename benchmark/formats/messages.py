@@ -138,7 +138,7 @@ def _call_messages(batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not calls:
         return []
     functions = [{"name": call["name"], "arguments": call["arguments"]} for call in calls]
-    observations = json.dumps([call["observation"] for call in calls], ensure_ascii=False)
+    observations = json.dumps([call["observation"] for call in calls], ensure_ascii=False, sort_keys=True)
     return [
         {
             "role": "assistant",

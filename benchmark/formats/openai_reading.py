@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import orjson
+
 from annotator.schema import Problem
 from annotator.schema.exact_json import dumps
 from benchmark.formats.interface import Faults, describe, empty_task, guess_language, quote, read_json_text
@@ -204,8 +206,8 @@ def is_text_part(part: Any) -> bool:
 
 
 def dump(value: Any) -> str:
-    """A value as a text that holds JSON."""
-    return dumps(value).decode()
+    """A value as a text that holds JSON, its keys in the order in which documents are stored."""
+    return dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _parse(text: str, pointer: str, faults: Faults) -> Any:
