@@ -9,10 +9,11 @@ from rest_framework.request import Request
 
 from annotator.models import ApiToken, User
 from annotator.services.tokens import find_live_token
+from annotator.views.slow import take_a_turn
 
 
 class TokenAuthentication(BaseAuthentication):
-    """A live token acts as its owner."""
+    """A live token acts as its owner. Raises Busy (see ``annotator.views.slow``)."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         parts = get_authorization_header(request).split()
@@ -23,6 +24,7 @@ class TokenAuthentication(BaseAuthentication):
         token = find_live_token(parts[1].decode("latin-1"))
         if token is None:
             raise AuthenticationFailed("The token is unknown, expired or revoked; make a new one under API tokens.")
+        take_a_turn(request._request, token.user)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

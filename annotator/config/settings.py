@@ -107,6 +107,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "annotator.views.middleware.TurnsMiddleware",
     "annotator.views.middleware.FormAddressMiddleware",
     "annotator.views.middleware.NulMiddleware",
     "annotator.views.middleware.DomainErrorMiddleware",

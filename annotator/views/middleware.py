@@ -1,5 +1,6 @@
 """What is answered or refused before any view runs, and domain errors of pages, mapped to responses once."""
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
@@ -22,7 +23,13 @@ from annotator.models import User
 from annotator.services.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
 from annotator.views.site import healthz, readyz
-from annotator.views.slow import take_a_place, take_a_place_for_the_answer
+from annotator.views.slow import (
+    anybody_takes_turns,
+    note_computing,
+    take_a_place,
+    take_a_place_for_the_answer,
+    take_a_turn,
+)
 from annotator.views.uploads import may_send_files
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -122,6 +129,27 @@ class PersonMiddleware:
         known = not isinstance(user, LazyObject) or user._wrapped is not empty
         if known and isinstance(user, User) and request.COOKIES.get(self.COOKIE) != user.public_id:
             response.set_cookie(self.COOKIE, user.public_id, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
+        return response
+
+
+class TurnsMiddleware:
+    """Lets nobody fill all threads with requests that take seconds of computing (``annotator.views.slow``).
+
+    (Whose token it is, the API finds out by itself: ``annotator.api.authentication``.)
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        begun = time.thread_time()
+        try:
+            if anybody_takes_turns() and isinstance(user := request.user, User):
+                take_a_turn(request, user)
+        except Busy as busy:
+            return refuse_for_now(request, busy)
+        response = self.get_response(request)
+        note_computing(request, time.thread_time() - begun)
         return response
 
 

@@ -1,8 +1,10 @@
-"""Large files that come and large answers that go take as long as the other side likes, and a thread for as long.
+"""What holds a thread of a web process, which has few: one person has some of them, and leaves some to the rest.
 
-A web process has few threads. Of these one person holds one in this way, and all together leave some to the rest.
+Large files that come and large answers that go take as long as the other side likes. Pages of huge documents take
+seconds of computing, as often as somebody asks for them.
 """
 
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,6 +15,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from annotator.errors import Busy
+from annotator.models import User
 from annotator.services.attempts import client_address
 from annotator.services.places import a_place_of
 
@@ -20,11 +23,42 @@ from annotator.services.places import a_place_of
 OF_ONE_PERSON, OF_ALL = 1, 2
 #: Bytes of an answer that the proxy takes at once, however slow its reader is; deploy/Caddyfile has the same number.
 AT_ONCE = 4 * 10**6
+#: Seconds of computing after which somebody's requests take turns, for so long; and how many then run at once.
+LONG, REMEMBERED, TURNS = 2.0, 600.0, 2
 
 _SENTENCE = (
     "You are sending or being sent something large already, or several others are. Nothing was changed: wait until "
     "that has arrived, then try again."
 )
+_WAIT_YOUR_TURN = (
+    f"Pages of yours have kept the server computing for seconds, so for now it works on {TURNS} of your requests at "
+    "once. Nothing was changed: wait until one has been answered, then try again."
+)
+#: Key of a person → until when their requests take turns, in this process.
+_computing: dict[int, float] = {}
+
+
+def take_a_turn(request: HttpRequest, person: User) -> None:
+    """As long as the request lasts; who has not kept this process computing needs none. Raises Busy."""
+    if _computing.get(person.pk, 0.0) < time.monotonic():
+        return
+    if not request.place.enter_context(a_place_of({f"turn {person.pk}": TURNS})):  # type: ignore[attr-defined]
+        raise Busy(_WAIT_YOUR_TURN)
+
+
+def anybody_takes_turns() -> bool:
+    """Whether it matters who asks."""
+    return bool(_computing)
+
+
+def note_computing(request: HttpRequest, seconds: float) -> None:
+    """Remember whose request took so much computing."""
+    user = getattr(request, "user", None)
+    if seconds > LONG and isinstance(user, User) and user.pk:
+        now = time.monotonic()
+        for key in [key for key, until in list(_computing.items()) if until < now]:
+            _computing.pop(key, None)
+        _computing[user.pk] = now + REMEMBERED
 
 
 def take_a_place(request: HttpRequest) -> ExitStack:

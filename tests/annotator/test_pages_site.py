@@ -5,6 +5,8 @@ import gc
 import logging
 import runpy
 import socket
+import time
+from contextlib import ExitStack
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -24,7 +26,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Routine
 from annotator.services import places, statements, tokens
 from annotator.services.routines import PULSE, note_routine
-from annotator.views import context, projects
+from annotator.views import context, projects, slow
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -51,6 +53,35 @@ def test_a_host_that_is_not_ours_costs_the_log_one_line(client, caplog):
     (record,) = caplog.records
     assert "evil.example" in record.getMessage()
     assert not record.exc_info
+
+
+def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, monkeypatch):
+    """Eight pages of ten megabytes at once kept everybody waiting for half a minute."""
+    monkeypatch.setattr(slow, "_computing", {})
+    _, secret = tokens.create_token(actor=team.annotator, name="program", expires_at=None)
+    program, colleague = Client(headers={"authorization": f"Bearer {secret}"}), Client()
+    client.force_login(team.annotator)
+    colleague.force_login(team.senior)
+    with ExitStack() as held:
+        for _ in range(slow.TURNS):
+            # As many requests as one person may have worked on at once.
+            assert held.enter_context(places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
+        # Quick ones are as many as come.
+        assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
+        monkeypatch.setattr(slow, "LONG", -1)
+        assert program.get("/api/projects/").status_code == 200
+        half_a_page = client.get("/", headers={"hx-request": "true"})
+        for refused in (client.get("/"), half_a_page, program.get("/api/projects/")):
+            assert (refused.status_code, refused["Retry-After"]) == (503, "10")
+            assert "kept the server computing" in words(refused)
+        assert colleague.get("/").status_code == 200
+    assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
+    # For ten minutes after the last of them.
+    assert slow._computing.keys() == {team.annotator.pk, team.senior.pk}
+    later = time.monotonic() + slow.REMEMBERED + 1
+    monkeypatch.setattr(slow.time, "monotonic", lambda: later)
+    assert colleague.get("/").status_code == 200
+    assert slow._computing.keys() == {team.senior.pk}
 
 
 # --- health -----------------------------------------------------------------------------------------------------------
