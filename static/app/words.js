@@ -17,8 +17,8 @@
 //   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON, or an edit
 //                                 that was refused: where that is
 //   [data-drop-words]             a button: drop the words of its form or, outside of one, those it names or all that cannot be saved
-//   #placeless                    holds words that cannot be saved and whose step or task is gone, each in a copy of
-//                                 <template id="placeless-words">
+//   #placeless                    holds words that cannot be saved and whose place, or its form, is gone, each in a copy
+//                                 of <template id="placeless-words">
 //
 // JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
 // where `as` says json. What is there alone and is a text in quotation marks is not the JSON that `as` means.
@@ -30,6 +30,10 @@ const OPEN_MINUTES = 10;
 /** Hidden fields that do not say which form it is. */
 const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits"]);
 const passes = (name) => PASSING.has(name) || name.startsWith("waive-key:");
+/** What says which form it is, or how its words are meant: nothing that was typed. */
+const UNTYPED = new Set(["op", "anchor", "as"]);
+/** Places that can be taken out of a dialogue. */
+const DELETABLE = /^\/(tasks|constraints|reference_trajectory)\//;
 const KEPT = 'form[data-autosave="sent"], form[data-keep], form[data-words]';
 const PASSES = '[data-autosave="sent"], [data-words="sent"]';
 
@@ -111,11 +115,15 @@ function mark() {
   else delete place.dataset.unfinished;
 }
 
-/** What cannot be saved, and has no place in the dialogue any more: key -> entry. */
+/** What cannot be saved, and has no place in the dialogue any more, or no form there: key -> entry. */
 function placeless() {
   const links = [...document.querySelectorAll('#chat a[href*="at="]')];
   const places = new Set(links.map(({href}) => new URL(href).searchParams.get("at")));
-  return new Map(links.length ? stuck().filter(([, {at}]) => at?.startsWith("/tasks/") && !places.has(at)) : []);
+  const {at: open, panel} = document.getElementById("inspector")?.dataset ?? {};
+  const forms = new Set([...document.querySelectorAll("#inspector form[data-autosave]")].map(keyOf));
+  const isGone = ([key, {at, why}]) =>
+    (DELETABLE.test(at) && !places.has(at)) || (why === "json" && panel === "edit" && at === open && !forms.has(key));
+  return new Map(links.length ? stuck().filter(isGone) : []);
 }
 
 function showPlaceless(gone) {
@@ -124,7 +132,7 @@ function showPlaceless(gone) {
   for (const shown of [...holder.children]) if (!gone.has(shown.dataset.words)) shown.remove();
   for (const [key, {body}] of gone) {
     if ([...holder.children].some((shown) => shown.dataset.words === key)) continue;
-    const typed = [...new URLSearchParams(body)].filter(([name, value]) => value && name !== "as");
+    const typed = [...new URLSearchParams(body)].filter(([name, value]) => value && !UNTYPED.has(name) && !passes(name));
     const text = typed.length === 1 ? typed[0][1] : typed.map(([name, value]) => `${name}: ${value}`).join("\n");
     const notice = document.getElementById("placeless-words").content.firstElementChild.cloneNode(true);
     notice.dataset.words = key;

@@ -1,5 +1,7 @@
 """The constraints of a case: one edited by its form, one added, moved, deleted and brought back."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -71,6 +73,57 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, te
     ]  # fmt: skip
     assert constraints[0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 3}
     assert constraints[2]["parameters"] == {"order_constraints": [["find_ferry", "read_timetable", "find_ferry"]]}
+
+
+@pytest.mark.parametrize(
+    ("place", "summary", "delete"),
+    [
+        ("/constraints/c0", "Parameters as JSON", "Delete this constraint"),
+        ("/reference_trajectory/r1/calls/s1", "Arguments as JSON", "Delete this call"),
+    ],
+)
+def test_half_typed_json_of_a_part_that_is_deleted_is_shown_until_its_part_comes_back(
+    desk_of, team, place, summary, delete
+):
+    """The indicator said “Not JSON yet”, led to another place, and the words were on no page."""
+    desk = desk_at(desk_of, team, place)
+    page, inspector = desk.page, desk.inspector
+    inspector.locator("summary", has_text=summary).click()
+    desk.fill_code("details", '{"mine": ')
+    desk.expect_state("unfinished")
+    placeless = page.locator("#placeless")
+    expect(placeless).to_have_text("")
+    with page.expect_response("**/edit/"):
+        inspector.get_by_role("button", name=delete).click()
+    expect(placeless.get_by_label("What you typed")).to_have_value('{"mine": ')
+    with page.expect_response("**/undo/"):
+        page.locator("#toolbar").get_by_role("button", name="Undo").click()
+    expect(placeless).to_have_text("")
+
+
+def test_half_typed_json_whose_form_is_gone_is_shown(desk_of, team, page_problems):
+    """With the last variant went the form of all variants, and what had been typed into it was on no page."""
+    page_problems.allow("status of 422")
+    desk = desk_at(desk_of, team, "/constraints/c0")
+    page, inspector = desk.page, desk.inspector
+    placeless = page.locator("#placeless")
+    inspector.get_by_text("Other parameters by what is called first").click()
+    with desk.saving():
+        inspector.get_by_role("button", name="Add a variant").click()
+    desk.fill_code("details:has-text('Variants as JSON')", "[half")
+    desk.expect_state("unfinished")
+    with page.expect_response("**/edit/"):
+        inspector.get_by_role("button", name="Delete variant 1").click()
+    expect(placeless.get_by_label("What you typed")).to_have_value("[half")
+    placeless.get_by_role("button", name="Drop it").click()
+    desk.expect_state("saved")
+
+    # Of what was refused, too, only what was typed is shown.
+    with desk.saving(status=422):
+        inspector.get_by_label("At most").fill("many")
+    with page.expect_response("**/edit/"):
+        inspector.get_by_role("button", name="Delete this constraint").click()
+    expect(placeless.get_by_label("What you typed")).to_have_value(re.compile(r"^[^/]*many[^/]*$"))
 
 
 #: Where words of the prompt begin and end on the screen: [x, y] of the first and of the last.
