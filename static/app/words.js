@@ -363,9 +363,22 @@ document.addEventListener(
   true,
 );
 
-document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
+const asked = new WeakMap(); // a review's form -> the words about which the question was asked that stands in it
+
+document.addEventListener("htmx:before:request", (event) => {
+  const {ctx} = event.detail;
   const form = ctx.sourceElement?.closest?.(ANSWERED);
-  if (form) sent.set(ctx, raw(keyOf(form)));
+  if (!form) return;
+  // Leaving the field would ask the same once more, and the answer take the buttons away from under the mouse.
+  const body = bodyOf(controls(form));
+  const again = form === ctx.sourceElement && form.querySelector("#form-conflict > *") && asked.get(form) === body;
+  if (again) event.preventDefault();
+  else sent.set(ctx, {body, words: raw(keyOf(form))});
+});
+
+document.addEventListener("mousedown", (event) => {
+  // Nor does a click leave the field: what was typed last goes with the button.
+  if (event.target.closest?.("#form-conflict :is(a, button)")) event.preventDefault();
 });
 
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
@@ -373,6 +386,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (!form || ctx.request.method !== "POST" || ctx.response.raw.redirected) return;
   const question = form.querySelector("#form-conflict");
   if (ctx.response.status === 409 && question && !/^\s*<!doctype html/i.test(ctx.text)) {
+    asked.set(form, sent.get(ctx).body);
     if (!question.firstElementChild) {
       const text = "Another window has changed the same place: choose below which version stays.";
       document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "warn", text}}));
@@ -383,7 +397,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (ctx.response.status >= 300) return;
   const version = ctx.response.headers.get("X-Form-Version");
   const left = version !== null && [...form.elements].some((field) => "sentApart" in field.dataset && field.value.trim());
-  if (!left && raw(keyOf(form)) === sent.get(ctx)) remove(keyOf(form));
+  if (!left && raw(keyOf(form)) === sent.get(ctx).words) remove(keyOf(form));
   if (!keeping(ctx)) return;
   question.replaceChildren();
   if (version === null) return void showStored(form);

@@ -240,6 +240,33 @@ def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kep
     assert ReviewDraft.objects.get().form["reason"] == "It cannot be saved."
 
 
+def test_the_question_of_two_windows_about_a_review_is_answered_by_one_click(desk_of, team, page_problems):
+    """Leaving the field asked once more: the buttons were made anew under the mouse, or the question stayed."""
+    page_problems.allow("status of 409")
+    desk = sit_down(desk_of, team)
+    one = desk.page
+    two = one.context.new_page()
+    for page in (one, two):
+        page.goto(f"{one.url.partition('submit/')[0]}submit/?verdict=reject")
+    with one.expect_response("**/form/"):
+        one.locator("#reason").fill("The city is wrong.")
+    with two.expect_response("**/form/"):
+        two.locator("#reason").press_sequentially("The date is wrong.")
+    question, sent = two.locator("#form-conflict"), []
+    expect(question).to_contain_text("The city is wrong.")
+    two.on("request", lambda request: sent.append(request) if request.url.endswith("/form/") else None)
+    button = question.get_by_role("button", name="Put mine in its place")
+    button.hover()
+    two.mouse.down()
+    two.mouse.up()
+    expect(question).to_have_text("")
+    assert len(sent) == 1
+    assert ReviewDraft.objects.get().form["reason"] == "The date is wrong."
+    with two.expect_response("**/form/"):
+        two.keyboard.type(" I say.")
+    assert ReviewDraft.objects.get().form["reason"] == "The date is wrong. I say."
+
+
 def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_problems):
     """The older tab sent its whole form: it blanked what the other had kept."""
     page_problems.allow("status of 409")
