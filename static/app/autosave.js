@@ -341,15 +341,19 @@ globalThis.htmx?.registerExtension("assay-autosave", {
 // A morph compares markup, and of a ticked box or a chosen option it changes the markup alone. So the fields' markup says
 // beforehand what stands in them, and afterwards they hold what their markup says. Words that are not saved have a
 // keeper of their own (words.js): there the markup is what is stored.
+const CURRENT = "#chat [aria-current]";
 const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
 
 let shownBefore; // the version that the editor showed before the answer came
+let staysAt; // where the dialogue showed somebody who stays in their editor
 
 document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   const editor = document.querySelector("#inspector");
   if (!ctx.edit && ctx.request.method === "GET" && tasks.some(({target}) => target === editor)) chosen += 1;
   // An edit's answer may come late: it takes nobody out of the editor that was opened since.
+  staysAt = null;
   if (ctx.edit && ctx.edit.chosen !== chosen && editor && !tasks.some((task) => showsSame(task, editor))) {
+    staysAt = document.querySelector(CURRENT)?.id;
     for (let at = tasks.length - 1; at >= 0; at -= 1) if (editor.contains(tasks[at].target)) tasks.splice(at, 1);
   }
   for (const field of document.querySelectorAll(MARKED)) {
@@ -358,6 +362,17 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
     else if (field.type !== "hidden") field.defaultValue = field.value;
   }
 });
+
+/** Dialogue and tool bar, which the answer made for the place it was sent from, are of the open editor again. */
+function stay() {
+  const place = staysAt && document.getElementById(staysAt);
+  if (!place) return;
+  document.querySelector(CURRENT)?.removeAttribute("aria-current");
+  place.setAttribute("aria-current", "true");
+  const {at, panel} = document.querySelector("#inspector").dataset;
+  for (const field of document.querySelectorAll("#toolbar input[name=at]")) field.value = at;
+  for (const field of document.querySelectorAll("#toolbar input[name=panel]")) field.value = panel;
+}
 
 function showsSame({fragment}, editor) {
   const made = fragment?.querySelector?.("#inspector");
@@ -385,6 +400,7 @@ function shows(field, edit) {
 document.addEventListener(
   "htmx:after:swap",
   ({detail: {ctx}}) => {
+    stay();
     for (const field of document.querySelectorAll(MARKED)) {
       if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
       else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));

@@ -197,6 +197,9 @@ def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(desk_
         held[0].continue_()
     expect(desk.chat).to_contain_text("2026-05-01")
     expect(page.locator("#user-message")).to_be_focused()
+    # Escape, the key e and Undo are of the place that is open, too, not of the one that was edited before.
+    expect(desk.chat.locator("[aria-current]")).to_have_id("at-tasks-t1-user_5f_message")
+    assert page.locator("#toolbar [name=at]").evaluate_all("all => all.map(one => one.value)") == ["/tasks/t1"] * 2
     with desk.saving():
         page.keyboard.type(" by one")
     task = draft_of(team)["tasks"][0]
