@@ -37,8 +37,9 @@ class ProjectStatus(APIView):
 
     @extend_schema(responses={200: shapes.ProjectStatusSerializer, 404: NOT_FOUND}, operation_id="projects_status")
     def get(self, request: Request, slug: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        stands = read_progress(project=project, roles=roles_in(project, actor(request)))
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        stands = read_progress(project=project, roles=roles_in(project, who), viewer=who)
         return Response(shapes.ProjectStatusSerializer(stands).data)
 
 

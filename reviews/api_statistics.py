@@ -200,17 +200,19 @@ class ProgressStatistics(APIView):
 
     @extend_schema(responses={200: ProgressSerializer, 404: NOT_FOUND}, operation_id="statistics_progress")
     def get(self, request: Request, slug: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
         now = timezone.now()
-        gold = not oversees(roles_in(project, actor(request)))
+        overseer = oversees(roles_in(project, who))
+        shown_to = None if overseer else who
         return Response(
             ProgressSerializer(
                 {
-                    "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, with_gold=gold)),
-                    "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, with_gold=gold)),
-                    "times": read_times(project=project, with_gold=gold),
-                    "faults": read_faults(project=project, hide_answers=gold),
-                    "forecast": _forecast(read_outlook(project=project, now=now, with_gold=gold)),
+                    "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, shown_to=shown_to)),
+                    "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, shown_to=shown_to)),
+                    "times": read_times(project=project, shown_to=shown_to),
+                    "faults": read_faults(project=project, hide_answers=not overseer),
+                    "forecast": _forecast(read_outlook(project=project, now=now, shown_to=shown_to)),
                 }
             ).data
         )
@@ -295,7 +297,7 @@ class PersonStatistics(APIView):
         roles = roles_in(project, who)
         whose = load_person(actor=who, roles=roles, project=project, public_id=public_id)
         hides = not oversees(roles)
-        which = {"with_gold": hides, "settled": whose.pk != who.pk}
+        which: dict[str, Any] = {"shown_to": who if hides else None, "settled": whose.pk != who.pk}
         weeks = read_throughput(project=project, now=timezone.now(), person=whose, by_week=True, **which)
         found = {
             "by_week": _throughput(weeks),

@@ -13,7 +13,8 @@ Stored keys (``read_counters`` offers them under the names of its docstring):
     compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
     sampled:<stage>            drawn items with a review, sampled_errors:<stage> those of them that held an error
     round:seen:<stage>:<n>     items looked at in a round, round:errors:… and round:conflicts:… those of them with one
-    gold:<any of these>        what gold items add to it, for who must take them for ordinary ones: nobody else
+    gold:<status, left, done>  what gold items add, for people who must take them for ordinary ones: of the last two,
+                               which count what everybody does on them, each reader is shown a part
 """
 
 from collections import Counter as Tally
@@ -23,7 +24,7 @@ from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
-from annotator.models import Dialogue, Project
+from annotator.models import Dialogue, Project, User
 from annotator.services.statements import write
 from reviews.models import (
     Claim,
@@ -38,7 +39,7 @@ from reviews.models import (
     StageRunState,
     Verdict,
 )
-from reviews.services.gold_hidden import hidden_counts
+from reviews.services.gold_hidden import hidden_counts, shown_of_gold
 
 #: Rows of the outbox that one transaction folds.
 FOLD_SIZE = 20_000
@@ -63,7 +64,7 @@ def stored_counters(project: Project) -> dict[str, int]:
     return {key: value for key, value in total.items() if value}
 
 
-def read_counters(project: Project, *, with_gold: bool = False) -> dict[str, int]:
+def read_counters(project: Project, *, with_gold: bool = False, viewer: User | None = None) -> dict[str, int]:
     """How many items stand where. Absent keys are zero.
 
     ``status:<status>`` dialogues; ``stage:<key>:open|claimed|done`` slots and ``stage:<key>:pooled`` items;
@@ -71,18 +72,20 @@ def read_counters(project: Project, *, with_gold: bool = False) -> dict[str, int
     or more reviews, ``discrepant:<stage>`` that disagreed, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
 
     Gold items are left out, but ``with_gold``: then all is as if they were ordinary, as their lists show them to people
-    who are not to know them, and what became of the dialogues they stand for is left out.
+    who are not to know them, and what became of the dialogues they stand for is left out. ``viewer``: who reads that;
+    what they did on gold items moves the figures, what others did does not.
     """
     out: Tally[str] = Tally()
     stored = list(stored_counters(project).items())
-    if with_gold and any(key.startswith("gold:status:") for key, _ in stored):
-        stored += [(key, -count) for key, count in hidden_counts(project).items()]
+    if with_gold and any(key.startswith("gold:") for key, _ in stored):
+        stored += [(key, -count) for key, count in hidden_counts(project, viewer=viewer).items()]
+        stored += shown_of_gold(project, viewer=viewer).items()
     for key, value in stored:
         name, _, rest = key.partition(":")
         if name == "gold":
-            if not with_gold:
-                continue
             name, _, rest = rest.partition(":")
+            if not with_gold or name != "status":
+                continue
         if name == "left":
             out[f"stage:{rest}:open"] += value
         elif name in ("done", "pooled"):
@@ -91,17 +94,16 @@ def read_counters(project: Project, *, with_gold: bool = False) -> dict[str, int
             out[f"{name}:{rest}"] += value
             if name == "outcome":
                 out[f"settled:{rest.partition(':')[0]}"] += value
-    for stage, count in live_claims(project, with_gold=with_gold).items():
-        out[f"stage:{stage}:claimed"] = count
+    for stage, count in live_claims(project).items():
+        out[f"stage:{stage}:claimed"] += count
         out[f"stage:{stage}:open"] -= count
     return {key: value for key, value in out.items() if value}
 
 
-def live_claims(project: Project, *, with_gold: bool = False) -> dict[str, int]:
-    """How many slots of each stage somebody is at work on; those of gold items only ``with_gold``."""
+def live_claims(project: Project) -> dict[str, int]:
+    """How many slots of each stage somebody is at work on; those of gold items apart."""
     claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
-    if not with_gold:
-        claims = claims.exclude(slot__position__lt=0)
+    claims = claims.exclude(slot__position__lt=0)
     return dict(claims.values_list("stage").annotate(Count("id")).order_by())
 
 

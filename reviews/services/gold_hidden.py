@@ -8,10 +8,24 @@ from collections import Counter as Tally
 from collections.abc import Collection, Iterable
 
 from django.db.models import Count, Q
+from django.db.models.functions import Now
 
-from annotator.models import Project
+from annotator.models import Project, User
 from annotator.models.content import SetApart
-from reviews.models import GoldItem, ItemCourse, Review, Slot, SlotState, StageRun, StageRunState, Verdict
+from reviews.models import (
+    Claim,
+    ClaimState,
+    GoldItem,
+    GoldScore,
+    ItemCourse,
+    Review,
+    Slot,
+    SlotState,
+    StageRun,
+    StageRunState,
+    Verdict,
+)
+from reviews.services.protocols import parse
 
 
 def hidden_runs(project: Project, *, public: Collection[int] = ()) -> list[StageRun]:
@@ -35,8 +49,8 @@ def hidden_runs(project: Project, *, public: Collection[int] = ()) -> list[Stage
     return out
 
 
-def hidden_counts(project: Project) -> Tally[str]:
-    """What these runs add to the counters of a project, under their stored keys."""
+def hidden_counts(project: Project, *, viewer: User | None = None) -> Tally[str]:
+    """What these runs add to the counters of a project, under their stored keys; the viewer's own reviews apart."""
     out: Tally[str] = Tally()
     runs = hidden_runs(project)
     for run in runs:
@@ -45,9 +59,8 @@ def hidden_counts(project: Project) -> Tally[str]:
             out[f"compared:{run.stage}"] += 1
             out[f"discrepant:{run.stage}"] += run.discrepancy_count > 0
     if runs:
-        # In a blind stage nobody can count them: those of what has not settled are sealed.
-        open_runs = [run for run in runs if not run.blind]
-        done = Slot.objects.filter(stage_run__in=open_runs, state=SlotState.DONE).values_list("stage")
+        slots = Slot.objects.filter(stage_run__in=runs, state=SlotState.DONE).exclude(holder=viewer)
+        done = slots.values_list("stage")
         out.update({f"done:{stage}": count for stage, count in done.annotate(Count("id")).order_by()})
         sampled = Review.objects.filter(stage_run__in=runs, stage_run__entered_as="sampled")
         by_stage = sampled.values_list("stage_run__stage").order_by()
@@ -55,6 +68,27 @@ def hidden_counts(project: Project) -> Tally[str]:
         for stage, count, errors in by_stage.annotate(n=Count("id"), wrong=wrong):
             out[f"sampled:{stage}"] += count
             out[f"sampled_errors:{stage}"] += errors
+    return out
+
+
+def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]:
+    """What gold items add to the counters of reviews: to each as much as an ordinary item, so that the reviews that are
+    waiting, under way and done are as many as the dialogues in the stage account for.
+
+    What the viewer does on them moves the figures, what others do there does not: any number of people get an item.
+    """
+    items = GoldItem.objects.filter(project=project).select_related("stage_run__cycle__protocol")
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__position__lt=0)
+    held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
+    handed_in = set(GoldScore.objects.filter(project=project, person=viewer).values_list("item", flat=True))
+    out: Tally[str] = Tally()
+    for item in items:
+        done, claimed = int(item.pk in handed_in), int(item.stage_run_id in held)
+        if item.live:
+            reviewers = parse(item.stage_run.cycle.protocol).stage(item.stage).reviewers
+            out[f"left:{item.stage}"] += reviewers - done - claimed
+        out[f"done:{item.stage}"] += done
+        out[f"stage:{item.stage}:claimed"] += claimed
     return out
 
 

@@ -7,10 +7,7 @@ from reviews.services.journal import Journal
 
 
 def score_review(*, journal: Journal, review: Review, seen: Revision, made: Revision | None) -> GoldScore:
-    """Score a review that is being handed in, in its transaction. ``journal``: of that transition.
-
-    What annotators see of the counters moves as it would with an ordinary review.
-    """
+    """Score a review that is being handed in, in its transaction. ``journal``: of that transition."""
     item = GoldItem.objects.select_related("answer").get(stage_run_id=review.stage_run_id)
     found = compare(item=item, review=review, seen=seen, made=made)
     journal.count(f"gold:left:{item.stage}", -1)

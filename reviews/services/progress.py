@@ -152,13 +152,13 @@ class MyWork:
         return next((stage.key for stage in reversed(self.waiting) if stage.count and not stage.paused), "")
 
 
-def read_progress(*, project: Project, roles: frozenset[Role] | None = None) -> Progress:
-    """How many items stand where in a project. ``roles``: of who looks; without them, what goes on record.
+def read_progress(*, project: Project, roles: frozenset[Role] | None = None, viewer: User | None = None) -> Progress:
+    """How many items stand where in a project. ``roles``: of the ``viewer``; without them, what goes on record.
 
     Who is not to know gold items sees them counted as the ordinary items they look like.
     """
     versions = read_versions(project)
-    counts = read_counters(project, with_gold=roles is not None and not roles & OVERSEERS)
+    counts = read_counters(project, with_gold=roles is not None and not roles & OVERSEERS, viewer=viewer)
     stages: dict[str, StageProgress] = {}
     for version in versions:
         protocol = parse(version)

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
 from annotator.models import Project, User
 from reviews.agreement.forecasting import Forecast, forecast, quartiles
@@ -116,20 +116,20 @@ def read_throughput(
     now: datetime,
     person: User | None = None,
     by_week: bool,
-    with_gold: bool = False,
+    shown_to: User | None = None,
     settled: bool = False,
 ) -> Throughput:
     """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
 
-    Times before the first review are left out. ``with_gold``: for who must take gold items for ordinary ones; what
-    others did on the known answers is left out.
+    Times before the first review are left out. ``shown_to``: who must take gold items for ordinary ones; what they
+    did on them counts, what others did on them and on the known answers is left out.
     ``settled``: without reviews in blind stages that have not settled, for colleagues of the person.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
     last = today - timedelta(days=today.weekday()) if by_week else today
     starts = [last - timedelta(days=step * back) for back in reversed(range(most))]
-    days = _days(project, person, starts[0], with_gold, settled)
+    days = _days(project, person, starts[0], shown_to, settled)
     if not days:
         return Throughput([], step, [])
     first = min(days)[0]
@@ -144,12 +144,12 @@ def read_throughput(
 
 
 def read_times(
-    *, project: Project, person: User | None = None, with_gold: bool = False, settled: bool = False
+    *, project: Project, person: User | None = None, shown_to: User | None = None, settled: bool = False
 ) -> list[StageTime]:
     """Quartiles of the time that reviews took, by stage, in the protocol's order. The last two as above."""
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    less = _less(project, person, "time", with_gold, settled)
-    for (stage, key), count in _sums(_rows(project, "time", person, with_gold), "stage", "key", less):
+    less = _less(project, person, "time", shown_to, settled)
+    for (stage, key), count in _sums(_rows(project, "time", person, shown_to), "stage", "key", less):
         counts[stage].append((int(key), count))
     out = []
     for stage, title in stage_titles(project).items():
@@ -193,14 +193,14 @@ def read_people(*, project: Project) -> list[PersonWork]:
     return sorted(people, key=lambda one: (-one.total, one.pseudonym))
 
 
-def read_outlook(*, project: Project, now: datetime, with_gold: bool = False) -> Outlook:
+def read_outlook(*, project: Project, now: datetime, shown_to: User | None = None) -> Outlook:
     """When the project's work will be done at the pace of the last four weeks.
 
-    ``with_gold``: as for ``read_throughput``; what is to come is what the project's page says.
+    ``shown_to``: as for ``read_throughput``; what is to come is what the project's page says.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     protocol = current_protocol(project)
-    counters = read_counters(project, with_gold=with_gold)
+    counters = read_counters(project, with_gold=shown_to is not None, viewer=shown_to)
     left = {
         stage.key: counters.get(f"stage:{stage.key}:open", 0) + counters.get(f"stage:{stage.key}:claimed", 0)
         for stage in (protocol.stages if protocol else ())
@@ -211,7 +211,7 @@ def read_outlook(*, project: Project, now: datetime, with_gold: bool = False) ->
         following = expected_to_follow(protocol, left, counters, unseen=unseen, confirmed=confirmed)
     since = today - timedelta(days=PACE_DAYS)
     days: Tally[date] = Tally()
-    for (day, _), count in _days(project, None, since, with_gold).items():
+    for (day, _), count in _days(project, None, since, shown_to).items():
         days[day] += count
     first = min(days, default=today)
     # Days before anybody began say nothing of the pace; today is not over.
@@ -298,18 +298,17 @@ def _confirmed(project: Project, protocol: Protocol) -> dict[str, int]:
 
 
 def _days(
-    project: Project, person: User | None, since: date, with_gold: bool = False, settled: bool = False
+    project: Project, person: User | None, since: date, shown_to: User | None = None, settled: bool = False
 ) -> dict[tuple[date, str], int]:
-    rows = _rows(project, "day", person, with_gold).filter(key__gte=since.isoformat())
-    less = _less(project, person, "day", with_gold, settled)
+    rows = _rows(project, "day", person, shown_to).filter(key__gte=since.isoformat())
+    less = _less(project, person, "day", shown_to, settled)
     return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less)}
 
 
-def _less(project: Project, person: User | None, what: str, with_gold: bool, settled: bool) -> Tally[Key]:
+def _less(project: Project, person: User | None, what: str, shown_to: User | None, settled: bool) -> Tally[Key]:
     less = count_unsettled(project, person, what=what) if settled else Tally[Key]()
-    if with_gold and person is None:
-        # Whoever looks at their own work knows what they did.
-        less.update(count_hidden(project, what=what))
+    if shown_to is not None and person is None:
+        less.update(count_hidden(project, what=what, viewer=shown_to))
     return less
 
 
@@ -337,7 +336,9 @@ def _sums(
     yield from ((place, count) for place, count in together.items() if count)
 
 
-def _rows(project: Project, what: str, person: User | None, with_gold: bool = False) -> QuerySet[WorkCount]:
-    kinds = [what, f"gold_{what}"] if with_gold else [what]
-    rows = WorkCount.objects.filter(project=project, what__in=kinds, count__gt=0)
+def _rows(project: Project, what: str, person: User | None, shown_to: User | None = None) -> QuerySet[WorkCount]:
+    kinds = Q(what=what)
+    if shown_to is not None:
+        kinds |= Q(what=f"gold_{what}", person=shown_to.pseudonym)
+    rows = WorkCount.objects.filter(kinds, project=project, count__gt=0)
     return rows if person is None else rows.filter(person=person.pseudonym)

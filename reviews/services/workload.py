@@ -111,14 +111,14 @@ def count_unsettled(project: Project, person: User | None, *, what: str) -> Tall
     return _added_up(project, held.exclude(pk__in=waiting), what)
 
 
-def count_hidden(project: Project, *, what: str) -> Tally[Key]:
-    """What is counted of open reviews of known answers: people who are not to know gold items think that these wait.
+def count_hidden(project: Project, *, what: str, viewer: User) -> Tally[Key]:
+    """What is counted of reviews of known answers: people who are not to know gold items think that these wait.
 
-    ``what``: ``day`` or ``time``. Nobody can count what waits in a blind stage.
+    ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
     """
-    runs = [run for run in hidden_runs(project) if not run.blind]
     waiting = WorkPending.objects.filter(faults=False).values("review")
-    return _added_up(project, Review.objects.filter(stage_run__in=runs).exclude(pk__in=waiting), what)
+    reviews = Review.objects.filter(stage_run__in=hidden_runs(project)).exclude(person=viewer)
+    return _added_up(project, reviews.exclude(pk__in=waiting), what)
 
 
 def count_named(reviews: QuerySet[Review]) -> Tally[Key]:

@@ -58,7 +58,7 @@ def home(request: PageRequest) -> HttpResponse:
 @require_safe
 def project(request: PageRequest) -> HttpResponse:
     """How many items stand where."""
-    stands = progress.read_progress(project=request.project, roles=request.roles)
+    stands = progress.read_progress(project=request.project, roles=request.roles, viewer=request.user)
     context = {
         "progress": stands,
         "stages": _pipeline(request, stands),

@@ -49,10 +49,11 @@ def progress(request: PageRequest) -> HttpResponse:
     """How fast the work goes, how long an item takes, which faults are named, and when it will be done."""
     project, by_week = request.project, one_of(request.GET, "by", ["week"]) == "week"
     overseer = oversees(request.roles)
+    shown_to = None if overseer else request.user
     now = timezone.now()
     titles = stage_titles(project)
-    throughput = read_throughput(project=project, now=now, by_week=by_week, with_gold=not overseer)
-    times = read_times(project=project, with_gold=not overseer)
+    throughput = read_throughput(project=project, now=now, by_week=by_week, shown_to=shown_to)
+    times = read_times(project=project, shown_to=shown_to)
     faults = read_faults(project=project, hide_answers=not overseer)
     people = read_people(project=project) if overseer else []
     names = names_of(project=project)
@@ -75,7 +76,7 @@ def progress(request: PageRequest) -> HttpResponse:
             "fault_chart": drawn(made.fault_chart(faults, "faults", "Kinds of fault that were named"))
             if faults
             else "",
-            "outlook": read_outlook(project=project, now=now, with_gold=not overseer),
+            "outlook": read_outlook(project=project, now=now, shown_to=shown_to),
             "waiting": count_waiting_work(project),
             "set_aside": read_work_set_aside(project),
             "people": [(one, names[one.pseudonym]) for one in people if one.pseudonym in names],
@@ -197,7 +198,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
     titles, now = stage_titles(project), timezone.now()
     hides = not oversees(request.roles)
-    which = {"with_gold": hides, "settled": whose.pk != request.user.pk}
+    which: dict[str, Any] = {"shown_to": request.user if hides else None, "settled": whose.pk != request.user.pk}
     throughput = read_throughput(project=project, now=now, person=whose, by_week=True, **which)
     times = read_times(project=project, person=whose, **which)
     named, received = (
