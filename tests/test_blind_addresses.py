@@ -44,6 +44,8 @@ QUERIES = (
 #: What differs from one request to the next, whoever asks.
 PASSING = re.compile(
     r'csrf[\w-]*" (?:value|content)="[^"]+"|"X-CSRFToken": ?"[^"]+"|nonce="[^"]+"|datetime="[^"]+"|seconds? ago'
+    # Opening a page prolongs the hold: until when changes with the minute.
+    "|[0-9:]+ UTC</time>"
 )
 
 
