@@ -15,10 +15,19 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
+from benchmark.formats import lines
 from benchmark.formats.check_files import CheckFiles, FileFault, is_check_file
 from benchmark.formats.gzips import GzipStream, Readable, open_gzip
 from benchmark.formats.limits import Budget, Limits, SourceFault, shown_size
-from benchmark.formats.lines import BOM, LineFault, parse_record, split_lines, too_long
+from benchmark.formats.lines import (
+    BOM,
+    LineFault,
+    has_too_many_values,
+    parse_record,
+    split_lines,
+    too_long,
+    up_to_values,
+)
 from benchmark.formats.sniffing import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.formats.zips import open_member, open_zip, refusal, shown_name
 
@@ -31,7 +40,7 @@ _FOLDERS = 100
 #: Manifests in an archive that are looked at, those nearest to its top: a release has one.
 _MANIFESTS = 3
 #: See ``_elements``.
-_BEHIND, _LONG = -2, -3
+_BEHIND, _LONG, _MANY = -2, -3, -4
 #: Signs before the end of a text within which a fault may come from its being cut there.
 _CUT = 16
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -268,9 +277,14 @@ class _File:
         begin = content.lstrip()[:1]
         if begin == b"[":
             yield from self._list(content, member)
-        elif begin == b"{" and len(content) > self.limits.line:
+        elif begin == b"{" and (len(content) > self.limits.line or has_too_many_values(content)):
             # As one value it would take thirty times as much memory.
-            if not _is_object(content.lstrip().partition(b"\n")[0], self.limits.line):
+            is_lines = _is_object(content.lstrip().partition(b"\n")[0], self.limits.line)
+            if not is_lines and len(content) <= self.limits.line:
+                if self._is_due():
+                    yield self._raw(1, member, content, len(content))
+                return
+            if not is_lines:
                 raise SourceFault(
                     f"The file has {shown_size(len(content))} and is read as one record, because its first line is "
                     f"none; a record may have at most {shown_size(self.limits.line)}. If it holds many, write each on "
@@ -307,6 +321,11 @@ class _File:
                     most = shown_size(self.limits.line)
                     message = (
                         f"The record at line {line} has more than {most}, the most that a record may have. "
+                        "Nothing behind it was read; split it, or take it out of the list."
+                    )
+                if end == _MANY:
+                    message = (
+                        f"The record at line {line} holds more than {lines.MAX_VALUES:,} values. "
                         "Nothing behind it was read; split it, or take it out of the list."
                     )
                 yield RecordFault(line, member, message, True)
@@ -390,37 +409,44 @@ def _is_json(content: bytes) -> bool:
 
 def _is_object(line: bytes, longest: int) -> bool:
     try:
-        return len(line) <= longest and type(orjson.loads(line)) is dict
+        return len(line) <= longest and not has_too_many_values(line) and type(orjson.loads(line)) is dict
     except orjson.JSONDecodeError:
         return False
 
 
 def _elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     """Where each element of a JSON list begins and ends; an end of -1 where the text is no JSON any more, of
-    ``_BEHIND`` where something stands behind the list, of ``_LONG`` where an element is longer than ``longest``.
+    ``_BEHIND`` where something stands behind the list, of ``_LONG`` where an element is longer than ``longest``, of
+    ``_MANY`` where it has too many values.
 
     Little more than that is parsed at once, for the value of a text can take thirty times its memory.
     """
     slack = longest // 8
+    most = longest + slack + _CUT
     decoder = json.JSONDecoder()
     at = _skip_blank(text, text.index("[") + 1)
     is_empty = text[at : at + 1] == "]"
-    base, piece = 0, text[: longest + slack + _CUT]
+    base, piece = at, up_to_values(text[at : at + most])
     while not is_empty:
         if at - base > slack and base + len(piece) < len(text):
-            base, piece = at, text[at : at + longest + slack + _CUT]
+            base, piece = at, up_to_values(text[at : at + most])
         is_cut = base + len(piece) < len(text)
+        too_much = _LONG if len(piece) == most else _MANY
         try:
             _, end = decoder.raw_decode(piece, at - base)
         except json.JSONDecodeError as fault:
             at_end = "Unterminated" in fault.msg or fault.pos > len(piece) - _CUT
-            yield at, _LONG if is_cut and at_end else -1
+            if is_cut and at_end and too_much == _MANY and at > base:
+                # What stood before it had most of the values.
+                base, piece = at, up_to_values(text[at : at + most])
+                continue
+            yield at, too_much if is_cut and at_end else -1
             return
         except (ValueError, RecursionError):
             yield at, -1
             return
         if is_cut and end == len(piece):  # in the middle of a number, perhaps
-            yield at, _LONG
+            yield at, too_much
             return
         end += base
         yield at, end
@@ -451,7 +477,8 @@ def _release_files(
     for info in sorted(manifests, key=lambda one: one.filename.count("/"))[:_MANIFESTS]:
         try:
             with open_member(archive, info, Budget(limits)) as member:
-                manifest = orjson.loads(_read_up_to(member, limits.line))
+                content = _read_up_to(member, limits.whole)
+                manifest = None if has_too_many_values(content) else orjson.loads(content)
         except (SourceFault, orjson.JSONDecodeError):
             continue
         files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None

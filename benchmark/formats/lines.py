@@ -58,7 +58,7 @@ def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, in
 
 def parse_record(line: bytes) -> dict[str, Any]:
     """The object a line holds. Raises LineFault."""
-    if len(line) > MAX_VALUES and sum(map(line.count, (b",", b"[", b"{"))) > MAX_VALUES:
+    if has_too_many_values(line):
         raise LineFault(
             f"The record holds more than {MAX_VALUES:,} values; split it, or leave out of it what nobody will look at."
         )
@@ -72,6 +72,27 @@ def parse_record(line: bytes) -> dict[str, Any]:
         kind = {list: "a list", str: "a text", type(None): "null", bool: "true or false"}.get(type(data), "a number")
         raise LineFault(f"A record must be a JSON object, but this is {kind}.")
     return data
+
+
+def has_too_many_values(content: bytes) -> bool:
+    """Whether it could take too much memory as one value. Asked before it is parsed."""
+    return len(content) > MAX_VALUES and sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES
+
+
+def up_to_values(text: str) -> str:
+    """The text, or as much of it as holds no more values than a record may have."""
+
+    def count(start: int, end: int) -> int:
+        return sum(text.count(sign, start, end) for sign in ",[{")
+
+    low, high, left = 0, len(text), MAX_VALUES + 1
+    if high < left or count(low, high) < left:
+        return text
+    while high - low > 1:
+        middle = (low + high) // 2
+        counted = count(low, middle)
+        low, high, left = (low, middle, left) if counted >= left else (middle, high, left - counted)
+    return text[:high]
 
 
 def too_long(length: int, limit: int) -> str:

@@ -433,6 +433,29 @@ def test_a_record_of_too_many_values_is_a_fault_before_it_is_parsed(
     assert isinstance(read(long)[0], RawRecord)
 
 
+def test_a_json_file_of_too_many_values_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(format_lines, "MAX_VALUES", 1_000)
+    parsed: list[int] = []
+    decode = json.JSONDecoder.raw_decode
+
+    def spy(decoder: json.JSONDecoder, text: str, at: int) -> Any:
+        parsed.append(sum(map(text.count, ",[{")))
+        return decode(decoder, text, at)
+
+    few, most, many = (json.dumps({"a": [[]] * count}).encode() for count in (10, 498, 5_000))
+    (one,) = read(many, "a.json")
+    assert isinstance(one, RecordFault)
+    assert "more than 1,000 values; split it" in one.message
+    assert len(read(b"\n".join([few] * 200), "a.json")) == 200
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", spy)
+    *read_first, last = read(b"[" + b",\n".join([few] * 60 + [most, most, few, many, few]) + b"]", "a.json")
+    assert [isinstance(item, RawRecord) for item in read_first] == [True] * 63
+    assert isinstance(last, RecordFault)
+    assert last.fatal
+    assert "The record at line 64 holds more than 1,000 values" in last.message
+    assert max(parsed) <= 1_001
+
+
 class Endless:
     """A source of ``count`` pieces that nobody ever holds at once."""
 
