@@ -81,12 +81,16 @@ def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__position__lt=0)
     held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
     handed_in = set(GoldScore.objects.filter(project=project, person=viewer).values_list("item", flat=True))
+    # Whoever reviewed the known answer there finds their review counted, and so one less that is left of its item.
+    known = Review.objects.filter(person=viewer, dialogue__in=items.filter(retired_at=None).values("source"))
+    reviewed = set(known.values_list("dialogue", "stage_run__stage"))
     out: Tally[str] = Tally()
     for item in items:
         done, claimed = int(item.pk in handed_in), int(item.stage_run_id in held)
         if item.live:
             reviewers = parse(item.stage_run.cycle.protocol).stage(item.stage).reviewers
-            out[f"left:{item.stage}"] += reviewers - done - claimed
+            left = reviewers - done - claimed - ((item.source_id, item.stage) in reviewed)
+            out[f"left:{item.stage}"] += left
         out[f"done:{item.stage}"] += done
         out[f"stage:{item.stage}:claimed"] += claimed
     return out

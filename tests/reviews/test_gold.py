@@ -627,8 +627,8 @@ def test_annotators_see_it_counted_like_any_other(team: Team, monkeypatch: pytes
 
     me, *colleagues = team.annotators[3:]
 
-    def shown() -> tuple[dict[str, int], tuple[int, int, int]]:
-        stands = read_progress(project=team.project, roles=frozenset({Role.ANNOTATOR}), viewer=me)
+    def shown(viewer: User = me) -> tuple[dict[str, int], tuple[int, int, int]]:
+        stands = read_progress(project=team.project, roles=frozenset({Role.ANNOTATOR}), viewer=viewer)
         stage = next(one for one in stands.stages if one.key == STAGE)
         return {key: n for key, n in stands.statuses.items() if n}, (stage.open, stage.claimed, stage.done)
 
@@ -636,6 +636,8 @@ def test_annotators_see_it_counted_like_any_other(team: Team, monkeypatch: pytes
     make_gold(team, source)
     # Two reviews of each of two dialogues: with more of them, whoever counted would find that there is a gold item.
     assert shown() == ({"in_review": 2}, (4, 0, 0))
+    # Who reviewed the known answer has handed in one of them.
+    assert shown(team.annotators[1]) == ({"in_review": 2}, (3, 0, 1))
     certain(monkeypatch, team)
     # Any number of people get it: what colleagues do there moves nothing, what one does oneself all.
     claims = [(person, take(person, team)) for person in colleagues]
