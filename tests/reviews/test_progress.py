@@ -162,7 +162,7 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
         client.force_login(person)
         page = client.get(address).content.decode()
         assert sentence in page
-        assert ("1 that nobody can take" if address == "/" else "(1 for nobody)") in page
+        assert ("1 that nobody can take" if address == "/" else "(1 item for nobody)") in page
     # Who is asked to review blind hears nothing of who has reviewed what.
     client.force_login(team.annotators[2])
     assert "nobody can take" not in client.get("/").content.decode() + client.get("/p/stuck/").content.decode()
