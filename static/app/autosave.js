@@ -288,6 +288,7 @@ document.addEventListener("htmx:after:request", (event) => {
   shownBefore = document.querySelector("#inspector")?.dataset.seen;
   if (!edit) {
     if (ctx.request.method !== "GET") advance(version, queue.find(({state: its}) => its === "conflict"));
+    else if (header !== null && !ctx.again && root() && version < Number(root().dataset.seen)) return askAnew(event);
     else if (root() && version > Number(root().dataset.seen)) root().dataset.seen = version;
     if (status < 300 && ctx.sourceElement?.closest?.("[data-merge]")) decided(version);
     return;
@@ -309,6 +310,14 @@ document.addEventListener("htmx:after:request", (event) => {
   }
   emit("edit-ended", {edit});
 });
+
+/** An answer made before the last edit was stored would show the words from before: it is asked for again, once. */
+function askAnew(event) {
+  const {target, swap, sourceElement, request} = event.detail.ctx;
+  event.preventDefault();
+  const source = sourceElement.isConnected ? sourceElement : document.body;
+  globalThis.htmx.ajax("GET", request.action, {source, target, swap, again: true});
+}
 
 /** The prompt of a conflict was answered: the edit it was about is settled, and later ones there are made on that. */
 function decided(version) {

@@ -376,6 +376,42 @@ def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):
     assert steps_of(team)[1] | {"text": "It is sunny.", "answer_type": "chat"} == steps_of(team)[1]
 
 
+def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(desk_of, team):
+    """Who typed and opened another place at once saw the dialogue as it had been before they typed."""
+    desk = sit_down(desk_of, team)
+    page, held = desk.page, []
+
+    def hold(route):
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))  # made before the edit is stored
+
+    desk.open_place(ANSWER)
+    desk.open_place("task t1")
+    page.route("**/work/*/?at=*", hold)
+    with page.expect_request("**/work/*/?at=*"):
+        desk.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).evaluate("link => link.click()")
+    message = page.get_by_label("User’s message")
+    text = f"{message.input_value()} And tomorrow?"
+    with desk.saving():
+        # Not by hand: that would call off the other place.
+        message.evaluate(
+            """(field, text) => {
+                field.value = text;
+                field.form.requestSubmit();
+            }""",
+            text,
+        )
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    expect(page.locator("#answer-text")).to_be_visible()
+    expect(desk.chat).to_contain_text("And tomorrow?")
+    desk.expect_state("saved")
+    desk.open_place("task t1")
+    expect(message).to_have_value(text)
+
+
 def test_a_box_ticked_while_the_one_before_is_on_its_way_stays_ticked(desk_of, team):
     """The answer to the first tick took the second away, and the third saved it so."""
     document = make_document()
