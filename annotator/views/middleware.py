@@ -85,7 +85,7 @@ class SizeMiddleware:
             if hasattr(handler, "file"):
                 with suppress(OSError):
                     handler.file.close()
-        if request.method != "GET":
+        if request.method == "HEAD":
             return response
         try:
             take_a_place_for_the_answer(request, response)

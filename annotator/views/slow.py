@@ -30,6 +30,10 @@ _SENTENCE = (
     "You are sending or being sent something large already, or several others are. Nothing was changed: wait until "
     "that has arrived, then try again."
 )
+_DONE = (
+    "What you sent was dealt with, but the answer is large, and you are being sent something large already, or several "
+    "others are. Wait until that has arrived, then load the page again: it shows what came of it."
+)
 _WAIT_YOUR_TURN = (
     f"Pages of yours have kept the server computing for seconds, so for now it works on {TURNS} of your requests at "
     "once. Nothing was changed: wait until one has been answered, then try again."
@@ -61,13 +65,13 @@ def note_computing(request: HttpRequest, seconds: float) -> None:
         _computing[user.pk] = now + REMEMBERED
 
 
-def take_a_place(request: HttpRequest) -> ExitStack:
-    """A place for what is large; closed, it is given back. Raises Busy."""
+def take_a_place(request: HttpRequest, sentence: str = _SENTENCE) -> ExitStack:
+    """A place for what is large; closed, it is given back. Raises Busy, which says the sentence."""
     user = getattr(request, "user", None)
     who = user.pk if user is not None and user.is_authenticated else client_address(request)
     place = ExitStack()
     if not place.enter_context(a_place_of({f"slow {who}": OF_ONE_PERSON, "slow": OF_ALL})):
-        raise Busy(_SENTENCE)
+        raise Busy(sentence)
     return place
 
 
@@ -77,7 +81,7 @@ def take_a_place_for_the_answer(request: HttpRequest, response: HttpResponseBase
         return
     closers: list[Callable[[], None]] = response._resource_closers  # type: ignore[attr-defined]
     try:
-        place = take_a_place(request)
+        place = take_a_place(request, _SENTENCE if request.method == "GET" else _DONE)
     except Busy:
         # Not by response.close(), with which the request would end.
         for close in closers:

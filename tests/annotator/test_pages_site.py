@@ -84,6 +84,21 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
     assert slow._computing.keys() == {team.senior.pk}
 
 
+def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team, monkeypatch):
+    """Four forms of a huge draft, whose pages were read slowly, took every thread of a process for minutes."""
+    monkeypatch.setattr(slow, "AT_ONCE", 1000)
+    form = {"daily": "nonsense", "time_zone": ""}
+    with places.a_place_of({f"slow {team.annotator.pk}": slow.OF_ONE_PERSON}):
+        refused = member.post("/notices/settings/", form)
+        assert (refused.status_code, refused["Retry-After"]) == (503, "10")
+        assert "What you sent was dealt with" in words(refused)
+        assert "Nothing was changed" not in words(refused)
+        assert "Nothing was changed" in words(member.get("/"))
+        assert member.head("/").status_code == 200
+    answered = member.post("/notices/settings/", form)
+    assert (answered.status_code, len(answered.content) > 1000) == (422, True)
+
+
 # --- health -----------------------------------------------------------------------------------------------------------
 
 
