@@ -27,6 +27,9 @@ MOST_SENDING, MOST_HELD = 500, 100 * 10**6
 STALLED_SECONDS = 20
 #: Bytes of such a piece; who takes them more slowly than that is given up.
 PIECE = 2**16
+#: Bytes after which an answer is a large one, of which few go at once (``annotator.views.slow``), and seconds that a
+#: thread then waits: a proxy has taken so much for a slow reader, and takes no more until that is read.
+LARGE, LARGE_SECONDS = 4 * 10**6, 600
 #: Seconds that an ended connection is given to close its end, so that the last of the answer arrives.
 LEAVING_SECONDS = 2
 
@@ -42,13 +45,22 @@ _EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue", re.IGNORECASE)
 class _Socket(socket.socket):
     """A connection on which no thread waits without an end. Python counts a timeout over all that is sent at once."""
 
+    #: Bytes sent of an answer.
+    _sent = 0
+
     def setblocking(self, flag: bool) -> None:
+        # gunicorn does so before each request, too.
+        self._sent = 0
         self.settimeout(STALLED_SECONDS if flag else 0)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         view = memoryview(data)
         for start in range(0, len(view), PIECE):
-            super().sendall(view[start : start + PIECE], flags)
+            piece = view[start : start + PIECE]
+            super().sendall(piece, flags)
+            self._sent += len(piece)
+            if self._sent > LARGE:
+                self.settimeout(LARGE_SECONDS)
 
     def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
         file.seek(offset)

@@ -14,6 +14,7 @@ from gunicorn.workers.gthread import TConn
 
 from annotator.config import patient_worker
 from annotator.config.patient_worker import MOST_BODY, PatientWorker, _Coming, _Socket
+from annotator.views import slow
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
 
@@ -93,6 +94,25 @@ def test_an_answer_is_sent_in_pieces_each_of_which_has_its_time(monkeypatch, tmp
         assert connection.sendfile(opened, offset=1, count=3) == 3
         assert connection.sendfile(opened, offset=5) == 1
     assert sent == [(20, *piece) for piece in (b"ab", b"c", b"bc", b"d", b"f")]
+
+
+def test_a_large_answer_waits_for_a_proxy_that_has_taken_much_for_a_slow_reader(monkeypatch):
+    waited = []
+    monkeypatch.setattr(socket.socket, "sendall", lambda self, data, flags=0: waited.append(self.gettimeout()))
+    monkeypatch.setattr(patient_worker, "PIECE", 2)
+    monkeypatch.setattr(patient_worker, "LARGE", 3)
+    with _Socket() as connection:
+        connection.setblocking(True)
+        connection.sendall(b"abc")
+        connection.sendall(b"def")
+        # The next request of the same connection.
+        connection.setblocking(True)
+        connection.sendall(b"ab")
+    assert waited == [20, 20, 20, 600, 20]
+
+
+def test_what_is_large_is_the_same_for_those_who_wait_and_for_those_who_give_places():
+    assert slow.AT_ONCE == patient_worker.LARGE
 
 
 def test_who_takes_nothing_of_an_answer_is_given_up(monkeypatch):
