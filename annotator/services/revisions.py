@@ -276,6 +276,11 @@ def lock_dialogue(dialogue_id: int) -> Dialogue:
     return Dialogue.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=dialogue_id)
 
 
+def hold_dialogue(dialogue_id: int) -> None:
+    """Lock the dialogue's row as ``lock_dialogue`` does, without reading it."""
+    Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=dialogue_id)
+
+
 def revise(
     *,
     actor: User | None,

@@ -4,8 +4,6 @@ Streamed in constant memory, whatever the file. Every line that is not blank giv
 fault, so that a reader who was interrupted can pass over what it has already seen.
 """
 
-import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
@@ -15,9 +13,9 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
-from benchmark.formats import lines
 from benchmark.formats.check_files import CheckFiles, FileFault, is_check_file
 from benchmark.formats.gzips import GzipStream, Readable, open_gzip
+from benchmark.formats.json_lists import ListFault, elements
 from benchmark.formats.limits import Budget, Limits, SourceFault, shown_size
 from benchmark.formats.lines import (
     BOM,
@@ -26,7 +24,6 @@ from benchmark.formats.lines import (
     parse_record,
     split_lines,
     too_long,
-    up_to_values,
 )
 from benchmark.formats.sniffing import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.formats.zips import open_member, open_zip, refusal, shown_name
@@ -39,11 +36,6 @@ _HEAD = 4096
 _FOLDERS = 100
 #: Manifests in an archive that are looked at, those nearest to its top: a release has one.
 _MANIFESTS = 3
-#: See ``_elements``.
-_BEHIND, _LONG, _MANY = -2, -3, -4
-#: Signs before the end of a text within which a fault may come from its being cut there.
-_CUT = 16
-_BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(slots=True)
@@ -307,37 +299,21 @@ class _File:
             at = fault.start - content.rfind(b"\n", 0, fault.start)
             raise SourceFault(f"The file is not UTF-8 at line {line}, byte {at}; save it as UTF-8.") from None
         line, counted = 1, 0
-        for start, end in _elements(text, self.limits.line):
-            line += text.count("\n", counted, start)
-            counted = start
-            if end < 0:
-                cut = "it ends inside a record" if not text[start:].strip() else "it cannot be read any further"
-                message = f"The list is not JSON at line {line}: {cut}. Get it again."
-                if end == _BEHIND:
-                    message = (
-                        f"More follows the end of the list, at line {line}. Make it one list, or write JSON lines."
-                    )
-                if end == _LONG:
-                    most = shown_size(self.limits.line)
-                    message = (
-                        f"The record at line {line} has more than {most}, the most that a record may have. "
-                        "Nothing behind it was read; split it, or take it out of the list."
-                    )
-                if end == _MANY:
-                    message = (
-                        f"The record at line {line} holds more than {lines.MAX_VALUES:,} values. "
-                        "Nothing behind it was read; split it, or take it out of the list."
-                    )
-                yield RecordFault(line, member, message, True)
-                return
-            element = text[start:end].encode()
-            if len(element) > self.limits.line:
-                if self._is_due():
-                    yield RecordFault(line, member, too_long(len(element), self.limits.line), False)
-            elif self._is_due():
-                yield self._raw(line, member, element, len(element))
-            elif self.beside:
-                self.beside.see(element)
+        try:
+            for start, end in elements(text, self.limits.line):
+                line += text.count("\n", counted, start)
+                counted = start
+                element = text[start:end].encode()
+                if len(element) > self.limits.line:
+                    if self._is_due():
+                        yield RecordFault(line, member, too_long(len(element), self.limits.line), False)
+                elif self._is_due():
+                    yield self._raw(line, member, element, len(element))
+                elif self.beside:
+                    self.beside.see(element)
+        except ListFault as fault:
+            line += text.count("\n", counted, fault.at)
+            yield RecordFault(line, member, fault.sentence(line), True)
 
     def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordFault:
         """A record with the files that belong to it; where one of these cannot be read, the others still come."""
@@ -412,59 +388,6 @@ def _is_object(line: bytes, longest: int) -> bool:
         return len(line) <= longest and not has_too_many_values(line) and type(orjson.loads(line)) is dict
     except orjson.JSONDecodeError:
         return False
-
-
-def _elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
-    """Where each element of a JSON list begins and ends; an end of -1 where the text is no JSON any more, of
-    ``_BEHIND`` where something stands behind the list, of ``_LONG`` where an element is longer than ``longest``, of
-    ``_MANY`` where it has too many values.
-
-    Little more than that is parsed at once, for the value of a text can take thirty times its memory.
-    """
-    slack = longest // 8
-    most = longest + slack + _CUT
-    decoder = json.JSONDecoder()
-    at = _skip_blank(text, text.index("[") + 1)
-    is_empty = text[at : at + 1] == "]"
-    base, piece = at, up_to_values(text[at : at + most])
-    while not is_empty:
-        if at - base > slack and base + len(piece) < len(text):
-            base, piece = at, up_to_values(text[at : at + most])
-        is_cut = base + len(piece) < len(text)
-        too_much = _LONG if len(piece) == most else _MANY
-        try:
-            _, end = decoder.raw_decode(piece, at - base)
-        except json.JSONDecodeError as fault:
-            at_end = "Unterminated" in fault.msg or fault.pos > len(piece) - _CUT
-            if is_cut and at_end and too_much == _MANY and at > base:
-                # What stood before it had most of the values.
-                base, piece = at, up_to_values(text[at : at + most])
-                continue
-            yield at, too_much if is_cut and at_end else -1
-            return
-        except (ValueError, RecursionError):
-            yield at, -1
-            return
-        if is_cut and end == len(piece):  # in the middle of a number, perhaps
-            yield at, too_much
-            return
-        end += base
-        yield at, end
-        at = _skip_blank(text, end)
-        if text[at : at + 1] == "]":
-            break
-        if text[at : at + 1] != ",":
-            yield at, -1
-            return
-        at = _skip_blank(text, at + 1)
-    behind = _skip_blank(text, at + 1)
-    if behind < len(text):
-        yield behind, _BEHIND
-
-
-def _skip_blank(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
 
 
 def _release_files(

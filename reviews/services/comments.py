@@ -21,6 +21,7 @@ from annotator.schema import value_hash
 from annotator.schema.canonical import shortened
 from annotator.services.blindness import blind_to, colleague, veil
 from annotator.services.notices import dialogue_page, notify
+from annotator.services.revisions import hold_dialogue
 from reviews.models import Comment, StageRun
 from reviews.services.claims import Work
 from reviews.services.mentions import find_mentions, known_mentions, rename_mentions
@@ -104,7 +105,7 @@ def add_comment_once(*, actor: User, work: Work, anchor: str, text: str, reply_t
     """As above, but the same words at the same place in this passage are one remark, however often they come."""
     with transaction.atomic():
         # Of two that come at once the second waits here until the first is there.
-        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=work.slot.dialogue_id)
+        hold_dialogue(work.slot.dialogue_id)
         mine = Comment.objects.filter(author=actor, dialogue=work.slot.dialogue_id, stage_run=work.slot.stage_run_id)
         where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": shortened(anchor)}
         if not mine.filter(text=text.strip(), **where).exists():
@@ -122,7 +123,7 @@ def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply
         raise Invalid("There is nothing to remark on yet.")
     with transaction.atomic():
         # A double click says it once: the second waits here until the first has said it.
-        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=dialogue.pk)
+        hold_dialogue(dialogue.pk)
         last = Comment.objects.filter(author=actor, dialogue=dialogue).select_related("parent").order_by("-pk").first()
         if last is not None and last.stage_run_id is None and last.text == text.strip():
             said_of = last.parent.public_id if last.parent is not None else ""
@@ -214,7 +215,7 @@ def _add(
     about = _hash_at(revision.document(), anchor) if parent else _hash_of_place(actor, revision, anchor)
     with transaction.atomic():
         # Counted and written by one at a time.
-        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=dialogue.pk)
+        hold_dialogue(dialogue.pk)
         if Comment.objects.filter(dialogue=dialogue, author=actor).count() >= MAX_COMMENTS:
             raise Invalid(f"You have remarked {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
         comment = Comment.objects.create(

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
+from annotator.services.revisions import hold_dialogue
 from annotator.services.statements import rows
 from reviews.models import Slot
 from reviews.services.claims import Work
@@ -81,13 +82,15 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
     sealed = slot.stage_run.blind
     with transaction.atomic():
         # Counted and written by one at a time.
-        Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=slot.dialogue_id)
+        hold_dialogue(slot.dialogue_id)
         mine = Waiver.objects.filter(dialogue=slot.dialogue, author=actor)
         count = mine.count()
+        alike = mine.filter(anchor__in=[anchor[:600] for _, anchor, _ in keys]).order_by("pk")
+        latest = {(one.check_id, one.anchor, one.value_hash): one for one in alike}
         written = []
         for check, anchor, value_hash in keys:
-            key = {"check_id": check[:60], "anchor": anchor[:600], "value_hash": value_hash[:16]}
-            waiver = mine.filter(**key).order_by("-pk").first()
+            key = (check[:60], anchor[:600], value_hash[:16])
+            waiver = latest.get(key)
             if waiver is None or (waiver.reason, waiver.sealed) != (reason, sealed):
                 count += 1
                 if count > MAX_WAIVERS:
@@ -97,7 +100,14 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
                         field="reason",
                     )
                 waiver = Waiver.objects.create(
-                    dialogue=slot.dialogue, author=actor, reason=reason, sealed=sealed, **key
+                    dialogue=slot.dialogue,
+                    author=actor,
+                    check_id=key[0],
+                    anchor=key[1],
+                    value_hash=key[2],
+                    reason=reason,
+                    sealed=sealed,
                 )
+                latest[key] = waiver
             written.append(waiver)
     return written
