@@ -7,6 +7,7 @@ It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
 """
 
 import contextlib
+import math
 import re
 import selectors
 import socket
@@ -15,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from gunicorn.http import get_parser
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 #: Seconds until the head of a request has to be there, and the rest of it.
 HEAD_SECONDS, BODY_SECONDS = 10.0, 600.0
@@ -124,6 +125,8 @@ class PatientWorker(ThreadWorker):
         self._coming: dict[Any, _Coming] = {}
         self._held = 0
         self._leaving: dict[Any, float] = {}
+        #: Until when connections are kept on which nothing has come; finite once the worker stops.
+        self._empty_until = math.inf
 
     def enqueue_req(self, conn: Any) -> None:
         """Wait for the request of a connection that is new, or was kept; in the main thread alone."""
@@ -215,13 +218,18 @@ class PatientWorker(ThreadWorker):
         conn.close()
 
     def murder_pending(self) -> None:
-        """Close connections whose request has not come in time; all of them where the worker stops."""
+        """Close connections whose request has not come in time."""
         super().murder_pending()
         now = time.monotonic()
         for conn in [conn for conn, until in self._leaving.items() if until < now]:
             self._part(conn)
-        for conn in [conn for conn, coming in self._coming.items() if coming.until < now or not self.alive]:
-            self._drop(conn)
+        if not self.alive:
+            # What is on its way is still taken in, and answered: a proxy would tell its sender 502. gunicorn waits as
+            # long on connections it has kept, and in all no longer than ``graceful_timeout``.
+            self._empty_until = min(self._empty_until, now + STOP_KEEPALIVE_LINGER)
+        for conn, coming in list(self._coming.items()):
+            if coming.until < now or (self._empty_until < now and not coming.data):
+                self._drop(conn)
 
     def _drop(self, conn: Any) -> None:
         self._forget(conn)

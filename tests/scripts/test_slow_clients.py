@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from gunicorn.config import Config
-from gunicorn.workers.gthread import TConn
+from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 from annotator.config import patient_worker
 from annotator.config.patient_worker import MOST_BODY, PatientWorker, _Coming, _Socket
@@ -80,6 +80,31 @@ def test_who_does_not_close_an_ended_connection_holds_nobody_up(worker, closes):
         worker._leaving[conn] = 0
         worker.murder_pending()
     assert (worker.nr_conns, conn.sock.fileno(), worker._leaving) == (0, -1, {})
+
+
+def test_a_worker_that_stops_takes_in_what_is_on_its_way(worker, monkeypatch):
+    """Dropped, a proxy told 502 to people who had just sent something."""
+    worker, conn, theirs = worker
+    handed_on = []
+    monkeypatch.setattr(ThreadWorker, "enqueue_req", lambda self, conn: handed_on.append(conn))
+    idle, other_end = socket.socketpair()
+    with other_end, contextlib.closing(conn):
+        worker.nr_conns = 2
+        worker.enqueue_req(TConn(worker.cfg, idle, ("", 0), ("", 0)))
+        # A kept connection on which the next request begins as the worker stops: not all of it is there.
+        worker.alive = False
+        worker.enqueue_req(conn)
+        theirs.sendall(b"GET / HTTP/1.1\r\n")
+        worker.murder_pending()
+        worker.wait_for_and_dispatch_events(0)
+        # Later nothing has come of the one, the rest of the other.
+        now = patient_worker.time.monotonic()
+        monkeypatch.setattr(patient_worker.time, "monotonic", lambda: now + STOP_KEEPALIVE_LINGER + 1)
+        worker.murder_pending()
+        assert other_end.recv(1) == b""
+        theirs.sendall(b"\r\n")
+        worker.wait_for_and_dispatch_events(0)
+    assert (worker.nr_conns, handed_on, worker._coming) == (1, [conn], {})
 
 
 def test_an_answer_is_sent_in_pieces_each_of_which_has_its_time(monkeypatch, tmp_path):
