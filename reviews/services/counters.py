@@ -11,7 +11,7 @@ Stored keys (``read_counters`` offers them under the names of its docstring):
     pooled:<stage>             items that wait for the draw
     outcome:<stage>:<outcome>  settled stage runs
     compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
-    sampled:<stage>            drawn items with a review, sampled_errors:<stage> those of them that held an error
+    sampled:<stage>            drawn items that were looked at, sampled_errors:<stage> those of them that held an error
     round:seen:<stage>:<n>     items looked at in a round, round:errors:… and round:conflicts:… those of them with one
     gold:<status, left, done>  what gold items add, for people who must take them for ordinary ones: of the last two,
                                which count what everybody does on them, each reader is shown a part
@@ -32,13 +32,12 @@ from reviews.models import (
     Counter,
     CounterDelta,
     GoldItem,
-    Review,
     Slot,
     SlotState,
     StageRun,
     StageRunState,
-    Verdict,
 )
+from reviews.services.audits import count_audited
 from reviews.services.gold_hidden import hidden_counts, shown_of_gold
 
 #: Rows of the outbox that one transaction folds.
@@ -149,12 +148,9 @@ def recount(project: Project) -> dict[str, int]:
     _take(out, "compared:{}", compared.values_list("stage").annotate(Count("id")).order_by())
     discrepant = compared.filter(discrepancy_count__gt=0)
     _take(out, "discrepant:{}", discrepant.values_list("stage").annotate(Count("id")).order_by())
-    sampled = Review.objects.filter(project=project, dialogue__in=ordinary, stage_run__entered_as="sampled").exclude(
-        stage_run__state=StageRunState.CANCELLED
-    )
-    counts = sampled.values_list("stage_run__stage").order_by()
-    _take(out, "sampled:{}", counts.annotate(Count("id")))
-    _take(out, "sampled_errors:{}", counts.annotate(n=Count("id", filter=~Q(verdict=Verdict.APPROVE))))
+    for stage, audited, errors in count_audited(runs):
+        out[f"sampled:{stage}"] += audited
+        out[f"sampled_errors:{stage}"] += errors
     looked_at = settled.filter(looks__isnull=False).exclude(outcome="not_drawn")
     wrong = Q(outcome__in=["pass_with_fix", "rejected"]) | ~Q(
         exit_revision__content_hash=F("entry_revision__content_hash")

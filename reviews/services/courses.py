@@ -31,6 +31,7 @@ from reviews.agreement import Closeness
 from reviews.agreement.courses import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
 from reviews.protocols import EntryMode
+from reviews.services.audits import IS_ERROR
 from reviews.services.chains import in_portions
 from reviews.services.protocols import parse
 
@@ -59,6 +60,8 @@ class _Way:
     stratum: str
     cycles: list[Cycle] = field(default_factory=list)
     runs: dict[int, list[StageRun]] = field(default_factory=dict)
+    #: Keys of the runs of drawn items that held an error.
+    errors: set[int] = field(default_factory=set)
 
 
 def await_course(*, dialogue_id: int, project_id: int) -> None:
@@ -184,6 +187,9 @@ def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
     )
     for run in runs.order_by("pk"):
         by_cycle[run.cycle_id].runs[run.cycle_id].append(run)
+    sampled = StageRun.objects.filter(cycle__in=by_cycle, state=StageRunState.SETTLED, entered_as="sampled")
+    for key, cycle_id in sampled.filter(IS_ERROR).values_list("pk", "cycle"):
+        by_cycle[cycle_id].errors.add(key)
     return ways
 
 
@@ -219,7 +225,7 @@ def _keys(way: _Way) -> Iterator[Key]:
     drawn = {run.stage: run for run in way.runs[last.pk] if hasattr(run, "draw_item")}
     for stage, run in drawn.items():
         if stage in audited:
-            outcome = "passed_over" if run.entered_as != "sampled" else "right" if run.outcome == "pass" else "error"
+            outcome = "passed_over" if run.entered_as != "sampled" else "error" if run.pk in way.errors else "right"
             yield "audit", f"{stage}:{run.draw_item.draw.number}", run.draw_item.stratum, outcome
 
 

@@ -236,10 +236,6 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> None:
     for run in runs.filter(Q(state=StageRunState.OPEN) | Q(state=StageRunState.POOLED)):
         if run.blind:
             unseal_stage(journal.dialogue)
-        if run.entered_as == "sampled":
-            reviewed = Review.objects.filter(stage_run=run)
-            journal.count(f"sampled:{run.stage}", -reviewed.count())
-            journal.count(f"sampled_errors:{run.stage}", -reviewed.exclude(verdict="approve").count())
     runs.filter(state__in=[StageRunState.OPEN, StageRunState.POOLED]).update(state=StageRunState.CANCELLED)
 
 

@@ -7,7 +7,7 @@ the same tells how many of those that wait there are gold items.
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable
 
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.db.models.functions import Now
 
 from annotator.models import Project, User
@@ -23,8 +23,8 @@ from reviews.models import (
     SlotState,
     StageRun,
     StageRunState,
-    Verdict,
 )
+from reviews.services.audits import count_audited
 from reviews.services.protocols import parse
 
 
@@ -62,11 +62,8 @@ def hidden_counts(project: Project, *, viewer: User | None = None) -> Tally[str]
         slots = Slot.objects.filter(stage_run__in=runs, state=SlotState.DONE).exclude(holder=viewer)
         done = slots.values_list("stage")
         out.update({f"done:{stage}": count for stage, count in done.annotate(Count("id")).order_by()})
-        sampled = Review.objects.filter(stage_run__in=runs, stage_run__entered_as="sampled")
-        by_stage = sampled.values_list("stage_run__stage").order_by()
-        wrong = Count("id", filter=~Q(verdict=Verdict.APPROVE))
-        for stage, count, errors in by_stage.annotate(n=Count("id"), wrong=wrong):
-            out[f"sampled:{stage}"] += count
+        for stage, audited, errors in count_audited(StageRun.objects.filter(pk__in=[run.pk for run in runs])):
+            out[f"sampled:{stage}"] += audited
             out[f"sampled_errors:{stage}"] += errors
     return out
 

@@ -15,9 +15,10 @@ from annotator.models import User
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
 from annotator.wording import counted
-from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState, Verdict
+from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState
 from reviews.protocols import Evidence, Stage
 from reviews.services.advancing import NOT_DRAWN, Passage
+from reviews.services.audits import IS_ERROR
 from reviews.services.cycles import supersede_cycle
 from reviews.services.feedback import report_sent_back
 
@@ -46,8 +47,7 @@ def judge_owner(*, passage: Passage, run: StageRun, stage: Stage, review: Review
         draw_item__draw=draw, draw_item__stratum=item.stratum, draw_item__selected=True, state=StageRunState.SETTLED
     )
     audited = looked_at.count()
-    wrong = Review.objects.filter(stage_run__in=looked_at).exclude(verdict=Verdict.APPROVE)
-    errors = wrong.values("stage_run").distinct().count()
+    errors = looked_at.filter(IS_ERROR).count()
     if not is_evidence(evidence, audited=audited, errors=errors):
         return None
     if SentBack.objects.filter(draw=draw, owner=owner).exists():

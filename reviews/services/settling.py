@@ -15,6 +15,7 @@ from reviews.models import Review, StageRun, StageRunState, Verdict
 from reviews.protocols import Outcome, Stage, StageKind, decide
 from reviews.services.advancing import Passage, advance
 from reviews.services.agreement import await_counting
+from reviews.services.audits import is_error
 from reviews.services.feedback import report_audit_error, report_ruling
 from reviews.services.rounds import count_settled
 from reviews.services.sampling import tend_rounds
@@ -84,8 +85,12 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
             run=run,
             circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, passage.cycle.number),
         )
+    error = is_error(outcome, [review.verdict for review in reviews])
+    if run.entered_as == "sampled":
+        journal.count(f"sampled:{run.stage}")
+        journal.count(f"sampled_errors:{run.stage}", int(error))
     if stage.kind is StageKind.EXPERT:
-        _report(passage, run, reviews[-1], revision)
+        _report(passage, run, reviews[-1], revision, error)
         if run.entered_as == "sampled":
             judge_owner(passage=passage, run=run, stage=stage, review=reviews[-1])
     changed = revision.content_hash != entry.content_hash
@@ -141,13 +146,11 @@ def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:
     return len(places) + (1 if len(said) > 1 else 0)
 
 
-def _report(passage: Passage, run: StageRun, review: Review, revision: Revision) -> None:
+def _report(passage: Passage, run: StageRun, review: Review, revision: Revision, error: bool) -> None:
     journal, dialogue = passage.journal, passage.dialogue
     if run.entered_as == "sampled":
-        journal.count(f"sampled:{run.stage}")
-        if review.verdict == Verdict.APPROVE:
+        if not error:
             return
-        journal.count(f"sampled_errors:{run.stage}")
         people = report_audit_error(
             review=review, cycle=passage.cycle, protocol=passage.protocol, owner_id=dialogue.owner_id
         )

@@ -1,6 +1,7 @@
 """Items counted as they come to their end: known values by hand, each item once, equal to what all items say."""
 
 import json
+from copy import deepcopy
 from importlib import import_module
 from io import StringIO
 from typing import Any
@@ -24,7 +25,19 @@ from reviews.services.courses import fold_courses, recount_courses
 from reviews.services.cycles import supersede_cycle
 from reviews.services.protocols import adopt_protocol
 from reviews.services.sampling import close_population_and_draw
-from tests.factories import STAGES, Team, adopt_c3, changed, current, give_role, hand_in, make_item, make_team
+from tests.factories import (
+    STAGES,
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    current,
+    give_role,
+    hand_in,
+    make_dialogue,
+    make_item,
+    make_team,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -188,6 +201,52 @@ def test_an_error_stays_in_its_sample_when_experts_look_again(team: Team, outcom
     assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
     counts = stored_counters(team.project)
     assert (counts["sampled:expert"], counts["sampled_errors:expert"]) == (2, 1)
+    assert counts == recount(team.project)
+
+
+def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: Team) -> None:
+    """Experts who return what they approve, a stage that wants another approval, one with more than one reviewer."""
+    data = load_preset("async").model_dump(mode="json")
+    data["stages"][1]["entry"] = {"mode": "escalated_and_fraction", "fraction": 1.0}
+    again, pairs = deepcopy(data["stages"][0]), load_preset("c3").model_dump(mode="json")["stages"][2]
+    again |= {"key": "again", "title": "Again", "consecutive": 2, "entry": {"mode": "fraction", "fraction": 1.0}}
+    pairs["entry"] = {"mode": "fraction", "fraction": 1.0}
+    data["stages"][1:1] = [again, pairs]
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
+    items = begin(team.project, [make_dialogue(team.project) for _ in range(3)])
+    one, other, third, fourth = team.annotators
+    for item in items:
+        hand_in(one, item, "approve")
+    right, wrong, left = items
+    close_population_and_draw(actor=team.administrator, project=team.project, stage="again")
+    for item in items:
+        hand_in(
+            one,
+            item,
+            "fix" if item == wrong else "approve",
+            document=changed(current(wrong)) if item == wrong else None,
+        )
+    for item in items:
+        hand_in(other, item, "approve")
+    hand_in(third, wrong, "approve")
+    close_population_and_draw(actor=team.administrator, project=team.project, stage="cross_check")
+    for item in items:
+        hand_in(third, item, "approve")
+    supersede_cycle(actor=team.administrator, dialogue=left, reason="Revised.", force=True)
+    hand_in(fourth, right, "approve")
+    hand_in(fourth, wrong, "escalate")
+    # What is disputed is no part of the sample.
+    close_population_and_draw(actor=team.administrator, project=team.project, stage="settlement")
+    hand_in(team.senior, right, "approve")
+    hand_in(team.senior, wrong, "reject")
+    fold_all()
+    audits = read_accuracy(project=team.project).audits
+    found = {audit.stage: (audit.population, audit.audited, audit.errors) for audit in audits}
+    assert found == {"again": (2, 2, 1), "cross_check": (2, 2, 1), "settlement": (1, 1, 0)}
+    counts = stored_counters(team.project)
+    assert {stage: (counts[f"sampled:{stage}"], counts.get(f"sampled_errors:{stage}", 0)) for stage in found} == {
+        "again": (3, 1), "cross_check": (2, 1), "settlement": (1, 0),
+    }  # fmt: skip
     assert counts == recount(team.project)
 
 
