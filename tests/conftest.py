@@ -105,6 +105,7 @@ def _clean_slate(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     from annotator.views import slow
 
     monkeypatch.setattr(slow, "_computing", {})
+    monkeypatch.setattr(slow, "_counted", {})
     yield
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 

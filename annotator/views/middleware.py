@@ -124,12 +124,17 @@ class PersonMiddleware:
         response = self.get_response(request)
         if request.path_info.startswith("/api/"):
             return response
-        user = request.user
-        # Nobody is looked up for it.
-        known = not isinstance(user, LazyObject) or user._wrapped is not empty
-        if known and isinstance(user, User) and request.COOKIES.get(self.COOKIE) != user.public_id:
-            response.set_cookie(self.COOKIE, user.public_id, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
+        person = _known_person(request)
+        if person is not None and request.COOKIES.get(self.COOKIE) != person.public_id:
+            response.set_cookie(self.COOKIE, person.public_id, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
         return response
+
+
+def _known_person(request: HttpRequest) -> User | None:
+    """Who is signed in, where the answer took that to know: nobody is looked up for it."""
+    user = request.user
+    known = not isinstance(user, LazyObject) or user._wrapped is not empty
+    return user if known and isinstance(user, User) else None
 
 
 class TurnsMiddleware:
@@ -149,7 +154,9 @@ class TurnsMiddleware:
         except Busy as busy:
             return refuse_for_now(request, busy)
         response = self.get_response(request)
-        note_computing(request, time.thread_time() - begun)
+        person = _known_person(request)
+        if person is not None:
+            note_computing(person, time.thread_time() - begun)
         return response
 
 

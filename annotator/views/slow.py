@@ -25,6 +25,8 @@ OF_ONE_PERSON, OF_ALL = 1, 2
 AT_ONCE = 4 * 10**6
 #: Seconds of computing after which somebody's requests take turns, for so long; and how many then run at once.
 LONG, REMEMBERED, TURNS = 2.0, 600.0, 2
+#: Of each second so much is nobody's concern: a day of ordinary pages adds up to hours.
+UNCOUNTED = 0.25
 
 _SENTENCE = (
     "You are sending or being sent something large already, or several others are. Nothing was changed: wait until "
@@ -40,6 +42,8 @@ _WAIT_YOUR_TURN = (
 )
 #: Key of a person → until when their requests take turns, in this process.
 _computing: dict[int, float] = {}
+#: Key of a person → seconds of computing that count, and when it was so many.
+_counted: dict[int, tuple[float, float]] = {}
 
 
 def take_a_turn(request: HttpRequest, person: User) -> None:
@@ -55,14 +59,16 @@ def anybody_takes_turns() -> bool:
     return bool(_computing)
 
 
-def note_computing(request: HttpRequest, seconds: float) -> None:
-    """Remember whose request took so much computing."""
-    user = getattr(request, "user", None)
-    if seconds > LONG and isinstance(user, User) and user.pk:
-        now = time.monotonic()
+def note_computing(person: User, seconds: float) -> None:
+    """Remember whose requests took so much computing: one that is long, or many at once, each a little less."""
+    now = time.monotonic()
+    before, since = _counted.get(person.pk, (0.0, now))
+    count = max(0.0, before - UNCOUNTED * (now - since)) + seconds
+    _counted[person.pk] = min(count, LONG), now
+    if count > LONG:
         for key in [key for key, until in list(_computing.items()) if until < now]:
             _computing.pop(key, None)
-        _computing[user.pk] = now + REMEMBERED
+        _computing[person.pk] = now + REMEMBERED
 
 
 def take_a_place(request: HttpRequest, sentence: str = _SENTENCE) -> ExitStack:

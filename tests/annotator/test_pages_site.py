@@ -8,6 +8,7 @@ import socket
 import time
 from contextlib import ExitStack
 from datetime import timedelta
+from itertools import count
 from types import SimpleNamespace
 
 import gunicorn.config
@@ -57,7 +58,6 @@ def test_a_host_that_is_not_ours_costs_the_log_one_line(client, caplog):
 
 def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, monkeypatch):
     """Eight pages of ten megabytes at once kept everybody waiting for half a minute."""
-    monkeypatch.setattr(slow, "_computing", {})
     _, secret = tokens.create_token(actor=team.annotator, name="program", expires_at=None)
     program, colleague = Client(headers={"authorization": f"Bearer {secret}"}), Client()
     client.force_login(team.annotator)
@@ -82,6 +82,25 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
     monkeypatch.setattr(slow.time, "monotonic", lambda: later)
     assert colleague.get("/").status_code == 200
     assert slow._computing.keys() == {team.senior.pk}
+
+
+def test_many_pages_at_once_that_each_compute_a_little_less_count_as_a_long_one(member, team, monkeypatch):
+    """Forty at once of 1.8 seconds each, again and again, kept everybody waiting for a minute."""
+    clock = count(0, slow.LONG * 0.4)
+    monkeypatch.setattr(slow.time, "thread_time", lambda: next(clock))
+    colleague = Client()
+    colleague.force_login(team.senior)
+    begun = time.monotonic()
+    monkeypatch.setattr(slow.time, "monotonic", lambda: begun)
+    with places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}), ExitStack() as held:
+        assert [member.get("/").status_code for _ in range(2)] == [200, 200]
+        # One after the other, with a pause, they never add up.
+        begun += slow.LONG * 0.8 / slow.UNCOUNTED
+        assert [member.get("/").status_code for _ in range(3)] == [200, 200, 200]
+        for _ in range(slow.TURNS - 1):
+            held.enter_context(places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
+        assert member.get("/").status_code == 503
+        assert colleague.get("/").status_code == 200
 
 
 def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team, monkeypatch):
