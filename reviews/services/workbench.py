@@ -76,6 +76,11 @@ class Workbench:
         return self.work.stage
 
     @property
+    def disputed(self) -> bool:
+        """Whether a dispute is to be settled here: its verdict is given where its places are ruled on."""
+        return self.work.slot.stage_run.disputed_run is not None
+
+    @property
     def changed(self) -> bool:
         """Whether the draft differs from the version under review."""
         return self.draft.content_hash() != self.work.slot.revision.content_hash

@@ -51,6 +51,9 @@ def review_form(request: PageRequest, slot: str) -> HttpResponse:
 def submit(request: PageRequest, slot: str) -> HttpResponse:
     """The last look before a verdict: changes, findings, checklist, reason."""
     bench = open_workbench(actor=request.user, slot_id=slot)
+    if bench.disputed:
+        # Handed in here, it would go without who was present in a joint session, and without what the rulings make.
+        return redirect("workspace-settle", slot=slot)
     refused: DomainError | None = None
     seen = seen_version(request, bench.draft)
     window = window_of(request)

@@ -62,7 +62,7 @@ def work_next(request: PageRequest) -> HttpResponse:
 def workspace(request: PageRequest, slot: str) -> HttpResponse:
     """The workspace, or (to htmx) its inspector for another place. A dispute opens at what is disputed."""
     bench = open_bench(request, slot)
-    if bench.work.slot.stage_run.disputed_run and not request.GET:
+    if bench.disputed and not request.GET:
         return redirect("workspace-settle", slot=slot)
     context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))
     if request.htmx:

@@ -202,6 +202,27 @@ def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(cl
     assert JointDecision.objects.get().review.dialogue == second
 
 
+def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, team: Team) -> None:
+    """Approved or rejected from the workspace, it was settled without who was present, and without the note."""
+    item = make_item(team, "expert")
+    gather(team)
+    client.force_login(team.senior)
+    url = reverse("joint", args=[team.project.slug, "1"])
+    taken = client.post(url, {"dialogue": item.public_id})["Location"]
+    slot = Slot.objects.get(claims__state="live").public_id
+    besides = client.get(reverse("workspace", args=[slot]), {"at": "/"}).content.decode()
+    submit = reverse("workspace-submit", args=[slot])
+    assert "Back to the dispute" in besides
+    assert f'action="{taken}"' in besides
+    assert submit not in besides
+    assert client.get(submit, {"verdict": "reject"})["Location"] == taken
+    assert client.post(submit, {"verdict": "reject", "reason": "It cannot be saved."})["Location"] == taken
+    assert not Review.objects.filter(stage_kind="expert").exists()
+    session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
+    client.post(taken, session | {"verdict": "reject", "reason": "It cannot be saved."})
+    assert JointDecision.objects.get().review.verdict == "reject"
+
+
 def test_the_page_asks_as_often_for_four_disputes_as_for_one(
     client: Client, team: Team, django_assert_max_num_queries
 ) -> None:
