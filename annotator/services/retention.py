@@ -15,10 +15,10 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import connection, models
 from django.db.models import Q
-from django.utils import timezone
 
 from annotator.models import ApiToken, DraftStep, Invitation
 from annotator.services.routines import note_routine
+from annotator.services.statements import database_time
 
 ROUTINE = "tidy-up"
 #: Rows that one transaction removes.
@@ -52,8 +52,11 @@ def retention(name: str, *, days: str = "") -> Callable[[Remove], Remove]:
 
 
 def tidy_up(*, now: datetime | None = None) -> dict[str, int]:
-    """Remove all that has had its time; returns how many of what. One rule that fails does not keep the others back."""
-    now = now or timezone.now()
+    """Remove all that has had its time; returns how many of what. One rule that fails does not keep the others back.
+
+    Its time by the database's clock: nothing brings back what a worker's removes that is months ahead.
+    """
+    now = now or database_time()
     removed: dict[str, int] = {}
     failed = []
     for rule in _RULES.values():

@@ -102,6 +102,12 @@ def read_clock(value: datetime | None) -> datetime:
     return timezone.now() if value is None else value
 
 
+def database_time() -> datetime:
+    """What time the database has."""
+    [(now,)] = rows(f"SELECT {clock()}")
+    return read_clock(now)
+
+
 @lru_cache(maxsize=64)
 def _insertion(
     vendor: str, model: type[models.Model], count: int, otherwise: str

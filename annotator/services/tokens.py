@@ -47,8 +47,11 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
         person = User.objects.select_for_update(no_key=True).get(pk=actor.pk)
         if _live(person).count() >= MOST_LIVE:
             raise Invalid(f"You have {MOST_LIVE} tokens that work, and no more can be; revoke those that nobody uses.")
+        # Not before: a password that was changed where the clock was ahead would void it as it is made.
+        made = timezone.now() if person.tokens_since is None else max(timezone.now(), person.tokens_since)
         token = ApiToken.objects.create(
             user=actor,
+            created_at=made,
             name=name,
             secret_hash=hash_secret(secret),
             hint=secret[: len(PREFIX) + 4],

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Project, Revision, Role, ToolsetRevision, User
 from annotator.services.joined import Part, read_joined
-from annotator.services.statements import clock, insert, read_clock, rows
+from annotator.services.statements import clock, database_time, insert, read_clock, rows
 from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Review, Slot, SlotState, StageRun
 from reviews.protocols import Protocol, Stage
 from reviews.services.eligibility import lock_standing, refusal
@@ -328,7 +328,8 @@ def _resume_or_take_over(
 
 
 def _new_claim(*, actor: User, slot: Slot, stage: Stage) -> Claim:
-    now = _time_now()
+    # Asked for when all is locked: what was waited for ended before, on the record too.
+    now = database_time()
     lease = timedelta(minutes=stage.lease_minutes)
     claim = Claim(
         slot=slot,
@@ -345,17 +346,11 @@ def _new_claim(*, actor: User, slot: Slot, stage: Stage) -> Claim:
 
 
 def _extend(claim: Claim, slot: Slot) -> Claim:
-    now = _time_now()
+    now = database_time()
     claim.slot = slot
     claim.heartbeat_at, claim.expires_at = now, now + claim.lease
     claim.save(update_fields=["heartbeat_at", "expires_at"])
     return claim
-
-
-def _time_now() -> datetime:
-    """The database's time, asked for when all is locked: what was waited for ended before, on the record too."""
-    [(now,)] = rows(f"SELECT {clock()}")
-    return read_clock(now)
 
 
 def _hold(actor: User, slot: Slot) -> None:

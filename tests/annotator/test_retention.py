@@ -42,6 +42,17 @@ def make_draft(team, dialogue, *, closed_at=None):
     return draft
 
 
+@pytest.mark.postgres
+def test_a_worker_whose_clock_is_ahead_removes_nothing_before_its_time(team, monkeypatch, client):
+    """It signed everybody out, and took tokens that would have worked for months and files of imports."""
+    client.force_login(team.annotator)
+    create_token(actor=team.annotator, name="pipeline", expires_at=timezone.now() + timedelta(days=100))
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(days=365))
+    assert set(retention.tidy_up().values()) == {0}
+    assert (Session.objects.count(), ApiToken.objects.count()) == (1, 1)
+
+
 def test_steps_go_with_time_from_closed_drafts_and_never_from_open_ones(team, settings):
     old, late, still_open = make_dialogues(team.project, 3)
     closed = make_draft(team, old, closed_at=long_ago(31))

@@ -302,6 +302,21 @@ def test_a_mail_that_is_refused_is_tried_again_for_days_but_not_for_ever(team: T
     assert timedelta(days=3) < max(tried) - min(tried) < timedelta(days=5)
 
 
+def test_a_mail_that_was_tried_while_the_clock_was_ahead_is_tried_again_by_the_new_time(
+    team: Team, server: type[Server]
+) -> None:
+    """It stood until the wrong time had come, and its notices were in no other mail."""
+    in_kyiv(team)
+    tell(team, team.annotator)
+    server.refused = team.annotator.email
+    digests.send_due_digests(now=MORNING + timedelta(days=40))
+    server.refused = ""
+    assert digests.send_due_digests(now=MORNING) == 1
+    # That clocks differ by moments does not send one in two mails.
+    Digest.objects.update(sent_at=None, taken_at=MORNING + timedelta(minutes=1))
+    assert digests.send_due_digests(now=MORNING) == 0
+
+
 def test_a_mail_server_that_is_away_for_long_loses_no_mail_and_is_asked_once_a_round(
     team: Team, server: type[Server]
 ) -> None:

@@ -118,6 +118,12 @@ def test_a_new_password_ends_the_tokens_made_under_the_old_one(person):
     assert tokens.find_live_token(make(person)[1]) is not None
 
 
+def test_a_password_changed_while_the_clock_was_ahead_does_not_void_the_tokens_made_since(person):
+    person.tokens_since = timezone.now() + timedelta(days=2)
+    person.save()
+    assert tokens.find_live_token(make(person)[1]) is not None
+
+
 def test_tokens_of_an_account_that_was_closed_stay_dead_when_it_is_opened_again(person):
     secret = make(person)[1]
     for person.is_active in (False, True):
