@@ -30,6 +30,9 @@ from reviews.protocols.validation import validate
 Draft = dict[str, Any]
 #: Entries of any list a form may make.
 _MOST = 60
+#: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
+#: of an outcome table is a row of fields on the page, and is held against every combination of verdicts.
+MOST_VALUES = 5_000
 _A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
 #: What an editor may ask of an outcome table.
 TABLES = {"agree": "all reviewers agree", "majority": "a majority decides"}
@@ -109,6 +112,17 @@ def complete(draft: Draft) -> Draft:
                 row["key"] = _key(str(row.get(word) or ""), made, taken)
                 taken.add(row["key"])
     return draft
+
+
+def has_too_many_values(draft: Any) -> bool:
+    """Whether there is more in it than a form is made of."""
+    left, waiting = MOST_VALUES, [draft]
+    while waiting and left >= 0:
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            left -= len(value)
+            waiting += value.values() if isinstance(value, dict) else value
+    return left < 0
 
 
 def check(draft: Draft) -> tuple[Protocol | None, list[Problem]]:

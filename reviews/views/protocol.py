@@ -23,7 +23,16 @@ from annotator.views.uploads import takes_files
 from reviews.models import ProtocolVersion
 from reviews.protocols import PRESETS, Protocol, load_preset
 from reviews.protocols.differences import Difference, describe_protocol_changes
-from reviews.protocols.drafting import TABLES, Draft, check, complete, overlay, step
+from reviews.protocols.drafting import (
+    MOST_VALUES,
+    TABLES,
+    Draft,
+    check,
+    complete,
+    has_too_many_values,
+    overlay,
+    step,
+)
 from reviews.protocols.estimating import Assumption
 from reviews.services import dry_runs, migrating, protocols
 from reviews.services.counters import stored_counters
@@ -32,6 +41,7 @@ from reviews.views.protocol_form import Complaints, FormField, form_of, shaped
 
 #: Bytes of a protocol as JSON; the presets have about eight thousand.
 MOST = 400_000
+_TOO_MANY = f"This has more than {MOST_VALUES:,} values; a protocol has much fewer. Take out stages, rows or questions."
 #: Items a dry run can be asked for.
 MOST_ITEMS = 10_000_000
 _UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
@@ -153,6 +163,8 @@ def protocol_edit(request: PageRequest) -> HttpResponse:
     posted = request.POST
     seen = int(posted["seen"]) if posted.get("seen", "").isdecimal() and len(posted["seen"]) < 9 else 0
     draft = overlay(_posted_draft(posted), [(name, posted.getlist(name)) for name in posted])
+    if has_too_many_values(draft):
+        raise Invalid(_TOO_MANY)
     action = posted.get("do", "")
     name = action.partition(":")[0]
     if name == "json":
@@ -275,7 +287,10 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
         except orjson.JSONDecodeError as error:
             problems = [Problem("", f"This is no JSON: {error.msg}, line {error.lineno}, column {error.colno}.")]
         else:
-            found, problems = check(complete(read) if isinstance(read, dict) else read)
+            if has_too_many_values(read):
+                found, problems = None, [Problem("", _TOO_MANY)]
+            else:
+                found, problems = check(complete(read) if isinstance(read, dict) else read)
             if found is not None:
                 # Whatever a rule says against it can be mended in the form.
                 messages.info(request, "The JSON is in the form now. Nothing is adopted yet.")
@@ -296,6 +311,9 @@ def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
 
 
 def _posted_draft(posted: QueryDict) -> Draft:
+    # What the form adds to a protocol is little beside it.
+    if len(posted.get("base", "")) > 2 * MOST:
+        raise Invalid(f"This is longer than {2 * MOST:,} bytes; a protocol is much shorter.")
     try:
         draft = loads(posted.get("base", ""))
     except ValueError:
