@@ -1,6 +1,6 @@
 """The end of an import: what it has written becomes visible, all at once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -23,8 +23,8 @@ from reviews.services.protocols import current_version
 
 #: Toolsets that the event of an import names; it counts all.
 NAMED_TOOLSETS = 20
-#: Dialogues that are locked, and looked at, by one statement; their next revisions are in memory meanwhile.
-LOCKED_AT_ONCE = 50
+#: Dialogues that are looked at by one statement; what it reads of them is in memory meanwhile.
+READ_AT_ONCE = 50
 
 
 def hold_revisions(
@@ -99,22 +99,19 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     reviewed = current_version(batch.project) is not None
     # Locks are taken in the order of the dialogues' keys, as by everybody who locks several.
     held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
-    for keys in in_portions(list(held.values_list("pk", flat=True)), LOCKED_AT_ONCE):
-        revisions = {one.dialogue_id: one for one in held.filter(pk__in=keys).select_related("toolset_revision")}
-        dialogues = _lock(revisions)
-        refused = _changed_since_sorted(batch, dialogues, revisions)
-        for dialogue in dialogues:
-            revision = revisions[dialogue.pk]
+    for keys in in_portions(list(held.values_list("pk", flat=True)), READ_AT_ONCE):
+        for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
+            name = ""
             try:
-                if dialogue.pk in refused:
-                    raise Conflict(refused[dialogue.pk])
-                # A savepoint: what one refusal takes back must not take the others with it.
+                # A savepoint: what one refusal takes back must not take the others with it. The lock goes with it:
+                # who is at work there must not wait until the last dialogue is revised.
                 with transaction.atomic():
+                    [dialogue] = _lock([revision.dialogue_id])
+                    name = dialogue.external_id
+                    _require_unchanged(batch, dialogue, revision)
                     _revise(batch, job, dialogue, revision, reviewed=reviewed)
             except Conflict as refusal:
-                late.append(
-                    Note(0, "", dialogue.external_id, "", "import.conflict", "error", refusal.sentence, rejects=True)
-                )
+                late.append(Note(0, "", name, "", "import.conflict", "error", refusal.sentence, rejects=True))
                 Revision.objects.filter(pk=revision.pk).delete()
     _join_variants(batch, job)
     bulk.ease_indexing()
@@ -137,7 +134,7 @@ def _join_variants(batch: ImportBatch, job: Job) -> None:
     members = Dialogue.objects.filter(Q(published=True) | Q(batch=job), project=batch.project).counted()
     alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()
     alone = alone.filter(external_id__in=members.exclude(variant_group="").values("variant_group"))
-    for keys in in_portions(list(alone.order_by("pk").values_list("pk", flat=True)), LOCKED_AT_ONCE):
+    for keys in in_portions(list(alone.order_by("pk").values_list("pk", flat=True)), READ_AT_ONCE):
         for dialogue in _lock(keys):
             group = dialogue.external_id
             Dialogue.objects.filter(pk=dialogue.pk).update(variant_group=group)
@@ -153,26 +150,18 @@ def _join_variants(batch: ImportBatch, job: Job) -> None:
             retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason="A variant has joined the answer.")
 
 
-def _changed_since_sorted(
-    batch: ImportBatch, dialogues: list[Dialogue], revisions: Mapping[int, Revision]
-) -> dict[int, str]:
-    """Why dialogues are not revised after all, by key: what was found when their records were read holds no more.
+def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
+    """Raises Conflict where what was found when the dialogue's record was read holds no more.
 
-    The caller holds the dialogues' locks.
+    The caller holds the dialogue's lock.
     """
-    worked_on = work_done_on(dialogue.pk for dialogue in dialogues)
-    named: frozenset[str] = frozenset()
-    if batch.reopen and worked_on:
-        named = named_before(batch, [dialogue.external_id for dialogue in dialogues if dialogue.pk in worked_on])
-    reasons = {}
-    for dialogue in dialogues:
-        name = dialogue.external_id
-        if dialogue.head_id != revisions[dialogue.pk].parent_id:
-            reasons[dialogue.pk] = f"{name} has a newer version than when its record was read; import again."
-        elif dialogue.pk in worked_on and name not in named:
-            what = worked_on[dialogue.pk]
-            reasons[dialogue.pk] = f"{name} {what} meanwhile, so it stays as it is; do a dry run, and look at it."
-    return reasons
+    name = dialogue.external_id
+    if dialogue.head_id != revision.parent_id:
+        raise Conflict(f"{name} has a newer version than when its record was read; import again.")
+    worked_on = work_done_on([dialogue.pk])
+    if worked_on and not (batch.reopen and name in named_before(batch, [name])):
+        what = worked_on[dialogue.pk]
+        raise Conflict(f"{name} {what} meanwhile, so it stays as it is; do a dry run, and look at it.")
 
 
 def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:

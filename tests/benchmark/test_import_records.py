@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue, Draft, Event, Finding, Revision, ToolsetRevision
 from annotator.services import jobs
@@ -22,8 +21,10 @@ from reviews.services.accuracy import read_accuracy
 from reviews.services.claims import claim_slot
 from reviews.services.courses import fold_courses
 from reviews.services.cycles import supersede_cycle
+from reviews.services.submissions import submit_review
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
 from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
+from tests.racing import race
 from tests.reviews.gold_team import gold_team, make_gold, verified
 
 RunImport = Callable[..., ImportBatch]
@@ -321,24 +322,37 @@ def test_a_revision_nobody_sees_before_the_end_gives_way_to_whoever_claims_meanw
     assert Dialogue.objects.get(external_id="b").head.number == 2  # type: ignore[union-attr]
 
 
-def test_revisions_are_looked_at_together_before_they_are_published(
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_who_works_on_a_dialogue_does_not_wait_for_an_import_that_leaves_it_as_it_is(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their locks are held until the end: a question for each would hold up whoever works on any of them."""
-    publish, names = import_publishing.publish, "abcdefgh"
+    """All that is revised is locked until the import has published: of a large file for minutes."""
+    publish, names = import_publishing.publish, ["claimed", "other"]
     run_import([candidate(name) for name in names])
-    captured = CaptureQueriesContext(connection)
+    outcomes: list[Any] = []
 
-    def listen(**options: Any) -> Any:
-        with captured:
-            return publish(**options)
+    def claim() -> Any:
+        return claim_slot(actor=team.annotator, slot=open_slot(Dialogue.objects.get(external_id="claimed")))
 
-    monkeypatch.setattr(import_runner, "publish", listen)
-    monkeypatch.setattr(import_publishing, "LOCKED_AT_ONCE", 5)
+    def submit(held: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '1s'")
+        return submit_review(actor=team.annotator, slot=held.slot, token=held.token, verdict="approve")
+
+    def publish_and_hand_in(**options: Any) -> Any:
+        [held] = race(claim)
+        late = publish(**options)
+        outcomes.extend(race(lambda: submit(held)))
+        return late
+
+    monkeypatch.setattr(import_runner, "publish", publish_and_hand_in)
     batch = run_import([candidate(name, document=changed(make_document(name))) for name in names], revise=True)
-    assert counters(batch) == (8, 0, 8, 0, 0, 0)
-    asked = [query["sql"] for query in captured if 'FROM "annotator_draft"' in query["sql"]]
-    assert len(asked) == 2
+
+    assert [getattr(outcome, "verdict", outcome) for outcome in outcomes] == ["approve"]
+    assert counters(batch) == (2, 0, 1, 0, 1, 0)
+    [entry] = report_of(batch)
+    assert "at work on claimed" in entry["message"]
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
