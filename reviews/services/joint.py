@@ -6,7 +6,7 @@ with them, and a note.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +14,7 @@ from django.db.models import Count, QuerySet
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, Role, User
-from annotator.services.access import require_role
+from annotator.services.access import require_role, roles_in
 from annotator.services.events import append_event
 from reviews.models import (
     Claim,
@@ -29,6 +29,7 @@ from reviews.models import (
 )
 from reviews.protocols import Outcome, Protocol, Stage, StageKind
 from reviews.services import claims
+from reviews.services.eligibility import Held, refusal
 from reviews.services.protocols import current_protocol, stage_titles
 from reviews.services.rounds import OpenConflict, open_conflicts
 from reviews.services.submissions import submit_review
@@ -75,8 +76,9 @@ class Table:
         return len(self.conflicts) + len(self.decisions)
 
     def free_for(self, person: User) -> list[OpenConflict]:
-        """What the person could take up now, and what they have taken up already."""
-        return [one for one in self.conflicts if one.slot is not None and one.slot.holder_id in (None, person.pk)]
+        """What the person, for whom the table was read, could take up now, and what they have taken up already."""
+        free = [one for one in self.conflicts if one.slot is not None and one.slot.holder_id in (None, person.pk)]
+        return [one for one in free if not one.refusal]
 
 
 def rounds_in_dispute(*, actor: User, project: Project) -> list[Round]:
@@ -126,7 +128,7 @@ def read_table(*, actor: User, project: Project, round: Round) -> Table:
     """What is still in dispute in a round, and what a session has decided."""
     require_role(actor=actor, project=project, roles=SEERS)
     session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
-    conflicts = open_conflicts(project, round.stage, round.number)
+    conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number))
     table = Table(round, session, conflicts, [])
     if session is not None:
         table.present = list(session.participants.order_by("display_name"))
@@ -140,6 +142,23 @@ def read_table(*, actor: User, project: Project, round: Round) -> Table:
         table.choices = _tally(rulings, "choice")
         table.reasons = _tally(rulings, "reason_kind")
     return table
+
+
+def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict]) -> list[OpenConflict]:
+    """The conflicts, each with why the actor may not settle it: nobody goes through those that are not for them."""
+    roles = roles_in(project, actor)
+    cycles = [one.slot.cycle_id for one in conflicts if one.slot is not None]
+    mine = Slot.objects.filter(cycle__in=cycles, holder=actor)
+    held: dict[int, list[Held]] = {}
+    for cycle, slot_id, run, stage, number in mine.values_list("cycle", "pk", "stage_run", "stage", "round"):
+        held.setdefault(cycle, []).append(Held(slot_id, run, stage, number))
+    return [
+        replace(one, refusal=refusal(person=actor, roles=roles, slot=slot, stage=claims.stage_of(slot),
+                                     held=held.get(slot.cycle_id, [])))
+        if (slot := one.slot) is not None
+        else one
+        for one in conflicts
+    ]  # fmt: skip
 
 
 def _tally(rulings: QuerySet[Ruling], name: str) -> list[tuple[str, int]]:

@@ -84,6 +84,8 @@ class OpenConflict:
     slot: Slot | None
     #: What the reviewers handed in, in the order of their slots.
     reviews: list[Review]
+    #: Why whoever asks may not settle it, as a sentence; blank where they may, or nobody has asked.
+    refusal: str = ""
 
 
 def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFigures]:
@@ -158,6 +160,8 @@ def open_conflicts(project: Project, stage: str, round: int) -> list[OpenConflic
         for slot in Slot.objects.filter(
             stage_run__in=[one.pk for one in settlements], state__in=[SlotState.OPEN, SlotState.CLAIMED]
         )
+        .select_related("protocol")
+        .defer("protocol__definition")
     }
     reviews: dict[int, list[Review]] = {}
     for review in (

@@ -134,6 +134,26 @@ def test_the_rules_of_experts_hold(team: Team) -> None:
         joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=other.public_id)
 
 
+def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team: Team) -> None:
+    """The first one was never theirs to take, and stood in front of all others."""
+    barred = make_item(team, "cross_check")
+    hand_in(team.senior, barred, "approve")
+    hand_in(team.annotators[1], barred, "fix", document=changed(current(barred)))
+    first, second = make_item(team, "expert"), make_item(team, "expert")
+    gather(team)
+    client.force_login(team.senior)
+    url = reverse("joint", args=[team.project.slug, "cross_check-1"])
+    page = client.get(url).content.decode()
+    assert page.index(f'value="{first.public_id}"') < page.index("Take the next up")
+    assert f'value="{barred.public_id}"' not in page
+    assert "is for somebody who has not reviewed this item before" in page
+    taken = client.post(url, {"dialogue": first.public_id})["Location"]
+    assert 'data-key="Shift+P"' not in client.get(taken).content.decode()
+    session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
+    following = client.post(taken, session | {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"})["Location"]
+    assert following == reverse("workspace-settle", args=[open_slot(second).public_id])
+
+
 def test_taking_another_up_gives_the_first_back(team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
     with pytest.raises(Conflict, match="Say first who is present"):
