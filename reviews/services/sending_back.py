@@ -14,6 +14,7 @@ from annotator.errors import Conflict
 from annotator.models import User
 from annotator.services.events import append_event
 from annotator.services.jobs import Running, job_kind, start_job
+from annotator.services.revisions import lock_dialogue
 from annotator.wording import counted
 from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState
 from reviews.protocols import Evidence, Stage
@@ -88,7 +89,7 @@ def _run(running: Running) -> dict[str, int]:
     last: int = running.checkpoint.get("last", 0)
     while True:
         left = _rest(sent.draw, sent.owner.pseudonym).filter(pk__gt=last)
-        portion = list(left.select_related("dialogue").order_by("pk")[:200])
+        portion = list(left.select_related("dialogue", "draw").order_by("pk")[:200])
         for item in portion:
             with running.chunk() as chunk:
                 done = _send_back(item, reason)
@@ -105,6 +106,10 @@ def _run(running: Running) -> dict[str, int]:
 
 
 def _send_back(item: DrawItem, reason: str) -> bool:
+    lock_dialogue(item.dialogue_id)
+    if not _rest(item.draw, item.stratum).filter(pk=item.pk).exists():
+        # Reopened since the portion was read; somebody may be at work on it.
+        return False
     try:
         supersede_cycle(actor=None, dialogue=item.dialogue, reason=reason, force=True, for_owner=True)
     except Conflict:

@@ -1,18 +1,21 @@
 """What an audit shows of one owner's items, and what follows for the rest of them."""
 
+from typing import Any
+
 import pytest
 
 from annotator.models import Dialogue, Event, Job, JobState, User
 from annotator.models.content import DialogueStatus
 from annotator.services import jobs
 from annotator.services.events import broken_links
-from reviews.models import Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBack, Slot
+from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBack, Slot
 from reviews.protocols import Evidence
 from reviews.services import sending_back
+from reviews.services.claims import claim_slot
 from reviews.services.counters import recount, stored_counters
 from reviews.services.sampling import close_population_and_draw
 from reviews.services.sending_back import is_evidence
-from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_team
+from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
 
@@ -120,6 +123,30 @@ def test_what_was_reopened_meanwhile_is_left_alone(team: Team) -> None:
     supersede_cycle(actor=team.administrator, dialogue=reopened, reason="An erratum.")
     assert jobs.run(Job.objects.get(kind=sending_back.JOB).pk).result == {"returned": 1}
     assert Cycle.objects.filter(dialogue=reopened).count() == 2
+
+
+def test_what_is_reopened_while_the_job_runs_is_left_to_whoever_took_it(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was taken from them: the job went by what it had read up to two hundred items before."""
+    for _ in range(6):
+        approved(team, 0)
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert draw is not None
+    for item in drawn_of(draw, team.annotator, selected=True)[:2]:
+        audit(team, item, "reject")
+    reopened = drawn_of(draw, team.annotator, selected=False)[1]
+    supersede = sending_back.supersede_cycle
+
+    def meanwhile(**keywords: Any) -> Cycle:
+        if not Claim.objects.filter(slot__dialogue=reopened, state=ClaimState.LIVE).exists():
+            supersede(actor=team.administrator, dialogue=reopened, reason="An erratum.")
+            claim_slot(actor=team.annotator, slot=open_slot(reopened))
+        return supersede(**keywords)
+
+    monkeypatch.setattr(sending_back, "supersede_cycle", meanwhile)
+    assert jobs.run(Job.objects.get(kind=sending_back.JOB).pk).result == {"returned": 2, "skipped": 1}
+    assert Claim.objects.get(slot__dialogue=reopened, state=ClaimState.LIVE).person == team.annotator
 
 
 def test_a_stage_without_evidence_sends_nothing_back() -> None:
