@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, User
-from reviews.models import AssignmentRules, Claim, Pause, Slot, SlotState
+from reviews.models import AssignmentRules, Claim, Pause, ProtocolVersion, Slot, SlotState
 from reviews.services.chains import extend_chains
+from reviews.services.protocols import parse, roles_of_members
 from reviews.services.queues import new_position
 
 #: Slots that one transaction opens, and how many such one call makes of one project.
@@ -17,7 +18,8 @@ PORTION, MOST_PORTIONS = 200, 10
 
 
 def free_slots_of_leavers() -> int:
-    """Open what is reserved for people who have left, are paused, or have been away too long; returns how many slots.
+    """Open what is reserved for people who cannot take it: who have left, are paused, have been away too long, or have
+    no role in its stage any more. Returns how many slots.
 
     How long is too long each project says (``AssignmentRules.absent_days``); where it says nothing, nobody is.
     """
@@ -36,7 +38,24 @@ def free_slots_of_leavers() -> int:
         people |= dict.fromkeys(gone, "left")
         if people:
             count += free_reserved(project=project, people=people)
+        # Who stays with another role, such as a new administrator, may not take it any more.
+        for (protocol_id, stage), barred in _without_role(project).items():
+            among = Q(protocol=protocol_id, stage=stage)
+            count += free_reserved(project=project, people=dict.fromkeys(barred, "role"), among=among)
     return count
+
+
+def _without_role(project: Project) -> dict[tuple[int, str], list[int]]:
+    """(protocol version, stage) → for whom slots are reserved there whose roles do not review there any more."""
+    reserved = Slot.objects.filter(project=project, state=SlotState.OPEN, reserved_for__isnull=False).order_by()
+    waiting = list(reserved.values_list("protocol_id", "stage", "reserved_for_id").distinct())
+    versions = ProtocolVersion.objects.defer("definition").in_bulk({protocol_id for protocol_id, *_ in waiting})
+    roles = roles_of_members(project)
+    out: dict[tuple[int, str], list[int]] = {}
+    for protocol_id, stage, person_id in waiting:
+        if not roles.get(person_id, frozenset()) & set(parse(versions[protocol_id]).stage(stage).eligible.roles):
+            out.setdefault((protocol_id, stage), []).append(person_id or 0)
+    return out
 
 
 def absent_people(project: Project) -> dict[int, str]:
@@ -63,22 +82,24 @@ def last_signs(project: Project) -> dict[int, datetime]:
     }
 
 
-def free_reserved(*, project: Project, people: Mapping[int, str], actor: User | None = None) -> int:
+def free_reserved(
+    *, project: Project, people: Mapping[int, str], actor: User | None = None, among: Q | None = None
+) -> int:
     """Let everybody take what is reserved for these people; returns how many slots that were, at most some thousands.
 
-    ``people``: {key of the person: why, for the record}. Each portion is one transaction.
+    ``people``: {key of the person: why, for the record}; ``among``: only such slots. Each portion is one transaction.
     """
     count = 0
     for _ in range(MOST_PORTIONS):
-        opened = _free_portion(project, people, actor)
+        opened = _free_portion(project, people, actor, among or Q())
         count += opened
         if opened < PORTION:
             break
     return count
 
 
-def _free_portion(project: Project, people: Mapping[int, str], actor: User | None) -> int:
-    waiting = Slot.objects.filter(project=project, state=SlotState.OPEN, reserved_for__in=list(people))
+def _free_portion(project: Project, people: Mapping[int, str], actor: User | None, among: Q) -> int:
+    waiting = Slot.objects.filter(among, project=project, state=SlotState.OPEN, reserved_for__in=list(people))
     with transaction.atomic():
         wanted = list(waiting.order_by("pk").values_list("pk", "dialogue_id")[:PORTION])
         # The dialogues' rows first, as everywhere: their chains are about to grow.

@@ -72,7 +72,8 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
         waiting = Slot.objects.select_for_update(of=("self",)).select_related("protocol", "stage_run")
         for slot in waiting.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN]).order_by("pk"):
             slot.owner = to
-            if stage_of(slot).eligible.author is AuthorRule.OWNER:
+            own = slot.stage_kind == StageKind.SELF_CHECK and before is not None and slot.reserved_for_id == before.pk
+            if own or stage_of(slot).eligible.author is AuthorRule.OWNER:
                 slot.reserved_for = to
             elif slot.reserved_for_id == to.pk and slot.stage_kind != StageKind.SELF_CHECK:
                 slot.reserved_for = None

@@ -105,7 +105,7 @@ def _job(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
     return lambda after, titles: f"{kind_title(str(after.get('kind', 'job')))} {words}"
 
 
-_ABSENT = {"left": "has left", "paused": "is paused", "away": "is away"}
+_ABSENT = {"left": "has left", "paused": "is paused", "away": "is away", "role": "has no role for it any more"}
 
 
 def _discrepant(after: dict[str, Any]) -> str:

@@ -5,11 +5,12 @@ import pytest
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Role
 from annotator.services.events import broken_links
-from annotator.services.projects import end_role
+from annotator.services.projects import end_role, grant_role
 from reviews.models import ClaimState, Priority, Slot, SlotState
 from reviews.services.absence import free_slots_of_leavers
 from reviews.services.assignments import hand_over, prioritise, reassign
 from reviews.services.claims import claim_next, claim_slot, load_work
+from reviews.services.cycles import supersede_cycle
 from reviews.services.submissions import submit_review
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team, open_slot
 
@@ -117,6 +118,30 @@ def test_nothing_waits_for_people_who_have_gone(team: Team) -> None:
     taken = claim_next(actor=team.annotators[1], project=team.project)
     assert taken is not None
     assert taken.slot.dialogue_id == item.pk
+
+
+def test_nothing_waits_for_people_who_have_another_role_by_now(team: Team) -> None:
+    """An owner who becomes a senior reviewer stays a member, and nobody else was given what waited for them."""
+    item, others = make_item(team, "self_check_multi"), make_item(team, "self_check_single")
+    hand_over(actor=team.administrator, dialogue=others, to=team.annotators[1])
+    hand_in(team.annotators[1], others)
+    grant_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.SENIOR_REVIEWER)
+    assert free_slots_of_leavers() == 0
+    end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
+    assert free_slots_of_leavers() == 1
+    assert free_slots_of_leavers() == 0
+    taken = claim_next(actor=team.annotators[2], project=team.project, stage="self_check_multi")
+    assert taken is not None
+    assert taken.slot.dialogue_id == item.pk
+    assert item.events.order_by("-number")[0].after["reason"] == "role"
+
+
+def test_what_came_back_to_its_owner_waits_for_the_next_one(team: Team) -> None:
+    item = make_item(team, "self_check_multi")
+    supersede_cycle(actor=team.administrator, dialogue=item, reason="Again.", force=True, for_owner=True)
+    hand_over(actor=team.administrator, dialogue=item, to=team.annotators[1])
+    slot = open_slot(item)
+    assert (slot.stage, slot.reserved_for) == ("self_check_single", team.annotators[1])
 
 
 def test_what_is_hurried_is_hurried_through_all_stages(team: Team) -> None:
