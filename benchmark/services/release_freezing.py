@@ -160,6 +160,7 @@ class _Freezing:
             "frozen_at": self.now.isoformat(timespec="seconds"),
             "compression": COMPRESSION,
             "table": True,
+            "numbers_in_order": True,
             "project": {
                 "slug": self.project.slug, "name": self.project.name, "description": self.project.description,
             },

@@ -849,3 +849,20 @@ def test_a_release_frozen_without_figures_is_built_as_it_was(team: Team, tmp_pat
     assert "configs:\n  - config_name: dialogues\n    data_files: dialogues.jsonl\n---" in card
     assert "By the protocol c3 (version 1, SHA-256 `" in card
     assert "table.jsonl" not in card
+
+
+def test_records_stand_in_the_order_of_the_numbers_in_their_ids(team: Team, tmp_path: Path) -> None:
+    """The published evaluator of wild looks for the record of ``d_2`` on the third line."""
+    for name in ("d_0", "d_10", "d_2", "d"):
+        make_verified(team, name)
+    release = run_release(team)
+
+    def ids(files: dict[str, bytes]) -> list[str]:
+        return [json.loads(line)["id"] for line in files["items.jsonl"].splitlines()]
+
+    assert ids(members(release)) == ["d", "d_0", "d_2", "d_10"]
+    release.frozen.pop("numbers_in_order")
+    build_archive(release, tmp_path / "old.zip")
+    with zipfile.ZipFile(tmp_path / "old.zip") as archive:
+        lines = archive.read(f"release-{release.version}/items.jsonl")
+    assert ids({"items.jsonl": lines}) == ["d", "d_0", "d_10", "d_2"]
