@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, Role, User
@@ -128,17 +128,19 @@ def read_table(*, actor: User, project: Project, round: Round) -> Table:
     """What is still in dispute in a round, and what a session has decided."""
     require_role(actor=actor, project=project, roles=SEERS)
     session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
-    conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number))
+    conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number, actor=actor))
     table = Table(round, session, conflicts, [])
     if session is not None:
         table.present = list(session.participants.order_by("display_name"))
+        # Of a blind stage whose other experts are not done, nobody sees but their own.
+        seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
         table.decisions = list(
-            session.decisions.filter(review__dialogue__in=Dialogue.objects.visible_to(actor))
+            session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
             .select_related("review__person", "review__dialogue")
             .prefetch_related("participants", "review__rulings")
             .order_by("review_id")[:MOST]
         )
-        rulings = Ruling.objects.filter(review__joint_decision__session=session)
+        rulings = Ruling.objects.filter(review__in=seen, review__joint_decision__session=session)
         table.choices = _tally(rulings, "choice")
         table.reasons = _tally(rulings, "reason_kind")
     return table
@@ -198,7 +200,7 @@ def take_up(*, actor: User, project: Project, round: Round, dialogue_id: str) ->
     session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
     if session is None:
         raise Conflict("Say first who is present.")
-    conflicts = open_conflicts(project, round.stage, round.number)
+    conflicts = open_conflicts(project, round.stage, round.number, actor=actor)
     conflict = next((one for one in conflicts if one.dialogue.public_id == dialogue_id), None)
     if conflict is None or conflict.slot is None:
         raise Conflict("This item is not in dispute any more; take another one.")
@@ -246,6 +248,7 @@ def decide_together(
                     "round": session.round,
                     "people": sorted(one.public_id for one in (actor, *present)),
                 },
+                sealed=review.sealed,
             )
     return review
 

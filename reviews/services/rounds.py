@@ -141,8 +141,10 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
     return out
 
 
-def open_conflicts(project: Project, stage: str, round: int) -> list[OpenConflict]:
+def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> list[OpenConflict]:
     """The items of a stage's round on which its reviewers did not agree and which nobody has settled, oldest first.
+
+    Where several experts settle an item, its slot is the one that the actor holds, else one that is open.
 
     Of any stage that escalates; of one that goes by rounds ``round`` is the number of the draw. The caller has made
     sure that the actor may see disputes. Settling is the normal review of an expert: ``claim_slot`` with the conflict's
@@ -155,14 +157,13 @@ def open_conflicts(project: Project, stage: str, round: int) -> list[OpenConflic
         .order_by("escalated_from__settled_at", "pk")
     )
     origins = [one.escalated_from_id for one in settlements]
-    slots = {
-        slot.stage_run_id: slot
-        for slot in Slot.objects.filter(
-            stage_run__in=[one.pk for one in settlements], state__in=[SlotState.OPEN, SlotState.CLAIMED]
-        )
-        .select_related("protocol")
-        .defer("protocol__definition")
-    }
+    unfinished = Slot.objects.filter(
+        stage_run__in=[one.pk for one in settlements], state__in=[SlotState.OPEN, SlotState.CLAIMED]
+    )
+    unfinished = unfinished.select_related("protocol").defer("protocol__definition")
+    # The last one of a run counts.
+    in_turn = sorted(unfinished, key=lambda slot: (slot.holder_id == actor.pk, slot.holder_id is None))
+    slots = {slot.stage_run_id: slot for slot in in_turn}
     reviews: dict[int, list[Review]] = {}
     for review in (
         Review.objects.filter(stage_run__in=origins, sealed=False)

@@ -7,12 +7,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Event
+from annotator.models import Dialogue, Event, User
 from annotator.services.events import broken_links
 from reviews.models import Claim, JointDecision, JointSession, Review, Slot
+from reviews.protocols import load_preset, read_protocol
 from reviews.services import joint
 from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_preset
+from reviews.services.protocols import adopt_preset, adopt_protocol
 from reviews.services.rounds import read_rounds
 from reviews.services.sampling import draw_where_upstream_is_done
 from tests.factories import (
@@ -152,6 +153,46 @@ def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team
     session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
     following = client.post(taken, session | {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"})["Location"]
     assert following == reverse("workspace-settle", args=[open_slot(second).public_id])
+
+
+def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team) -> None:
+    data = load_preset("c3", audit_fraction=0.0).model_dump(mode="json")
+    rows = ("approve", "approve", "pass"), ("fix", "fix", "pass_with_fix"), ("any", "any", "restart")
+    table = [{"verdicts": verdicts, "content": "any", "outcome": outcome} for *verdicts, outcome in rows]
+    table[1]["content"] = "same"
+    data["stages"][3] |= {"reviewers": 2, "blind": True, "outcomes": table}
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
+    item = make_item(team, "expert")
+    session = gather(team)
+
+    def take_up(person: User) -> Slot:
+        return joint.take_up(actor=person, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+
+    def settle(person: User) -> None:
+        slot = take_up(person)
+        submission = {"slot": slot, "token": Claim.objects.get(slot=slot).token, "rulings": RULINGS}
+        joint.decide_together(
+            actor=person, session=session, people=[team.annotator.public_id], note="", submission=submission
+        )
+
+    def shown(person: User) -> tuple[int, list[tuple[str, int]]]:
+        table = joint.read_table(actor=person, project=team.project, round=round_of(team))
+        return len(table.decisions), table.choices
+
+    one, other = team.seniors
+    # Each has a place, and comes back to it.
+    assert take_up(one) != take_up(other)
+    assert take_up(one) == take_up(one)
+    settle(one)
+    assert shown(one) == (1, [("right", 1)])
+    assert shown(other) == shown(team.administrator) == (0, [])
+    assert Event.objects.get(kind="joint.decided").sealed
+    settle(other)
+    item.refresh_from_db()
+    assert item.status == "verified"
+    assert shown(one) == shown(team.administrator) == (2, [("right", 2)])
+    assert not Event.objects.filter(sealed=True).exists()
+    assert broken_links(item) == []
 
 
 def test_taking_another_up_gives_the_first_back(team: Team) -> None:
