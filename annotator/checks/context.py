@@ -5,7 +5,7 @@ from typing import Any
 
 from annotator.checks.findings import Severity, Stage
 from annotator.checks.settings import CheckSettings
-from annotator.checks.violations import Violation, find_violations
+from annotator.checks.violations import Budget, Violation, find_violations
 from annotator.graph import Fault, GraphReading, read_graph
 from annotator.provenance.finding import Finder
 from annotator.provenance.places import Places
@@ -126,13 +126,12 @@ class Context:
     def violations(self) -> list[Violation]:
         """Where calls break the schemas of their tools."""
         if self._violations is None:
+            budget = Budget()
             self._violations = [
                 violation
                 for call in self.calls
-                if call.tool is not None
-                and call.arguments is not None
-                and not call.tool.validator.is_valid(call.arguments)
-                for violation in find_violations(call.tool, call.arguments, f"{call.anchor}/arguments")
+                if call.tool is not None and call.arguments is not None
+                for violation in find_violations(call.tool, call.arguments, f"{call.anchor}/arguments", budget)
             ]
         return self._violations
 

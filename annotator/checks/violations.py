@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from annotator.checks.wording import closest, listed, options, path_name, shown, types
 from annotator.schema.canonical import escape
-from annotator.schema.toolsets import Tool
+from annotator.schema.toolsets import Tool, count_values
 
 Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enum", "nested", "unknown_key", "rule"]
 
@@ -17,8 +17,12 @@ Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enu
 MOST = 20
 #: Alternatives within alternatives that are explained one by one.
 _DEEPEST = 3
-#: Values of one call, times the alternatives (anyOf, oneOf) of its tool's schema: each may be tried with each.
-MAX_TRIED = 50_000
+#: Values of one call, times all that its tool's schema holds: each may be held against each, in one go, in which a web
+#: process does nothing else. The second is of all calls of a dialogue.
+MAX_HELD, MAX_HELD_OF_ALL = 5_000_000, 20_000_000
+#: The same of calls that break their schema, where every violation is looked for: all are made before one is told. Of
+#: what lies beyond the first one is told.
+MAX_TRIED, MAX_TRIED_OF_ALL = 50_000, 100_000
 
 _LIMITS = {
     "minimum": "at least {}",
@@ -47,16 +51,35 @@ class Violation:
     message: str
 
 
-def find_violations(tool: Tool, arguments: dict[str, Any], anchor: str) -> Iterator[Violation]:
+@dataclass(slots=True)
+class Budget:
+    """What is left for the calls of one dialogue."""
+
+    held: int = MAX_HELD_OF_ALL
+    tried: int = MAX_TRIED_OF_ALL
+
+
+def find_violations(
+    tool: Tool, arguments: dict[str, Any], anchor: str, budget: Budget | None = None
+) -> Iterator[Violation]:
     """Every violation of the tool's schema in the arguments of one call, up to a bound."""
-    if tool.alternatives * _parts(arguments) > MAX_TRIED:
-        sentence = (
-            f"The arguments are too many to be tried with the {tool.alternatives:,} alternatives in the schema of "
-            f"{tool.name}, so they were not checked; give fewer, or simplify the schema."
-        )
-        yield Violation("rule", anchor, arguments, sentence)
+    budget = budget or Budget()
+    tries = tool.rules * count_values(arguments)
+    if tries > min(MAX_HELD, budget.held):
+        yield Violation("rule", anchor, arguments, _not_checked(tool))
         return
-    errors = list(islice(tool.validator.iter_errors(arguments), MOST))
+    budget.held -= tries
+    if tool.validator.is_valid(arguments):
+        return
+    if tries <= min(MAX_TRIED, budget.tried):
+        budget.tried -= tries
+        errors = list(islice(tool.validator.iter_errors(arguments), MOST))
+    elif tool.alternatives:
+        # The first would hold whatever is wrong by any of them.
+        yield Violation("rule", anchor, arguments, _not_checked(tool))
+        return
+    else:
+        errors = [_first_error(tool, arguments)]
     # A value of the wrong type is none of the enum's either; that goes without saying.
     mistyped = [error.instance_path for error in errors if error.kind.name == "type"]
     for error in errors:
@@ -68,10 +91,19 @@ def find_violations(tool: Tool, arguments: dict[str, Any], anchor: str) -> Itera
         yield from islice(_explain(tool, error, value, anchor, 0), MOST)
 
 
-def _parts(value: Any) -> int:
-    """Values within a value, itself included."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + sum(map(_parts, inside))
+def _first_error(tool: Tool, arguments: dict[str, Any]) -> jsonschema_rs.ValidationError:
+    try:
+        tool.validator.validate(arguments)
+    except jsonschema_rs.ValidationError as error:
+        return error
+    raise ValueError("the arguments fit the schema")
+
+
+def _not_checked(tool: Tool) -> str:
+    return (
+        f"The arguments are too many to be tried with all that the schema of {tool.name} says, so they were not "
+        "checked; give fewer, or simplify the schema."
+    )
 
 
 def _explain(

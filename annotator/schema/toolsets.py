@@ -18,7 +18,15 @@ from annotator.schema.dialects import PATTERN_OPTIONS, normalise_schema, read_sc
 from annotator.schema.errors import Problem, SchemaProblem
 from annotator.schema.exact_json import JsonFault, load_stored, loads
 
-__all__ = ["CompiledToolset", "Tool", "ToolSpec", "normalise_schema", "normalise_tools", "read_tools"]
+__all__ = [
+    "CompiledToolset",
+    "Tool",
+    "ToolSpec",
+    "count_values",
+    "normalise_schema",
+    "normalise_tools",
+    "read_tools",
+]
 
 MAX_TOOLS = 512
 MAX_NAME = 200
@@ -54,6 +62,8 @@ class Tool:
     argument_names: tuple[str, ...]
     #: Alternatives (anyOf, oneOf) in the schema: what each value may be tried with.
     alternatives: int
+    #: Everything in the schema, names it requires and values it lists included: what each value may be held against.
+    rules: int
 
     @property
     def name(self) -> str:
@@ -232,7 +242,15 @@ class CompiledToolset:
 
 def _ready(spec: ToolSpec) -> Tool:
     schema = {} if spec.broken else _closed(spec.parameters)
-    return Tool(spec, _compile(schema), tuple(schema.get("properties", {})), _alternatives(schema))
+    return Tool(
+        spec, _compile(schema), tuple(schema.get("properties", {})), _alternatives(schema), count_values(schema)
+    )
+
+
+def count_values(value: Any) -> int:
+    """Values within a value of JSON, itself included."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(count_values, inside))
 
 
 def _alternatives(schema: Any) -> int:

@@ -140,6 +140,20 @@ RECORDS: dict[str, tuple[str, Any]] = {
         "Hello", weather(city=[{"x": -1}] * 2_000),
         tools=[tool(properties={"city": {"type": "array", "items": {"anyOf": [{"const": n} for n in range(500)]}}})],
     ),
+    "required names times objects": dialogue(
+        "Hello", weather(city=[{}] * 1_000),
+        tools=[tool(properties={"city": {"type": "array", "items": {
+            "type": "object", "required": [f"name {n}" for n in range(1_000)]
+        }}})],
+    ),
+    "objects that lack a name, in many calls": dialogue(
+        "Hello", *[weather(city=[{}] * 10_000)] * 60,
+        tools=[tool(properties={"city": {"type": "array", "items": {"type": "object", "required": ["a", "b", "c"]}}})],
+    ),
+    "listed values times values": dialogue(
+        "Hello", weather(city=[{"x": 9_999}] * 9_999),
+        tools=[tool(properties={"city": {"type": "array", "items": {"enum": [{"x": n} for n in range(10_000)]}}})],
+    ),
     "a hostile pattern in a schema": dialogue(
         "Hello", weather(city="a" * SIZE + "!"),
         tools=[tool(properties={"city": {"type": "string", "pattern": "^(a+)+$"}})],
@@ -188,7 +202,10 @@ TOLD = {
     "a prompt past its bound": r"constraints are looked for in the first 200,000. Shorten it.",
     "more constraints than are read": r"There are 3000 constraints; at most 200 can be stored.",
     "chains of chains": r"name 40,000 tools; at most 500 are read. Shorten them.",
-    "values times alternatives": r"too many to be tried with the 500 alternatives in the schema of get_weather",
+    "required names times objects": r"lacks \\u201cname 0\\u201d, which the schema requires",
+    "objects that lack a name, in many calls": r"steps/s59/arguments/city/0/a.*lacks \\u201ca\\u201d",
+    "listed values times values": r"too many to be tried with all that the schema of get_weather says",
+    "values times alternatives": r"too many to be tried with all that the schema of get_weather says",
 }
 
 
