@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -14,13 +15,16 @@ from rest_framework.views import APIView
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
-from annotator.errors import Hidden
+from annotator.errors import Hidden, Invalid
+from annotator.models import User
 from annotator.services.access import load_project, roles_in
 from annotator.services.blindness import is_blind
 from reviews import api_serializers as shapes
-from reviews.models import Claim, Review
+from reviews.models import Claim, ClaimState, Review
 from reviews.protocols import Stage, offered_verdicts
 from reviews.services import claims, submissions
+from reviews.services.checklists import WHOLE
+from reviews.services.handing_in import open_draft_of
 from reviews.services.progress import read_progress
 from reviews.services.worksheets import held_tokens, read_worksheet
 
@@ -71,6 +75,7 @@ class Submit(APIView):
     def post(self, request: Request, slot: str) -> Response:
         held = {claim.token: claim for claim in submissions.read_held(actor=actor(request), public_id=slot)}
         sent, claim = _read_for_claim(shapes.SubmissionSerializer, request, held)
+        _require_places(actor(request), claim, sent)
         review = submissions.submit_review(
             actor=actor(request),
             slot=claim.slot,
@@ -188,6 +193,26 @@ def _read_for_claim(
     if hold is None:
         raise Hidden("There is no such item, or you do not hold it.")
     return sent, hold
+
+
+def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
+    """Raises Invalid for checklist answers and notes about a task that is in no version at hand.
+
+    A page may still hold answers about a task that was taken out again, which are left away; a program misspelt it.
+    """
+    named = {*sent["checklist"], *sent["checklist_notes"]} - {WHOLE}
+    if not named or claim.state == ClaimState.SUBMITTED:
+        return
+    documents = [claim.slot.revision.document(), sent.get("document", {})]
+    if "document" not in sent and (draft := open_draft_of(who, claim.slot)) is not None:
+        documents.append(draft.document())
+    tasks = [tasks for document in documents if isinstance(tasks := document.get("tasks"), list)]
+    there = {task.get("id") for task in chain(*tasks) if isinstance(task, dict) and isinstance(task.get("id"), str)}
+    if lost := sorted(named - there):
+        raise Invalid(
+            f"The dialogue has no task “{lost[0][:100]}”: name a task of the checklist by its id, the dialogue as a "
+            f"whole by “{WHOLE}”."
+        )
 
 
 def _work(claim: Claim) -> dict[str, Any]:

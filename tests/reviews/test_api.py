@@ -135,6 +135,26 @@ def test_a_whole_document_is_a_fix(team: Team, dialogue: Dialogue) -> None:
     assert dialogue.head == made
 
 
+def test_a_checklist_may_speak_of_a_task_that_the_review_takes_out_or_adds(team: Team, dialogue: Dialogue) -> None:
+    work = claim(team, team.annotator)
+    shorter = work["document"] | {"tasks": [work["document"]["tasks"][0]]}
+    answers = {"t1": {"relevance": True}, "t2": {"relevance": True}}
+    assert submit(team.annotator, work, verdict="fix", document=shorter, checklist=answers).status_code == 201
+    assert Review.objects.get().checklist == {"t1": {"relevance": True}}
+    work = claim(team, team.annotator)
+    document = make_document("one", tasks=2)
+    assert (
+        submit(team.annotator, work, verdict="fix", document=document, checklist=answers | {"t3": {}}).status_code
+        == 422
+    )
+    assert (
+        submit(
+            team.annotator, work, verdict="fix", document=document, checklist={"t2": {"completion": True}}
+        ).status_code
+        == 201
+    )
+
+
 def test_handing_in_twice_gives_the_same_review(team: Team, dialogue: Dialogue) -> None:
     work = claim(team, team.annotator)
     first, second = submit(team.annotator, work), submit(team.annotator, work)
@@ -205,6 +225,8 @@ def test_errors_block_an_approval_and_are_listed(team: Team) -> None:
         ({"checklist": {"t1": {"relevance": 1}}}, 400),
         ({"checklist": {"t1": {"nonsense": True}}}, 422),
         ({"checklist": {"t1": {"relevance": False}}}, 422),
+        ({"checklist": {"T1": {"relevance": True}}}, 422),
+        ({"checklist_notes": {"t9": {"relevance": "It is about trains."}}}, 422),
         ({"checklist": {str(n): {} for n in range(501)}}, 400),
         ({"checklist": None}, 400),
         ({"findings": {}}, 400),
