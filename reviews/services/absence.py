@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Max, OuterRef, Q, Subquery
-from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, User
+from annotator.services.statements import database_time
 from reviews.models import AssignmentRules, Claim, Pause, ProtocolVersion, Slot, SlotState
 from reviews.services.chains import extend_chains
 from reviews.services.protocols import parse, roles_of_members
@@ -63,7 +63,8 @@ def absent_people(project: Project) -> dict[int, str]:
     out: dict[int, str] = {}
     days = AssignmentRules.objects.filter(project=project).values_list("absent_days", flat=True).first()
     if days is not None:
-        limit = timezone.now() - timedelta(days=days)
+        # By the database's clock: to a worker whose own is weeks ahead everybody would be away.
+        limit = database_time() - timedelta(days=days)
         out = {key: "away" for key, seen in last_signs(project).items() if seen < limit}
     paused = Pause.objects.filter(project=project, ended_at=None, person__isnull=False)
     return out | dict.fromkeys(paused.values_list("person_id", flat=True), "paused")

@@ -120,6 +120,16 @@ def test_somebody_away_for_too_long_blocks_nothing(team: Team) -> None:
     assert item.events.order_by("-number")[0].after["reason"] == "away"
 
 
+@pytest.mark.postgres
+def test_nobody_is_away_because_a_workers_clock_is_ahead(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was reserved for everybody was opened to all, for good."""
+    make_item(team, "self_check_multi")
+    set_rules(actor=team.administrator, project=team.project, most_held=None, absent_days=7)
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(days=365))
+    assert free_slots_of_leavers() == 0
+
+
 def test_signing_in_is_a_sign_of_life(team: Team) -> None:
     make_item(team, "self_check_multi")
     long_ago = timezone.now() - timedelta(days=8)
