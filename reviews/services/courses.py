@@ -30,15 +30,13 @@ from annotator.services.statements import write
 from reviews.agreement import Closeness
 from reviews.agreement.courses import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
-from reviews.protocols import EntryMode
+from reviews.protocols.drawing import ROUNDS
 from reviews.services.audits import IS_ERROR
 from reviews.services.chains import in_portions
 from reviews.services.protocols import parse
 
 #: Rows of the outbox that one transaction counts.
 FOLD_SIZE = 100
-
-_AUDITING = (EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION)
 
 #: axis, point, stratum, value
 Key = tuple[str, str, str, str]
@@ -220,11 +218,11 @@ def _keys(way: _Way) -> Iterator[Key]:
         yield key("ended", f"{stage}:{len(contents) - 1}", compare.closeness(contents[-1]))
         yield key("revised", stage, str(revised_rounds(stage, visits)))
     # The audit is of the population as it was drawn from last. Where items are drawn round after round, it is none.
-    audited = {stage.key for stage in parse(last.protocol).stages if stage.entry.mode in _AUDITING}
-    # What an expert has changed may come to experts again, undrawn: it stays in its sample, as it was found there.
+    # What an expert has changed may come to experts again, undrawn: it stays in its sample, as it was found there. So
+    # it does where the stage takes every item since.
     drawn = {run.stage: run for run in way.runs[last.pk] if hasattr(run, "draw_item")}
     for stage, run in drawn.items():
-        if stage in audited:
+        if run.draw_item.draw.algorithm != ROUNDS:
             outcome = "passed_over" if run.entered_as != "sampled" else "error" if run.pk in way.errors else "right"
             yield "audit", f"{stage}:{run.draw_item.draw.number}", run.draw_item.stratum, outcome
 

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue, Role
 from annotator.models.content import SetApart
+from annotator.services import jobs
 from reviews.agreement import Stratum
 from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
 from reviews.protocols import load_preset, read_protocol
@@ -23,6 +24,7 @@ from reviews.services.agreement import fold_agreement, read_agreement, read_set_
 from reviews.services.counters import recount, stored_counters
 from reviews.services.courses import fold_courses, recount_courses
 from reviews.services.cycles import supersede_cycle
+from reviews.services.migrating import start_migration
 from reviews.services.protocols import adopt_protocol
 from reviews.services.sampling import close_population_and_draw
 from tests.factories import (
@@ -202,6 +204,22 @@ def test_an_error_stays_in_its_sample_when_experts_look_again(team: Team, outcom
     counts = stored_counters(team.project)
     assert (counts["sampled:expert"], counts["sampled_errors:expert"]) == (2, 1)
     assert counts == recount(team.project)
+
+
+def test_a_sample_stays_whole_when_its_stage_takes_every_item(team: Team) -> None:
+    """What was still to be looked at, and was moved to the new version, left the population."""
+    adopt_c3(team, audit_fraction=1.0)
+    items = [passed(team) for _ in range(2)]
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    hand_in(team.senior, items[0], "approve")
+    data = load_preset("c3").model_dump(mode="json")
+    data["stages"][-1]["entry"] = {"mode": "all"}
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
+    jobs.run(start_migration(actor=team.administrator, project=team.project).pk)
+    hand_in(team.senior, items[1], "fix", document=changed(current(items[1])))
+    fold_all()
+    [audit] = read_accuracy(project=team.project).audits
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
 
 
 def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: Team) -> None:
