@@ -363,6 +363,15 @@ document.addEventListener(
   true,
 );
 
+/** What is filled in is not kept: what the page says of an earlier time would be taken to be of this one. */
+function notKept() {
+  document.getElementById("settle-note")?.replaceChildren();
+}
+
+document.addEventListener("htmx:error", ({detail: {ctx}}) => {
+  if (ctx && keeping(ctx)) notKept();
+});
+
 const asked = new WeakMap(); // a review's form -> the words about which the question was asked that stands in it
 
 document.addEventListener("htmx:before:request", (event) => {
@@ -394,7 +403,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
     ctx.target = question;
     ctx.swap = "innerHTML";
   }
-  if (ctx.response.status >= 300) return;
+  if (ctx.response.status >= 300) return void notKept();
   const version = ctx.response.headers.get("X-Form-Version");
   const left = version !== null && [...form.elements].some((field) => "sentApart" in field.dataset && field.value.trim());
   if (!left && raw(keyOf(form)) === sent.get(ctx).words) remove(keyOf(form));

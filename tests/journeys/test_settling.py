@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotator.models import Waiver
-from reviews.models import Ruling
+from reviews.models import ReviewDraft, Ruling
 from reviews.services.courses import fold_courses
 from tests.factories import current, hand_in, make_document, make_item
 from tests.reviews.test_disputes import three_places
@@ -112,3 +112,32 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     page.get_by_role("button", name="Waive", exact=True).click()
     expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
     assert Waiver.objects.get().reason == "It is the title of a film."
+
+
+def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_problems):
+    """“Kept” stood beside it from the time before; and the page of a joint session was wider than a narrow window."""
+    page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED")
+    item = make_item(team, "cross_check", make_document("x"))
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    other = make_item(team, "expert", make_document("y"))
+    page = desk_of(team.senior, width=320).page
+    page.goto(f"/p/{team.project.slug}/joint/cross_check-1/")
+    page.get_by_label("Ann2").check()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("row", name=other.external_id).get_by_role("button").click()
+    page.wait_for_url("**/settle/")
+    expect(page.get_by_role("button", name="Previous")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.get_by_role("button", name="Previous").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(item.external_id)
+    page.locator("#place-1 input[value=left]").check()
+    expect(page.locator("#settle-note")).to_have_text("Kept")
+    page.context.set_offline(True)
+    page.locator("#place-2 input[value=right]").check()
+    expect(page.locator(".toasts")).to_contain_text("There is no connection to the server.")
+    expect(page.locator("#settle-note")).to_be_empty()
+    page.context.set_offline(False)
+    page.locator("#place-3 input[value=left]").check()
+    expect(page.locator("#settle-note")).to_have_text("Kept")
+    assert len(ReviewDraft.objects.get(slot__dialogue=item).form["rulings"]) == 3
