@@ -25,7 +25,8 @@ OF_ONE_PERSON, OF_ALL = 1, 2
 AT_ONCE = 4 * 10**6
 #: Seconds of computing after which somebody's requests take turns, for so long; and how many then run at once.
 LONG, REMEMBERED, TURNS = 2.0, 600.0, 2
-#: Of each second so much is nobody's concern: a day of ordinary pages adds up to hours.
+#: A request that computes so many seconds is nobody's concern: a program that sends a hundred small ones at once holds
+#: nobody up. Nor is so much of each second: a day of longer pages adds up to hours.
 UNCOUNTED = 0.25
 
 _SENTENCE = (
@@ -61,6 +62,8 @@ def anybody_takes_turns() -> bool:
 
 def note_computing(person: User, seconds: float) -> None:
     """Remember whose requests took so much computing: one that is long, or many at once, each a little less."""
+    if seconds <= UNCOUNTED:
+        return
     now = time.monotonic()
     before, since = _counted.get(person.pk, (0.0, now))
     count = max(0.0, before - UNCOUNTED * (now - since)) + seconds

@@ -68,7 +68,8 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
             assert held.enter_context(places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
         # Quick ones are as many as come.
         assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
-        monkeypatch.setattr(slow, "LONG", -1)
+        monkeypatch.setattr(slow, "LONG", 0)
+        monkeypatch.setattr(slow, "UNCOUNTED", 0)
         assert program.get("/api/projects/").status_code == 200
         half_a_page = client.get("/", headers={"hx-request": "true"})
         for refused in (client.get("/"), half_a_page, program.get("/api/projects/")):
@@ -101,6 +102,13 @@ def test_many_pages_at_once_that_each_compute_a_little_less_count_as_a_long_one(
             held.enter_context(places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
         assert member.get("/").status_code == 503
         assert colleague.get("/").status_code == 200
+
+
+def test_a_program_that_sends_many_small_requests_at_once_does_not_take_turns(team):
+    """They add up to more than a quarter of each second, and hold nobody up."""
+    for _ in range(100):
+        slow.note_computing(team.annotator, slow.UNCOUNTED)
+    assert not slow.anybody_takes_turns()
 
 
 def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team, monkeypatch):
