@@ -68,7 +68,8 @@ class PolicyMiddleware:
 
 class SizeMiddleware:
     """Refuses what is too large before anything of it is read, but from those who may send files: where no proxy
-    does, and where the proxy leaves it to us. (The API knows who sends it before it reads.) Leaves nothing behind of a
+    does, and where the proxy leaves it to us; whoever is not signed in has to do that first. (The API knows who sends
+    it before it reads.) Leaves nothing behind of a
     file that broke off. What is large and may come or go has to find a place (annotator.views.slow).
     """
 
@@ -95,7 +96,12 @@ class SizeMiddleware:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if request.path_info.startswith("/api/") or not length.isdecimal() or int(length) <= settings.MOST_SENT:
+        if request.path_info.startswith("/api/") or not length.isdecimal():
+            return None
+        if int(length) <= settings.MOST_SENT:
+            if int(length) > settings.MOST_SENT_BY_STRANGERS and not request.user.is_authenticated:
+                # As whoever was signed out meanwhile is answered anywhere.
+                return redirect_to_login(request.get_full_path())
             return None
         if may_send_files(request):
             try:
