@@ -128,14 +128,19 @@ def archive_name(release: Release) -> str:
 
 
 def archive_path(release: Release) -> Path:
-    """Where the archive of a frozen release lies. Raises Conflict while there is none, and where it is gone."""
+    """Where the archive of a frozen release lies. Raises Conflict while there is none, and where it is gone or cut."""
     if release.state != ReleaseState.FROZEN:
         raise Conflict(f"Release {release.version} has no archive: {release.get_state_display().lower()}.")
     path = full_path(release.archive)
-    if not path.is_file():
+    size = path.stat().st_size if path.is_file() else None
+    if size != release.archive_bytes:
+        # Its whole checksum would take seconds of a large one; whoever has it compares that with the page's.
+        state = (
+            "is gone from the server" if size is None else f"is damaged: {size:,} of {release.archive_bytes:,} bytes"
+        )
         raise Conflict(
-            f"The archive of release {release.version} is gone from the server; an operator can build it again "
-            "with manage.py freeze_release, from the same data and with the same checksum."
+            f"The archive of release {release.version} {state}; an operator can build it again with manage.py "
+            "freeze_release, from the same data and with the same checksum."
         )
     return path
 

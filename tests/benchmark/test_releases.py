@@ -613,6 +613,8 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
         # Whoever was told on the page that an operator can build it again finds it there.
         assert sha256_of(archive_path(release)) == release.sha256
         full_path(release.archive).write_bytes(b"PK damaged")
+        with pytest.raises(Conflict, match="is damaged: 10 of"):
+            archive_path(release)
 
     monkeypatch.setattr(release_building, "VERSION", 1, raising=True)
     monkeypatch.setattr(release_building, "write_card", lambda release, *more: f"# {release.canary}\n")
@@ -732,6 +734,7 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
     small = [ask(team.annotator) for _ in range(4)]
     assert [answer.status_code for answer in small] == [200] * 4
     os.truncate(archive_path(release), AT_ONCE + 1)
+    Release.objects.filter(pk=release.pk).update(archive_bytes=AT_ONCE + 1)
     first = ask(team.annotator)
     refused = ask(team.annotator)
     assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "10")
