@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
@@ -45,6 +46,8 @@ class World:
 
     team: Team
     people: dict[str, User | None]
+    #: Role → the key of a session in which that person is signed in.
+    sessions: dict[str, str]
     ids: dict[str, str]
     neighbour_slug: str
 
@@ -133,7 +136,14 @@ def make_world() -> World:
         "senior": team.senior,
         "administrator": team.administrator,
     }
-    return World(team, people, ids, next_door.project.slug)
+    sessions = {role: _sign_in(person) for role, person in people.items() if person is not None}
+    return World(team, people, sessions, ids, next_door.project.slug)
+
+
+def _sign_in(person: User) -> str:
+    client = Client()
+    client.force_login(person)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 def _feedback(team: Team, dialogue: Dialogue) -> Feedback:

@@ -44,6 +44,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 # A connection kept open would keep the test database from being dropped.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 
+# Each client of a test makes the middleware anew, which would list all files each time: half of a request's cost.
+WHITENOISE_AUTOREFRESH = True
+
 # However little room the machine has that tests this.
 DISK_RESERVE_MB = 0
 
