@@ -126,7 +126,7 @@ def database(*, sqlite: dict[str, Any] | None) -> dict[str, Any]:
     if parts is None or parts.scheme not in kinds or not parts.path.strip("/"):
         raise ImproperlyConfigured(
             f"DATABASE_URL cannot be read; it must be {' or '.join(dict.fromkeys(kinds.values()))}. In a password, "
-            "signs that mean something in an address are written as %2F, %40 and the like."
+            "characters that mean something in an address are written as %2F, %40 and the like."
         )
     found: dict[str, Any] = env.db_url_config(address)
     return found

@@ -133,7 +133,7 @@ TEMPLATES = [
     }
 ]
 
-# Not by way of a URL: the folder's name may hold signs that mean something there.
+# Not by way of a URL: the folder's name may hold characters that mean something there.
 _SQLITE: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "assay.sqlite3")}
 DATABASES: dict[str, dict[str, Any]] = {"default": given.database(sqlite=_SQLITE if EMBEDDED else None)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -248,7 +248,7 @@ if not EMBEDDED:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 # Of a whole request, files included, but from those who may send large ones; deploy/Caddyfile has the same limit.
 MOST_SENT = 10 * 10**6
-# Of a form from somebody who is not signed in: reading eight million signs of one takes seconds of computing.
+# Of a form from somebody who is not signed in: reading 8 MB of one takes seconds of computing.
 MOST_SENT_BY_STRANGERS = 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000

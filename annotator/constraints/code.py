@@ -46,7 +46,7 @@ def outline(code: str) -> Outline:
         place = f" (line {error.lineno})" if error.lineno else ""
         return Outline({}, f"{error.msg}{place}")
     except (ValueError, RecursionError, MemoryError):
-        return Outline({}, "it is nested too deeply, or holds signs that no code may hold")
+        return Outline({}, "it is nested too deeply, or holds characters that no code may hold")
     return Outline({name: _takes_one(given) for name, given in _functions(tree.body)})
 
 

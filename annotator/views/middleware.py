@@ -67,10 +67,11 @@ class PolicyMiddleware:
 
 
 class SizeMiddleware:
-    """Refuses what is too large before anything of it is read, but from those who may send files: where no proxy
-    does, and where the proxy leaves it to us; whoever is not signed in has to do that first. (The API knows who sends
-    it before it reads.) Leaves nothing behind of a
-    file that broke off. What is large and may come or go has to find a place (annotator.views.slow).
+    """Refuses requests that are too large before it reads them, except from people who may send files. Without a proxy,
+    and where the proxy leaves it to us. People who are not signed in have to sign in first; the API knows who sends a
+    request before it reads it.
+
+    Removes what came of an upload that broke off. Large uploads and answers need a place (annotator.views.slow).
     """
 
     def __init__(self, get_response: GetResponse) -> None:
