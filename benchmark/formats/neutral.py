@@ -49,6 +49,8 @@ class NeutralFormat(FormatDefaults):
         group = record.get("variant_group") or ""
         if type(group) is not str or len(group) > MAX_ID:
             faults.add("/variant_group", f"The variant_group must be a text of at most {MAX_ID} characters.")
+        elif "\0" in group:
+            faults.add("/variant_group", "The variant_group holds a NUL character, which cannot be stored; remove it.")
         tools = record.get("tools")
         warnings: list[Problem] = []
         if tools is None:

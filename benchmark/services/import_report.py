@@ -136,6 +136,11 @@ _NAMES = ("line", "member", "external_id", "pointer", "check_id", "severity", "m
 
 def _row(note: Note) -> tuple[Any, ...]:
     return (
-        note.line, note.member[:255], note.external_id[:200], note.pointer[:600], note.check[:60], note.severity,
-        note.message[:1000], note.rejects,
+        note.line, note.member[:255], _storable(note.external_id)[:200], _storable(note.pointer)[:600],
+        note.check[:60], note.severity, _storable(note.message)[:1000], note.rejects,
     )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """What is wrong with a record may be a NUL, which PostgreSQL stores in no text; the report's file has it."""
+    return text.replace("\0", "␀")

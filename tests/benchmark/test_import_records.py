@@ -105,6 +105,17 @@ def test_an_unreadable_record_is_listed_and_the_others_come_in(team: Team, run_i
     assert sorted(team.project.dialogues.values_list("external_id", flat=True)) == ["a", "c"]
 
 
+def test_a_record_whose_name_cannot_be_stored_is_listed_and_the_others_come_in(
+    team: Team, run_import: RunImport
+) -> None:
+    """PostgreSQL stores no NUL: the note about it failed the whole import, and no line was named."""
+    batch = run_import([candidate("a") | {"id": "a\0b"}, candidate("good"), candidate("c") | {"variant_group": "x\0y"}])
+    assert (batch.job.state, counters(batch)) == ("done", (3, 1, 0, 0, 2, 0))
+    rejected = batch.notes.filter(rejects=True).order_by("line")
+    assert [*rejected.values_list("line", "external_id", "pointer")] == [(1, "a␀b", "/id"), (3, "c", "/variant_group")]
+    assert report_of(batch)[0]["id"] == "a\0b"
+
+
 def test_the_same_records_again_are_unchanged(team: Team, run_import: RunImport) -> None:
     run_import(candidates(3))
     before = Revision.objects.count(), Event.objects.filter(dialogue__isnull=False).count()
