@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from gunicorn.config import Config
 
 from annotator.services.tokens import create_token
 from benchmark.models import Release
@@ -61,13 +62,25 @@ def start_proxy(programs, folder, web):
     return port
 
 
-def test_nothing_is_spoken_over_which_no_time_limit_holds():
+def read_server():
+    """What Caddy makes of the configuration."""
     command = [find_caddy(), "adapt", "--config", "deploy/Caddyfile", "--adapter", "caddyfile"]
     environment = {"PATH": os.environ["PATH"], "ASSAY_HOST": "https://localhost", **buffering(find_caddy())}
     adapted = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True).stdout
     (server,) = json.loads(adapted)["apps"]["http"]["servers"].values()
+    return server
+
+
+def test_nothing_is_spoken_over_which_no_time_limit_holds():
+    server = read_server()
     assert server["protocols"] == ["h1", "h2"]
     assert {"read_timeout", "read_header_timeout", "idle_timeout"} <= set(server)
+
+
+def test_no_form_is_sent_over_a_connection_that_the_web_server_is_closing():
+    """It cannot be sent again, so its sender was told 502, on a site where nothing was wrong."""
+    kept = re.findall(r'"keep_alive": \{"idle_timeout": (\d+)\}', json.dumps(read_server()))
+    assert [int(nanoseconds) < Config().keepalive * 10**9 for nanoseconds in kept] == [True]
 
 
 @pytest.fixture
