@@ -41,6 +41,7 @@ from tests.factories import (
     make_item,
     make_project,
     make_team,
+    make_user,
 )
 
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
@@ -80,6 +81,7 @@ class TestImport:
         assert len(done.stdout.splitlines()) == 1
         project = Project.objects.get(slug="new")
         assert not Membership.objects.filter(project=project).exists()
+        assert "Nobody can enter it" in done.stderr
         version = current_version(project)
         assert version is not None
         assert version.preset == "c3"
@@ -90,6 +92,51 @@ class TestImport:
         assert {entry["id"] for entry in entries if entry["severity"] == "error"} == {"bad"}
         assert set(entries[0]) == {"line", "id", "pointer", "check", "severity", "message"}
         assert not Job.objects.exclude(state="done").exists(), "nothing is left for a worker"
+
+    @pytest.mark.parametrize(
+        ("native_format", "preset"), [("wild", "wild"), ("mmtb", "c3"), ("cctu", "cctu"), ("openai", "c3")]
+    )
+    def test_a_new_project_has_an_administrator_and_the_protocol_of_its_format(
+        self, manage_here: Manage, candidate_file: Write, native_format: str, preset: str
+    ) -> None:
+        make_user("ada")
+        owner = make_user("root", is_staff=True)
+        file = candidate_file(["{"])
+        options = ("--project", "new", "--format", native_format, "--create-project")
+        assert "Root administers it" in manage_here("import_dialogues", file, *options).stderr
+        project = Project.objects.get(slug="new")
+        assert [(m.user, m.role) for m in project.memberships.select_related("user")] == [(owner, "administrator")]
+        version = current_version(project)
+        assert version is not None
+        assert version.preset == preset
+
+    def test_who_administers_a_new_project_is_asked_where_several_could(
+        self, manage_here: Manage, candidate_file: Write
+    ) -> None:
+        for n in range(2):
+            make_user(f"root{n}", is_staff=True)
+        closed = make_user("closed", email="closed@example.org")
+        closed.is_active = False
+        closed.save()
+        ada = make_user("ada", email="ada@example.org")
+        command = ("import_dialogues", candidate_file(candidates(1)), "--project", "new", "--format", "neutral")
+        make = (*command, "--create-project")
+        assert_refused(manage_here(*make), "root0 and root1 could administer the new project: say who, with --owner")
+        for name in ("closed", "closed@example.org", "nobody"):
+            assert_refused(manage_here(*make, "--owner", name), f"No active account is called “{name}”")
+        assert not Project.objects.exists()
+        assert manage_here(*make, "--owner", "Ada@example.org").returncode == 0
+        assert Membership.objects.get().user == ada
+        assert manage_here(*make, "--owner", "ada").returncode == 0
+        assert_refused(manage_here(*make, "--owner", "root0"), "Others administer new")
+        assert Membership.objects.count() == 1
+
+    def test_a_project_that_nobody_administers_gets_somebody(self, manage_here: Manage, candidate_file: Write) -> None:
+        project = make_project("p")
+        make_user("root", is_staff=True)
+        command = ("import_dialogues", candidate_file(candidates(1)), "--project", "p", "--format", "neutral")
+        assert "Root administers p from now on" in manage_here(*command, "--owner", "root").stderr
+        assert project.memberships.get().role == "administrator"
 
     def test_refused_records_are_listed(self, manage_here: Manage, candidate_file: Write) -> None:
         make_project("p")
@@ -254,6 +301,8 @@ class TestKilled:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            # A suite that was started in the background ignores it, and its children would.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def wait_for(self, process: subprocess.Popen[bytes], ready: Callable[[], bool]) -> None:

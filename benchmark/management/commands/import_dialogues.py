@@ -6,21 +6,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db import transaction
-from django.utils.text import slugify
 
 from annotator.management.base import require_different_files
 from annotator.models import Job, JobState, Project
-from annotator.services.projects import create_project
 from annotator.wording import counted
 from benchmark.formats import READERS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
+from benchmark.management.new_projects import let_in, new_project
 from benchmark.models import ImportBatch
 from benchmark.services.import_report import REOPENED, read_report, report_path
 from benchmark.services.import_runner import COUNTERS
 from benchmark.services.import_trials import trials_of
 from benchmark.services.imports import follow_up, start_import, unfinished_import
 from benchmark.services.stored_files import full_path, sha256_of, written_whole
-from reviews.services.protocols import adopt_preset
 
 #: Refused records named on standard error; the report has all of them.
 _NAMED = 20
@@ -37,6 +35,11 @@ class Command(PipelineCommand):
             "--create-project",
             action="store_true",
             help="make the project where there is none; a dry run keeps none",
+        )
+        parser.add_argument(
+            "--owner",
+            metavar="NAME",
+            help="who administers the project that is made, or one that nobody does; by itself the only one who may",
         )
         parser.add_argument("--dry-run", action="store_true", help="validate and report; no dialogue is written")
         parser.add_argument("--revise", action="store_true", help="known ids with other content become revisions")
@@ -55,25 +58,29 @@ class Command(PipelineCommand):
         require_different_files(file, report)
         if report is not None:
             _require_writable(report.absolute())
-        slug, native = options["project"], options["format"]
+        slug = options["project"]
         project = Project.objects.filter(slug=slug).first()
         if project is not None:
+            if options["owner"] is not None and not options["dry_run"]:
+                said = let_in(project=project, owner=options["owner"])
+                if said:
+                    self.say(said)
             self._import(project, file, report, options)
         elif not options["create_project"]:
             raise Stop(f"There is no project “{slug}”. Add --create-project to make it.")
         elif options["dry_run"]:
-            self._try_in_a_new_project(slug, file, report, options)
+            self._try_in_a_new_project(file, report, options)
         else:
-            project = self._new_project(slug, native)
-            self.say(f"Project {slug} is there, under the {_preset(native)} protocol, with nobody in it yet.")
+            project, said = self._new_project(options)
+            self.say(said)
             self._import(project, file, report, options)
 
-    def _try_in_a_new_project(self, slug: str, file: Path, report: Path | None, options: dict[str, Any]) -> None:
+    def _try_in_a_new_project(self, file: Path, report: Path | None, options: dict[str, Any]) -> None:
         """Read the file as into a project of this name, which is taken back with all that came of it."""
         stored: list[Path] = []
         try:
             with transaction.atomic():
-                project = self._new_project(slug, options["format"])
+                project = self._new_project(options)[0]
                 try:
                     self._import(project, file, report, options)
                 finally:
@@ -117,12 +124,8 @@ class Command(PipelineCommand):
                 self.say(f"The validators were not tried. {done.error}")
                 return
 
-    def _new_project(self, slug: str, native: str) -> Project:
-        if slugify(slug) != slug:
-            raise Stop(f"“{slug}” cannot be a project's address: use small letters, digits and hyphens.")
-        project = create_project(actor=None, name=slug, slug=slug)
-        adopt_preset(actor=None, project=project, preset=_preset(native))
-        return project
+    def _new_project(self, options: dict[str, Any]) -> tuple[Project, str]:
+        return new_project(slug=options["project"], native_format=options["format"], owner=options["owner"])
 
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
         """The import to run: one of the same file that was cut short, or a new one."""
@@ -175,11 +178,6 @@ class Command(PipelineCommand):
         if batch.rejected > _NAMED:
             self.say("  … and more; --report writes all of them to a file.")
         return REFUSED
-
-
-def _preset(native: str) -> str:
-    """The protocol of a project that is made for a file of this format."""
-    return "cctu" if native == "cctu" else "c3"
 
 
 def _require_writable(report: Path) -> None:
