@@ -58,6 +58,21 @@ def freeze(running: Running, release: Release) -> None:
     release.refresh_from_db()
 
 
+def what_differs(release: Release) -> str:
+    """In what a release frozen now would differ from a frozen one, in words; blank where both hold the same."""
+    held = dict(ReleaseItem.objects.filter(release=release).values_list("dialogue", "revision"))
+    more = other = 0
+    for candidates, cycles, reasons in _Freezing(release).decide():
+        for candidate in candidates:
+            if reasons[candidate.pk]:
+                continue
+            revision = held.pop(candidate.pk, None)
+            more += revision is None
+            other += revision not in (None, cycles[candidate.pk].revision)
+    counts = ((more, "more"), (len(held), "fewer"), (other, "in another version"))
+    return ", ".join(f"{counted(count, 'dialogue')} {how}" for count, how in counts if count)
+
+
 def where_released(dialogue: Dialogue) -> str:
     """Where everybody can read a dialogue's answer, or that it has one, as a sentence; blank where nowhere."""
     alike = behind(dialogue)
@@ -127,13 +142,20 @@ class _Freezing:
         #: By the dialogue's key, what its trail says of copies that its document is released without.
         self._overtaken: dict[int, dict[str, Any]] = {}
 
-    def run(self) -> None:
-        """Write the items and what is left out."""
+    def decide(self) -> Iterator[tuple[list["_Candidate"], dict[int, Verified], dict[int, str]]]:
+        """The project's dialogues in slices: with the last cycle of each verified one, and why each stays out (blank
+        where it enters).
+        """
         for candidates in self._slices():
             cycles = verified_cycles(c.pk for c in candidates if c.status == DialogueStatus.VERIFIED)
             variants = read_variants(project=self.project, groups={c.variant_group for c in candidates})
             reasons = {c.pk: self._outside(c, cycles.get(c.pk), variants) for c in candidates}
             self._look_into([(c, cycles[c.pk]) for c in candidates if not reasons[c.pk]], reasons)
+            yield candidates, cycles, reasons
+
+    def run(self) -> None:
+        """Write the items and what is left out."""
+        for candidates, cycles, reasons in self.decide():
             entering = [c for c in candidates if not reasons[c.pk]]
             trails = write_trails(cycles[c.pk] for c in entering)
             bulk.insert_rows(

@@ -140,7 +140,7 @@ def archive_path(release: Release) -> Path:
         )
         raise Conflict(
             f"The archive of release {release.version} {state}; an operator can build it again with manage.py "
-            "freeze_release, from the same data and with the same checksum."
+            "freeze_release --again, from the same data and with the same checksum."
         )
     return path
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
 from annotator.models import Dialogue, Job, Membership, Project
 from annotator.services.revisions import lock_dialogue, revise
@@ -375,11 +376,28 @@ class TestRelease:
 
         again = self.freeze(manage, tmp_path / "again")
         assert last_line(again)["sha256"] == summary["sha256"]
+        assert "Release 1.0 exists" in again.stderr
+        assert "It holds what is verified now. Nothing new is frozen" in again.stderr
         assert (tmp_path / "again" / archive.name).read_bytes() == archive.read_bytes()
         assert Release.objects.count() == 1
 
         copied = manage("import_dialogues", archive, "--project", "copy", "--format", "wild", "--create-project")
         assert last_line(copied) == SUMMARY | {"read": 2, "created": 2}
+
+    def test_a_version_that_exists_is_not_handed_out_for_what_is_verified_since(
+        self, team: Team, manage_here: Manage, tmp_path: Path
+    ) -> None:
+        make_verified(team, "a")
+        first = last_line(self.freeze(manage_here, tmp_path / "out"))
+        make_verified(team, "b")
+        since = self.freeze(manage_here, tmp_path / "since")
+        assert_refused(since, "not what it holds: 1 dialogue more. Choose the next version")
+        assert not (tmp_path / "since").exists()
+        again = self.freeze(manage_here, tmp_path / "again", "--again")
+        assert (again.returncode, last_line(again)["sha256"]) == (0, first["sha256"])
+        assert "1 dialogue more" in again.stderr
+        Dialogue.objects.filter(external_id="a").update(archived_at=timezone.now())
+        assert_refused(self.freeze(manage_here, tmp_path / "out"), "1 dialogue more, 1 dialogue fewer")
 
     def test_what_is_refused(self, team: Team, manage_here: Manage, tmp_path: Path) -> None:
         make_item(team, "cross_check", external_id="open")

@@ -10,6 +10,7 @@ from annotator.models import Job, JobState, Project
 from annotator.wording import counted
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOut, Release, ReleaseState
+from benchmark.services.release_freezing import what_differs
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import FORMATS, archive_name, find_release, start_release
 
@@ -27,6 +28,9 @@ class Command(PipelineCommand):
         parser.add_argument("--release-version", required=True, metavar="V", help="as in 1.0")
         parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the archive is put")
         parser.add_argument("--require-all", action="store_true", help="refuse if anything would be left out")
+        parser.add_argument(
+            "--again", action="store_true", help="the archive of a release that exists, as it was frozen"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(slug=options["project"]).first()
@@ -85,7 +89,23 @@ class Command(PipelineCommand):
                 f"Release {version} exists, written as {existing.native_format}; releases are never edited. "
                 "Choose the next version."
             )
+        if existing.state == ReleaseState.FROZEN:
+            self._say_it_exists(existing, again=options["again"])
+        else:
+            self.say(f"Release {version} was begun before and is not finished; going on with it.")
         return existing
+
+    def _say_it_exists(self, release: Release, *, again: bool) -> None:
+        """Raises Stop where what is verified now is not what the release holds, and nobody asked for it as it is."""
+        exists = f"Release {release.version} exists, frozen {release.frozen_at:%Y-%m-%d %H:%M} UTC"
+        differs = what_differs(release)
+        if differs and not again:
+            raise Stop(
+                f"{exists}, and releases are never edited. What is verified now is not what it holds: {differs}. "
+                "Choose the next version for that, or add --again to get the archive as it was frozen."
+            )
+        now = f"What is verified now is not what it holds: {differs}" if differs else "It holds what is verified now"
+        self.say(f"{exists}. {now}. Nothing new is frozen; its archive is handed out again.")
 
     def _list_left_out(self, release: Release) -> None:
         left_out = LeftOut.objects.filter(release=release).select_related("dialogue").order_by("pk")
