@@ -203,7 +203,7 @@ def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Cla
             raise Conflict("You do not hold this item any more. Your draft is kept.")
         now: datetime = held.now
         if active_seconds is not None:
-            passed = max(0, int((now - held.heartbeat_at).total_seconds()) + 1)
+            passed = max(0, round((now - held.heartbeat_at).total_seconds()))
             held.active_seconds += max(0, min(active_seconds, passed))
             held.heartbeat_at = now
         held.expires_at = now + held.lease

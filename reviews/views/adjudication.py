@@ -23,7 +23,7 @@ from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_she
 from reviews.services.protocols import parse
 from reviews.services.review_forms import Kept, keep_form, read_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
-from reviews.views.context import seen_version, workbench_context
+from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.graph import open_bench
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 from reviews.views.submission import after_submission, checklist_rows, filled_in
@@ -42,6 +42,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     refused: DomainError | None = None
     seen = seen_version(request, bench.draft)
     if request.method == "POST":
+        claim = claim_handed_in(request, bench)
         try:
             kept = _keep(request, bench, dispute)
             require_shown(kept)
@@ -51,7 +52,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             submission = {
                 "slot": bench.work.slot,
                 "token": bench.work.claim.token,
-                "claim": bench.work.claim,
+                "claim": claim,
                 "verdict": verdict,
                 "draft": bench.draft,
                 "checklist": filled.get("checklist", {}),

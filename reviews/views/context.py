@@ -10,6 +10,7 @@ from annotator.case_presentation import SCENARIO_LABELS
 from annotator.comparison import describe
 from annotator.constraints import categories
 from annotator.editing.forms import fields
+from annotator.errors import Conflict
 from annotator.graph_view import Pair
 from annotator.models import Draft, Revision
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
@@ -17,7 +18,7 @@ from annotator.services.blindness import veil
 from annotator.services.drafts import undo_and_redo
 from annotator.services.revisions import latest_guideline
 from annotator.views.pages import PageRequest
-from reviews.models import Verdict
+from reviews.models import Claim, Verdict
 from reviews.services import claims, comments, submissions
 from reviews.services.mentions import suggested_names
 from reviews.services.workbench import Workbench
@@ -41,6 +42,8 @@ _LINKS = (
     "settle",
     "merge",
 )
+#: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
+MOST_ACTIVE_SECONDS = 1800
 #: Stands for the id of a slot where addresses are worked out once for all of them.
 _ANY_SLOT = "0" * 12
 #: Edits that open what they have made.
@@ -205,3 +208,19 @@ def _others(task: TaskView, selected: StepView) -> list[tuple[str, StepView | No
 def seen_version(request: PageRequest, draft: Draft) -> int:
     raw = request.POST.get("seen", "")
     return int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else draft.version
+
+
+def active_seconds(request: PageRequest) -> int:
+    """For how long somebody says that they have worked since the last heartbeat."""
+    raw = request.POST.get("active_seconds", "")
+    return min(int(raw), MOST_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
+
+
+def claim_handed_in(request: PageRequest, bench: Workbench) -> Claim:
+    """The claim that a review ends, with the work since its last heartbeat, which comes along with the form."""
+    claim, seconds = bench.work.claim, active_seconds(request)
+    try:
+        return claims.heartbeat(actor=request.user, token=claim.token, active_seconds=seconds) if seconds else claim
+    except Conflict:
+        # Handing in says what has become of it.
+        return claim

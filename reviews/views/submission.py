@@ -21,7 +21,7 @@ from reviews.models import Verdict
 from reviews.services import claims, submissions
 from reviews.services.review_forms import keep_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
-from reviews.views.context import seen_version, workbench_context
+from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 
 #: Rows for faults on the form; more than anybody fills in for one item.
@@ -61,6 +61,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     if verdict not in Verdict.values:
         verdict = ""
     if request.method == "POST":
+        claim = claim_handed_in(request, bench)
         try:
             kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
             require_shown(kept)
@@ -70,7 +71,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
                 actor=request.user,
                 slot=bench.work.slot,
                 token=bench.work.claim.token,
-                claim=bench.work.claim,
+                claim=claim,
                 verdict=verdict,
                 draft=bench.draft,
                 checklist=filled.get("checklist", {}),

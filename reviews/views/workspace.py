@@ -25,13 +25,11 @@ from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import claims, comments, waivers
 from reviews.services.claims import Work
 from reviews.services.workbench import Workbench
-from reviews.views.context import PANELS, seen_version, workbench_context
+from reviews.views.context import PANELS, active_seconds, seen_version, workbench_context
 from reviews.views.graph import open_bench, refused_edge
 from reviews.views.operations import operation_of
 from reviews.views.remarks import with_mention
 
-#: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
-MOST_ACTIVE_SECONDS = 1800
 #: Edits of one field, whose inspector keeps its shape.
 _TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")
 
@@ -119,11 +117,13 @@ def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
 @login_required
 @require_POST
 def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
-    """Keep the claim alive; a lost one is said in a sentence."""
-    work = claims.load_work(actor=request.user, public_id=slot)
-    raw = request.POST.get("active_seconds", "")
-    seconds = min(int(raw), MOST_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
-    claims.heartbeat(actor=request.user, token=work.claim.token, active_seconds=seconds)
+    """Keep the claim alive; a lost one is said in a sentence, unless the page that asks is being left."""
+    try:
+        work = claims.load_work(actor=request.user, public_id=slot)
+        claims.heartbeat(actor=request.user, token=work.claim.token, active_seconds=active_seconds(request))
+    except DomainError:
+        if "leaving" not in request.POST:
+            raise
     return HttpResponse(status=204)
 
 

@@ -1,6 +1,11 @@
 // <assay-heartbeat data-url="…" data-every="60"> keeps a claim alive: it posts to data-url every data-every seconds
 // while the page is open, and at once when the machine wakes up or the connection returns. It sends `active_seconds`:
-// for how long, since the last beat, somebody has used keyboard, pointer or wheel (in steps of five seconds).
+// for how long, since the last beat, somebody has used keyboard, pointer or wheel (looked at every five seconds).
+//
+// What has come together when the page is left or put away is sent then, with `leaving`: to that the server answers 204
+// whatever has become of the claim. A form that ends the claim has a field `active_seconds`, filled in as it is sent: a
+// beat beside it could come too late. A second counts once however often it is sent: the server takes no more than the
+// time since the beat before.
 //
 // The server answers 204 while the claim lives. Any other answer with a body is a fragment that says what has happened
 // (claim expired, taken by somebody else, slot gone); it is shown inside the element, which is a live region, and the
@@ -15,7 +20,8 @@ class Heartbeat extends HTMLElement {
   #timer;
   #last = Date.now();
   #alive = false;
-  #activeSeconds = 0;
+  #looked = Date.now();
+  #active = 0; // milliseconds
   #stopped = false;
   #sending = false;
   #signedOut = false;
@@ -25,14 +31,18 @@ class Heartbeat extends HTMLElement {
     this.#timer = setInterval(() => this.#due(), STEP_SECONDS * 1000);
     for (const type of SIGNS_OF_LIFE) addEventListener(type, this.#noteLife, {passive: true});
     for (const type of ["online", "focus", "pageshow"]) addEventListener(type, this.#wake);
-    document.addEventListener("visibilitychange", this.#wake);
+    addEventListener("pagehide", this.#leave);
+    document.addEventListener("visibilitychange", this.#turn);
+    document.addEventListener("submit", this.#handIn);
   }
 
   disconnectedCallback() {
     clearInterval(this.#timer);
     for (const type of SIGNS_OF_LIFE) removeEventListener(type, this.#noteLife);
     for (const type of ["online", "focus", "pageshow"]) removeEventListener(type, this.#wake);
-    document.removeEventListener("visibilitychange", this.#wake);
+    removeEventListener("pagehide", this.#leave);
+    document.removeEventListener("visibilitychange", this.#turn);
+    document.removeEventListener("submit", this.#handIn);
   }
 
   get #every() {
@@ -43,10 +53,18 @@ class Heartbeat extends HTMLElement {
     this.#alive = true;
   };
 
+  /** Whole seconds of work that no beat has brought yet. */
+  #worked() {
+    const now = Date.now();
+    if (this.#alive) this.#active += Math.max(0, Math.min(now - this.#looked, STEP_SECONDS * 1000));
+    this.#alive = false;
+    this.#looked = now;
+    return Math.floor(this.#active / 1000);
+  }
+
   // A short interval that looks at the clock survives sleep; a long timer would not.
   #due() {
-    if (this.#alive) this.#activeSeconds += STEP_SECONDS;
-    this.#alive = false;
+    this.#worked();
     if (Date.now() - this.#last >= this.#every) this.#beat();
   }
 
@@ -54,20 +72,32 @@ class Heartbeat extends HTMLElement {
     if (!document.hidden && (this.#signedOut || Date.now() - this.#last >= this.#every / 2)) this.#beat();
   };
 
-  async #beat() {
+  #turn = () => (document.hidden ? this.#leave() : this.#wake());
+
+  #leave = () => {
+    if (this.#worked()) this.#beat({leaving: "1"});
+  };
+
+  #handIn = ({target, defaultPrevented}) => {
+    const field = target.elements.namedItem("active_seconds");
+    if (field && !defaultPrevented) field.value = this.#worked();
+  };
+
+  async #beat(more) {
     if (this.#stopped || this.#sending) return;
     this.#sending = true;
-    const seconds = this.#activeSeconds;
+    const seconds = this.#worked();
     // Signing in again in another window changes it.
     const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
     try {
       const response = await fetch(this.dataset.url, {
         method: "POST",
-        body: new URLSearchParams({active_seconds: String(seconds)}),
+        body: new URLSearchParams({active_seconds: String(seconds), ...more}),
         headers: {"X-CSRFToken": token, "HX-Request": "true"},
+        keepalive: true, // it arrives although the page goes
       });
       this.#last = Date.now();
-      this.#activeSeconds -= seconds;
+      this.#active -= seconds * 1000;
       if (this.#signedOut) this.textContent = "";
       this.#signedOut = response.redirected;
       if (response.redirected) {

@@ -28,7 +28,7 @@ const DAYS = 30;
 /** How long words of a window that did not say that it goes are left to it: it may be open. */
 const OPEN_MINUTES = 10;
 /** Hidden fields that do not say which form it is. */
-const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits"]);
+const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "active_seconds"]);
 const passes = (name) => PASSING.has(name) || name.startsWith("waive-key:");
 /** What says which form it is, or how its words are meant: nothing that was typed. */
 const UNTYPED = new Set(["op", "anchor", "as"]);

@@ -52,7 +52,7 @@ PAGE = """{% extends "base.html" %}{% load parts %}{% block title %}Draft{% endb
 {% include "parts/save_state.html" with saved_at=None %}<div id="merge" data-merge tabindex="-1"></div>
 {% for card in cards %}{{ card|safe }}{% endfor %}{{ items|safe }}
 <form method="post" action="/draft/submit/" data-after-saving>{% csrf_token %}
-<button class="primary" data-primary data-key="a">Submit</button></form>
+<input type="hidden" name="active_seconds" value=""><button class="primary" data-primary data-key="a">Submit</button></form>
 <button type="button" hx-get="/draft/missing/" id="missing">Missing</button>
 <button type="button" hx-post="/draft/conflict/" id="conflict">Conflict</button>
 <button type="button" hx-post="/draft/elsewhere/" id="elsewhere">Elsewhere</button>
@@ -120,12 +120,12 @@ def merge(request: HttpRequest) -> HttpResponse:
 
 
 def submit(request: HttpRequest) -> HttpResponse:
-    DRAFT.posts.append({"op": "submit", **DRAFT.values})
+    DRAFT.posts.append({"op": "submit", "active_seconds": request.POST["active_seconds"], **DRAFT.values})
     return redirect("/draft/")
 
 
 def beat(request: HttpRequest) -> HttpResponse:
-    DRAFT.posts.append({"op": "beat", "active_seconds": request.POST["active_seconds"]})
+    DRAFT.posts.append({"op": "beat", **request.POST.dict()})
     if DRAFT.behaviour == "claim lost":
         raise Denied("Your claim has ended; somebody else works on this item now.")
     return HttpResponse(status=204)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -195,3 +196,20 @@ def test_the_claim_is_kept_alive_and_its_loss_is_said(draft_page, page_problems)
         pass
     DRAFT.behaviour = "claim lost"
     expect(draft_page.locator("assay-heartbeat")).to_contain_text("Your claim has ended", timeout=15_000)
+
+
+def test_the_last_seconds_of_work_are_sent_with_a_verdict_and_when_the_page_is_left(draft_page):
+    draft_page.clock.install()
+    draft_page.reload()
+    draft_page.mouse.move(100, 100)
+    draft_page.clock.run_for(3000)
+    with draft_page.expect_request("**/draft/beat/") as left:
+        # As a browser says it: requests of a page that is gone are not shown to a test.
+        draft_page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    assert parse_qs(left.value.post_data)["leaving"] == ["1"]
+    assert 3 <= int(parse_qs(left.value.post_data)["active_seconds"][0]) <= 5
+    draft_page.mouse.move(100, 120)
+    draft_page.clock.run_for(4000)
+    with draft_page.expect_request("**/draft/submit/") as sent:
+        draft_page.get_by_role("button", name="Submit").click()
+    assert 4 <= int(parse_qs(sent.value.post_data)["active_seconds"][0]) <= 5

@@ -406,6 +406,25 @@ def test_a_submission_ends_the_claim_and_keeps_the_time_worked(team: Team, item:
     assert (slot.state, slot.holder) == (SlotState.DONE, team.annotator)
 
 
+def test_the_last_seconds_come_with_the_verdict_and_a_page_that_is_left_asks_for_no_answer(
+    team: Team, item: Dialogue, client: Client
+) -> None:
+    """A review of less than a minute counted as none, and of each page up to a minute was lost."""
+    claim = held(team, item)
+    Claim.objects.filter(pk=claim.pk).update(heartbeat_at=claim.heartbeat_at - timedelta(seconds=20))
+    client.force_login(team.annotator)
+    work = f"/work/{claim.slot.public_id}/"
+    assert 'name="active_seconds"' in client.get(work + "submit/").content.decode()
+    # Refused, it counts as well, and only once; never more than the time that has passed.
+    assert client.post(work + "submit/", {"verdict": "reject", "active_seconds": "15"}).status_code == 422
+    assert client.post(work + "submit/", {"verdict": "approve", "active_seconds": "15"}).status_code == 302
+    assert 15 <= Review.objects.get().seconds <= 18
+    left = client.post(work + "heartbeat/", {"active_seconds": "9", "leaving": "1"})
+    assert (left.status_code, left.content) == (204, b"")
+    assert client.post(work + "heartbeat/", {"active_seconds": "9"}).status_code == 409
+    assert Claim.objects.get(pk=claim.pk).active_seconds == Review.objects.get().seconds
+
+
 def test_handing_in_twice_gives_the_same_review(team: Team, item: Dialogue) -> None:
     claim = held(team, item)
     fixed = changed(current(item))
