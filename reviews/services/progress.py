@@ -146,11 +146,6 @@ class MyWork:
         """What they can take: of a stage that is paused, nothing."""
         return sum(stage.count for stage in self.waiting if not stage.paused)
 
-    @property
-    def first_waiting(self) -> str:
-        """The stage whose next item is the one to take: what is nearest to its end."""
-        return next((stage.key for stage in reversed(self.waiting) if stage.count and not stage.paused), "")
-
 
 def read_progress(*, project: Project, roles: frozenset[Role] | None = None, viewer: User | None = None) -> Progress:
     """How many items stand where in a project. ``roles``: of the ``viewer``; without them, what goes on record.

@@ -52,7 +52,8 @@ PAGE = """{% extends "base.html" %}{% load parts %}{% block title %}Draft{% endb
 {% include "parts/save_state.html" with saved_at=None %}<div id="merge" data-merge tabindex="-1"></div>
 {% for card in cards %}{{ card|safe }}{% endfor %}{{ items|safe }}
 <form method="post" action="/draft/submit/" data-after-saving>{% csrf_token %}
-<input type="hidden" name="active_seconds" value=""><button class="primary" data-primary data-key="a">Submit</button></form>
+<input type="hidden" name="active_seconds" value="">
+<button class="primary" data-primary data-key="a">Submit</button></form>
 <button type="button" hx-get="/draft/missing/" id="missing">Missing</button>
 <button type="button" hx-post="/draft/conflict/" id="conflict">Conflict</button>
 <button type="button" hx-post="/draft/elsewhere/" id="elsewhere">Elsewhere</button>

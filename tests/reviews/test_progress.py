@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 
 from annotator.models import Role
-from reviews.models import Claim
+from reviews.models import Claim, Priority, Slot
 from reviews.protocols import load_preset
 from reviews.services import progress
+from reviews.services.assignments import prioritise, reassign
 from reviews.services.claims import claim_next, release
 from reviews.services.progress import read_my_work, read_progress
 from reviews.services.protocols import adopt_protocol, shortfalls, stage_titles
@@ -26,6 +27,7 @@ from tests.factories import (
     make_item,
     make_team,
     make_user,
+    open_slot,
 )
 from tests.reviews.gold_team import STAGE, always, gold_team, make_gold, take
 
@@ -114,6 +116,27 @@ def test_my_work_shows_what_i_hold(team: Team) -> None:
     assert work.claims == [claim]
     assert work.total == 1
     assert read_my_work(actor=team.annotators[1], project=team.project).claims == []
+
+
+def test_the_key_and_the_button_of_my_work_take_what_comes_first(team: Team, client: Client) -> None:
+    """They took the last stage's next item, and passed over what was urgent or reserved in the others."""
+    begin(team.project, make_dialogues(team.project, 1))
+    late, urgent, own = make_item(team, "cross_check"), *make_dialogues(team.project, 2)
+    begin(team.project, [urgent, own])
+    prioritise(actor=team.administrator, dialogue=urgent, priority=Priority.HIGH)
+    person = team.annotators[1]
+    reassign(actor=team.administrator, slot=open_slot(own), to=person)
+    client.force_login(person)
+    # Whoever has checked an item first checks it once more.
+    for item in (urgent, urgent, own, own, late):
+        shown = client.get("/").content.decode()
+        form = re.search(r'<form[^>]*action="([^"]*)">((?:(?!</form>).)*data-key="n")', shown)
+        assert form is not None
+        assert 'name="stage"' not in form[2]
+        page = client.post(form[1])
+        slot = Slot.objects.get(public_id=page.url.split("/")[2])
+        assert slot.dialogue == item
+        submit_review(actor=person, slot=slot, token=slot.claims.get().token, verdict="approve" if item == late else "")
 
 
 def test_an_administrator_alone_has_no_work(team: Team) -> None:
