@@ -1,6 +1,8 @@
 """Releases as people meet them: begin one, look at it, get its archive, build it again."""
 
+import logging
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +15,9 @@ from annotator.services.access import require_administrator
 from annotator.services.jobs import start_job
 from benchmark.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseState
-from benchmark.services.stored_files import full_path
+from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
+
+_LOG = logging.getLogger(__name__)
 
 #: Formats a release can be written in.
 FORMATS = tuple(WRITERS)
@@ -128,21 +132,38 @@ def archive_name(release: Release) -> str:
 
 
 def archive_path(release: Release) -> Path:
-    """Where the archive of a frozen release lies. Raises Conflict while there is none, and where it is gone or cut."""
+    """Where the archive of a frozen release lies. Raises Conflict while there is none, and where it is gone or
+    damaged: nobody is given other bytes than were frozen.
+    """
     if release.state != ReleaseState.FROZEN:
         raise Conflict(f"Release {release.version} has no archive: {release.get_state_display().lower()}.")
-    path = full_path(release.archive)
-    size = path.stat().st_size if path.is_file() else None
-    if size != release.archive_bytes:
-        # Its whole checksum would take seconds of a large one; whoever has it compares that with the page's.
-        state = (
-            "is gone from the server" if size is None else f"is damaged: {size:,} of {release.archive_bytes:,} bytes"
-        )
+    damage = archive_damage(release, sha256_as_stored)
+    if damage:
+        _LOG.error("The archive of release %s of %s %s.", release.version, release.project.slug, damage)
         raise Conflict(
-            f"The archive of release {release.version} {state}; an operator can build it again with manage.py "
+            f"The archive of release {release.version} {damage}; an operator can build it again with manage.py "
             "freeze_release --again, from the same data and with the same checksum."
         )
-    return path
+    return full_path(release.archive)
+
+
+def archive_damage(release: Release, sha256: Callable[[Path], str] = sha256_of) -> str:
+    """What is wrong with the stored archive of a frozen release, to follow its name; blank where it is as recorded."""
+    path = full_path(release.archive)
+    if not path.is_file():
+        return "is gone from the server"
+    size = path.stat().st_size
+    if size != release.archive_bytes:
+        return f"is damaged: {size:,} of {release.archive_bytes:,} bytes"
+    return "" if sha256(path) == release.sha256 else "is damaged: its bytes are not those of its SHA-256"
+
+
+def archive_faults(project: Project) -> Iterator[str]:
+    """The project's releases whose archive is not the one that was frozen, as sentences; reads each archive."""
+    for release in Release.objects.filter(project=project, state=ReleaseState.FROZEN).order_by("pk"):
+        damage = archive_damage(release)
+        if damage:
+            yield f"release {release.version}: its archive {damage}"
 
 
 def _begun(release: Release, actor: User | None, native_format: str, require_all: bool) -> Release:

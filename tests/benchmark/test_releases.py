@@ -22,13 +22,14 @@ from annotator.models.content import DialogueStatus
 from annotator.parts.labels import LABELS
 from annotator.schema import content_hash
 from annotator.services import jobs, places
+from annotator.services.history_checks import history_faults
 from annotator.services.revisions import check_document, revise
 from annotator.services.variants import match_variants
 from annotator.views.slow import AT_ONCE
 from benchmark.formats import READERS, WRITERS
 from benchmark.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
-from benchmark.services import release_building, release_freezing, release_runner, releases
+from benchmark.services import release_building, release_freezing, release_runner, releases, stored_files
 from benchmark.services.release_building import build_archive
 from benchmark.services.release_items import Item
 from benchmark.services.release_runner import hand_out
@@ -626,6 +627,45 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.zip", "sub"]
 
 
+def test_an_archive_with_another_bit_is_not_served(
+    team: Team, client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make_verified(team, "a")
+    release = run_release(team)
+    path, pages = archive_path(release), f"/p/{team.project.slug}/releases/{release.public_id}/archive.zip"
+    addresses = (pages, f"/api/projects/{team.project.slug}/releases/{release.public_id}/archive/")
+    client.force_login(team.annotator)
+
+    def downloaded() -> bool:
+        return b"".join(client.get(pages).streaming_content).startswith(b"PK")
+
+    read: list[Path] = []
+    hashed = stored_files.sha256_of
+    monkeypatch.setattr(stored_files, "sha256_of", lambda path: read.append(path) or hashed(path))
+    for address in addresses * 2:
+        assert b"".join(client.get(address).streaming_content).startswith(b"PK")
+    assert read == [], "once is enough while nobody touches it"
+
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    for address in addresses:
+        refused = client.get(address)
+        assert (refused.status_code, b"its bytes are not those of its SHA-256" in refused.content) == (409, True)
+        assert b"freeze_release --again" in refused.content
+    assert "release 1.0 of" in caplog.text
+    fault = "release 1.0: its archive is damaged: its bytes are not those of its SHA-256"
+    assert list(history_faults(team.project)) == [fault]
+
+    hand_out(release, tmp_path / "out.zip")
+    assert downloaded()
+    assert list(history_faults(team.project)) == []
+    # A disk that fails touches nothing: what was read an hour ago is read again.
+    monkeypatch.setattr(stored_files, "REMEMBERED", -1.0)
+    assert downloaded()
+    assert len(read) == 3
+
+
 def test_a_release_is_built_again_the_same_after_a_dialogue_was_given_another_language(
     team: Team, tmp_path: Path
 ) -> None:
@@ -733,8 +773,9 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
     # What the proxy takes at once holds no thread.
     small = [ask(team.annotator) for _ in range(4)]
     assert [answer.status_code for answer in small] == [200] * 4
-    os.truncate(archive_path(release), AT_ONCE + 1)
-    Release.objects.filter(pk=release.pk).update(archive_bytes=AT_ONCE + 1)
+    path = archive_path(release)
+    os.truncate(path, AT_ONCE + 1)
+    Release.objects.filter(pk=release.pk).update(archive_bytes=AT_ONCE + 1, sha256=sha256_of(path))
     first = ask(team.annotator)
     refused = ask(team.annotator)
     assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "10")

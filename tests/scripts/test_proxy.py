@@ -18,6 +18,7 @@ from gunicorn.config import Config
 from annotator.services.tokens import create_token
 from benchmark.models import Release
 from benchmark.services.releases import archive_path
+from benchmark.services.stored_files import sha256_of
 from scripts.demo import listening_socket
 from scripts.private_services import find_caddy
 from scripts.supervisor import Supervisor
@@ -118,8 +119,9 @@ def archive(site):
     make_verified(team, "a")
     release = run_release(team)
     assert release.state == "frozen", release.job.error
-    os.truncate(archive_path(release), 200 * 10**6)
-    Release.objects.filter(pk=release.pk).update(archive_bytes=200 * 10**6)
+    path = archive_path(release)
+    os.truncate(path, 200 * 10**6)
+    Release.objects.filter(pk=release.pk).update(archive_bytes=200 * 10**6, sha256=sha256_of(path))
     _, token = create_token(actor=team.annotator, name="large", expires_at=None)
     return f"/api/projects/{team.project.slug}/releases/{release.public_id}/archive/", token
 
