@@ -15,7 +15,7 @@ class GoldRate(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: Share of a person's claims; 0: none.
+    #: Share of a person's claims; 0: none before all else is done.
     rate = models.FloatField()
     #: Whoever does not know it cannot tell which claim is one: see ``reviews.gold.is_due``.
     secret = models.CharField(max_length=64)

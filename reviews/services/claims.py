@@ -110,12 +110,12 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
         queues = [queue for queue in queues if queue.stage not in restraints.stages]
         turns = read_turns(actor=actor, project=project)
         slot = take_first(actor=actor, project=project, queues=queues, cursors=turns.cursors)
+        if turns.gold:
+            slot = take_gold(actor=actor, project=project, roles=roles, queues=queues, slot=slot, turns=turns)
         if slot is None and turns.cursors:
             slot = take_first(actor=actor, project=project, queues=queues, cursors={})
         if slot is None:
             return None
-        if slot.stage in turns.gold:
-            slot = take_gold(actor=actor, roles=roles, slot=slot, turns=turns)
         version = next(version for version in versions if version.pk == slot.protocol_id)
         claim = _new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage))
         move_cursor(actor=actor, slot=slot)

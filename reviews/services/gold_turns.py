@@ -1,15 +1,15 @@
-"""A gold item in place of the next ordinary one, where it is somebody's turn. Runs within a claim."""
+"""A gold item in place of the next ordinary one, where it is somebody's turn, and where no other is left."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from annotator.models import Dialogue, Membership, Notice, Replay, Revision, Role, User
+from annotator.models import Dialogue, Membership, Notice, Project, Replay, Revision, Role, User
 from annotator.models.content import SetApart
 from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, locked, rows, write
 from reviews.gold import draw_number, is_due
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.counters import write_deltas
-from reviews.services.queues import Turns, in_turn, place_of
+from reviews.services.queues import Queue, Turns, in_turn, place_of
 
 #: The dialogue behind an item, and its variants in other languages, which have the same answer.
 _BEHIND = (
@@ -41,48 +41,50 @@ _FIT = (
 )
 
 
-def take_gold(*, actor: User, roles: Iterable[Role], slot: Slot, turns: Turns) -> Slot:
+def take_gold(
+    *, actor: User, project: Project, roles: Iterable[Role], queues: Sequence[Queue], slot: Slot | None, turns: Turns
+) -> Slot | None:
     """What the actor gets in place of ``slot``, which they have just taken: a gold item's slot, or ``slot`` itself.
 
-    An item that is out of turn, or reserved for the actor, is never replaced: somebody waits for it.
+    Of a stage in which nothing else waits for them (before ``slot``'s, or all where there is none) they get what is
+    left: an item that waits in every list and comes to nobody would be known for what it is. An item that is out of
+    turn, or reserved for the actor, is never replaced: somebody waits for it.
     """
-    rate, secret = turns.gold[slot.stage]
-    claims = turns.taken.get(slot.stage, 0)
-    if not in_turn(slot) or OVERSEERS & set(roles):
+    if OVERSEERS & set(roles) or (slot is not None and not in_turn(slot)):
         return slot
-    if not is_due(secret, person=actor.pk, claims=claims, rate=rate):
-        return slot
+    for queue in queues:
+        last = slot is not None and slot.stage == queue.stage
+        gold = (
+            _take_of(actor, project, queue.stage, slot if last else None, turns) if queue.stage in turns.gold else None
+        )
+        if gold is not None:
+            if slot is not None:
+                write("UPDATE reviews_slot SET state = 'open', holder_id = NULL WHERE id = %s", [slot.pk])
+            return gold
+        if last:
+            break
+    return slot
+
+
+def _take_of(actor: User, project: Project, stage: str, instead_of: Slot | None, turns: Turns) -> Slot | None:
+    rate, secret = turns.gold[stage]
+    claims = turns.taken.get(stage, 0)
+    if instead_of is not None and not is_due(secret, person=actor.pk, claims=claims, rate=rate):
+        return None
+    place = turns.cursors.get(stage, 0) + 1 if instead_of is None else max(1, place_of(instead_of) - 1)
     chance = draw_number(secret, "item", actor.pk, claims)
     # Somebody retired it at this moment: then the next one, and at last none.
-    for item_id in _in_order(items_for(actor=actor, project_id=slot.project_id, stage=slot.stage), chance):
-        gold = _new_slot(actor, item_id, slot)
+    for item_id in _in_order(items_for(actor=actor, project_id=project.pk, stage=stage), chance):
+        gold = _new_slot(actor, item_id, place)
         if gold is not None:
-            write("UPDATE reviews_slot SET state = 'open', holder_id = NULL WHERE id = %s", [slot.pk])
             return gold
-    return slot
+    return None
 
 
 def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, int]]:
     """(key, people who got it) of each item in use that the actor may be tested on."""
     values: list[Value] = [project_id, stage, *[actor.pk] * 7]
     return [(int(key), int(given)) for key, given in rows(_FIT, values)]
-
-
-def count_due(*, actor: User, project_id: int, stage: str, waiting: int, turns: Turns) -> int:
-    """How many gold items come to the actor until they have taken what waits in turn, as far as can be foreseen.
-
-    Counted as waiting, an item makes one less of these when it is taken, like any other.
-    """
-    rate, secret = turns.gold[stage]
-    claims, due = turns.taken.get(stage, 0), 0
-    most = len(items_for(actor=actor, project_id=project_id, stage=stage)) if waiting else 0
-    while waiting and due < most:
-        if is_due(secret, person=actor.pk, claims=claims, rate=rate):
-            due += 1
-        else:
-            waiting -= 1
-        claims += 1
-    return due
 
 
 def behind(source: Dialogue) -> list[int]:
@@ -119,8 +121,8 @@ def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:
     return [key for key, _ in sorted(items[begin:] + items[:begin], key=lambda item: item[1])]
 
 
-def _new_slot(actor: User, item_id: int, instead_of: Slot) -> Slot | None:
-    """The actor's slot of the item, just before the one it replaces; None where it is no longer in use."""
+def _new_slot(actor: User, item_id: int, place: int) -> Slot | None:
+    """The actor's slot of the item, at that place of the queue; None where it is no longer in use."""
     # Two people who get one item at once are numbered one after the other.
     found = rows(locked("SELECT stage_run_id, pool FROM reviews_golditem WHERE id = %s AND retired_at IS NULL",
                         "FOR NO KEY UPDATE"), [item_id])  # fmt: skip
@@ -145,7 +147,7 @@ def _new_slot(actor: User, item_id: int, instead_of: Slot) -> Slot | None:
         stage_kind="cross_check",
         round=run.round,
         state=SlotState.CLAIMED,
-        position=-max(1, place_of(instead_of) - 1),
+        position=-place,
         revision=head,
         revision_author_id=head.author_id,
         owner_id=dialogue.owner_id,

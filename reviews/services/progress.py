@@ -10,7 +10,7 @@ from annotator.services.access import OVERSEERS, roles_in
 from reviews.models import Claim, ClaimState, SlotState
 from reviews.protocols import Outcome, Protocol, Stage
 from reviews.services.counters import read_counters
-from reviews.services.gold_turns import count_due
+from reviews.services.gold_turns import items_for
 from reviews.services.pauses import pauses_for, sentence
 from reviews.services.protocols import parse, roles_of_members, shortfalls
 from reviews.services.queues import before_what_was_given_back, count_waiting, queues_for, read_turns, read_versions
@@ -195,17 +195,15 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     order = {key: place for place, key in enumerate(titles)}
     turns = read_turns(actor=actor, project=project)
     cursors = turns.cursors and before_what_was_given_back(actor=actor, project=project, cursors=turns.cursors)
-    found = count_waiting(actor=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
+    counts = count_waiting(actor=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
     # At the end of a queue whoever claims begins it again: what was given back stands before their place.
-    ended = [queue for queue in queues if queue.stage not in found]
+    ended = [queue for queue in queues if queue.stage not in counts]
     if ended and turns.cursors:
-        found |= count_waiting(actor=actor, project=project, queues=ended, cursors={}, limit=MANY)
-    counts = {stage: count for stage, (count, _) in found.items()}
+        counts |= count_waiting(actor=actor, project=project, queues=ended, cursors={}, limit=MANY)
     if not roles & OVERSEERS:
-        for stage in turns.gold:
-            if stage in found:
-                more = count_due(actor=actor, project_id=project.pk, stage=stage, waiting=found[stage][1], turns=turns)
-                counts[stage] = min(counts[stage] + more, MANY)
+        for stage in turns.gold.keys() & {queue.stage for queue in queues}:
+            more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
+            counts[stage] = min(counts.get(stage, 0) + more, MANY)
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
     # An item with an open place is counted by that.
     overdue = overdue.exclude(slot__position__lt=0).exclude(slot__stage_run__slots__state=SlotState.OPEN)

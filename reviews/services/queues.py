@@ -106,7 +106,7 @@ class Turns:
     cursors: dict[str, int]
     #: Stage → claims so far.
     taken: dict[str, int]
-    #: Stage → (rate, secret), where the rate is not 0.
+    #: Stage → (rate, secret), where gold items are in use.
     gold: dict[str, tuple[float, str]]
 
 
@@ -114,14 +114,16 @@ def read_turns(*, actor: User, project: Project) -> Turns:
     """The actor's place in each queue. One statement: a project without gold items does not pay for them."""
     found = rows(
         "SELECT stage, position, taken, 0.0, '' FROM reviews_cursor WHERE person_id = %s AND project_id = %s "
-        "UNION ALL SELECT stage, -1, 0, rate, secret FROM reviews_goldrate WHERE project_id = %s AND rate > 0",
+        "UNION ALL SELECT DISTINCT i.stage, -1, 0, coalesce(r.rate, 0.0), coalesce(r.secret, '') "
+        "FROM reviews_golditem i LEFT JOIN reviews_goldrate r ON r.project_id = i.project_id AND r.stage = i.stage "
+        "WHERE i.project_id = %s AND i.retired_at IS NULL",
         [actor.pk, project.pk, project.pk],
     )
-    mine = [row for row in found if not row[4]]
+    mine = [row for row in found if row[1] >= 0]
     return Turns(
         cursors={stage: position for stage, position, *_ in mine},
         taken={stage: taken for stage, _, taken, *_ in mine},
-        gold={stage: (float(rate), secret) for stage, *_, rate, secret in found if secret},
+        gold={stage: (float(rate), secret) for stage, position, _, rate, secret in found if position < 0},
     )
 
 
@@ -194,8 +196,8 @@ def begun_beside(*, actor: User, slot: Slot) -> Slot | None:
 
 def count_waiting(
     *, actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
-) -> dict[str, tuple[int, int]]:
-    """How many items of each stage wait for the actor, counted up to ``limit`` a queue; how many of them in turn.
+) -> dict[str, int]:
+    """How many items of each stage wait for the actor, counted up to ``limit`` a queue.
 
     An item that several people review has a slot for each of them, of which nobody takes two: it counts once.
     """
@@ -203,12 +205,11 @@ def count_waiting(
     depth = limit * max((queue.most_reviewers for queue in queues), default=1)
     candidates, values = _candidates(actor, project, queues, cursors, depth)
     counts = rows(
-        "SELECT s.stage, count(DISTINCT s.stage_run_id), count(DISTINCT CASE WHEN s.reserved_for_id IS NULL "  # noqa: S608
-        f"AND s.priority = {Priority.NORMAL:d} THEN s.stage_run_id END) FROM reviews_slot s "
+        "SELECT s.stage, count(DISTINCT s.stage_run_id) FROM reviews_slot s "  # noqa: S608
         f"JOIN ({candidates}) c ON c.id = s.id GROUP BY s.stage",
         values,
     )
-    return {stage: (min(int(count), limit), min(int(turns), limit)) for stage, count, turns in counts}
+    return {stage: min(int(count), limit) for stage, count in counts}
 
 
 #: The table's own constraints, asked before they would refuse. Takes the person twice.

@@ -240,7 +240,6 @@ def test_whoever_had_a_hand_in_it_or_sees_answers_never_gets_it(team: Team, monk
 def test_it_comes_in_place_of_what_waits_and_that_stays_next(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     item, person = make_gold(team), team.annotators[3]
     certain(monkeypatch, team)
-    assert claim_next(actor=person, project=team.project, stage=STAGE) is None
     waiting = make_item(team, STAGE)
     assert take(person, team).slot.dialogue_id == item.dialogue_id
     assert set(Slot.objects.filter(dialogue=waiting, stage=STAGE).values_list("state", "holder")) == {("open", None)}
@@ -295,7 +294,9 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         claim_slot(actor=team.annotators[5], slot=slot)
     with pytest.raises(Invalid):
         reassign(actor=team.administrator, slot=slot, to=team.annotators[5])
-    assert offered(team.annotators[5], team, 2) == [waiting.pk] * 2
+    # Theirs is a slot of its own.
+    assert offered(team.annotators[5], team, 2) == [waiting.pk, item.dialogue_id]
+    assert not slot.claims.filter(person=team.annotators[5]).exists()
     assert offered(person, team, 2) == [waiting.pk, item.dialogue_id]
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     for colleague in (person, other):
@@ -393,8 +394,9 @@ def test_each_claim_leaves_one_item_less_to_wait_whether_it_is_gold_or_not(
         claim = take(person, team)
         got.append(claim.slot.dialogue_id in gold)
         answer_with(person, claim, "approve")
-    assert seen == [7, 6, 5, 4, 3, 2, 1]
-    assert [place for place, one in enumerate(got) if one] == [1, 3]
+    assert seen == [8, 7, 6, 5, 4, 3, 2, 1]
+    # The last one because nothing else is left.
+    assert [place for place, one in enumerate(got) if one] == [1, 3, 7]
     assert claim_next(actor=person, project=team.project, stage=STAGE) is None
 
 
@@ -406,7 +408,8 @@ def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypat
     claim = take(person, team)
     overdue(claim)
     monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
-    assert read_my_work(actor=other, project=team.project).total == 1
+    # The ordinary one, and the gold item in a slot of their own.
+    assert read_my_work(actor=other, project=team.project).total == 2
     assert take(other, team).slot.dialogue_id == waiting.pk
     assert load_work(actor=person, public_id=claim.slot.public_id).expired
     assert expire_overdue() == 1

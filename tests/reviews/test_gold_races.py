@@ -59,6 +59,18 @@ def test_one_person_in_four_windows_holds_one(team: Team, monkeypatch: pytest.Mo
     assert Claim.objects.filter(person=team.annotators[3], state=ClaimState.LIVE).count() == 1
 
 
+def test_one_person_in_four_windows_holds_one_where_nothing_else_waits(team: Team) -> None:
+    for _ in range(3):
+        make_gold(team)
+    for held in (1, 2, 3):
+        claims = race(*(claiming(team, 3) for _ in range(4)))
+        assert lost(claims) == []
+        assert len({claim.pk for claim in claims}) == 1
+        assert Slot.objects.filter(stage=STAGE, holder=team.annotators[3]).count() == held
+        answer_with(claims[0].person, claims[0], "approve")
+    assert race(*(claiming(team, 3) for _ in range(4))) == [None] * 4
+
+
 def test_claiming_and_handing_in_against_retiring(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     item = make_gold(team)
     for _ in range(4):
