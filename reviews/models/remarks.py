@@ -55,6 +55,8 @@ class FeedbackKind(models.TextChoices):
     AUDIT = "audit", "Audit"
     #: An expert settled a dispute otherwise than the author had it.
     ADJUDICATION = "adjudication", "Adjudication"
+    #: An expert settled a dispute otherwise than a reviewer had it.
+    OVERRULED = "overruled", "Overruled"
     #: So many errors in the random sample that the rest of the author's items comes back.
     RETURNED = "returned", "Sent back"
 
@@ -66,7 +68,7 @@ class FeedbackQuerySet(models.QuerySet["Feedback"]):
 
 
 class Feedback(models.Model):
-    """What an author is told was wrong later on, and where. That they have read it stands in its ``Notice``."""
+    """What an author or a reviewer is told was wrong later on, and where. That it was read stands in its ``Notice``."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="feedback")
@@ -74,6 +76,8 @@ class Feedback(models.Model):
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="feedback")
     kind = models.CharField(max_length=14, choices=FeedbackKind)
     text = models.TextField(max_length=4000)
+    #: The rulings of the review that concern this person.
+    rulings = models.ManyToManyField("reviews.Ruling", related_name="feedback")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = FeedbackQuerySet.as_manager()
@@ -84,3 +88,8 @@ class Feedback(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def opening(self) -> str:
+        """Its words without the lines that name reasons and faults."""
+        return self.text.split("\n", 1)[0]

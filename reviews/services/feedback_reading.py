@@ -3,6 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.utils import timezone
@@ -12,9 +13,10 @@ from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, NoticeKind, Project, User
 from annotator.sections import Passage, find_passage
 from annotator.services.access import OVERSEERS, roles_in
+from annotator.services.blindness import blind_to
 from annotator.services.keyset import read_page
 from annotator.services.revisions import latest_guideline
-from reviews.models import Feedback, ReviewFinding, Ruling
+from reviews.models import Feedback, FeedbackKind, ReviewFinding, Ruling
 from reviews.protocols import FindingKind
 from reviews.services.protocols import current_protocol
 
@@ -40,11 +42,8 @@ class Told:
     feedback: Feedback
     faults: list[Fault]
     unread: bool
-
-    @property
-    def opening(self) -> str:
-        """Its words without the lines that name faults: those are shown with their places."""
-        return self.feedback.text.split("\n", 1)[0]
+    #: Whether reasons are hidden, since the person may look at the dialogue again, and blind.
+    veiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def list_feedback(
         require_overseer(actor=actor, project=project)
     rows = _of(project, None if everybody else person or actor)
     rows = rows.select_related("dialogue__head", "person", "review__person").defer("dialogue__search_text")
-    rows = rows.prefetch_related("review__findings", "review__rulings")
+    rows = rows.prefetch_related("review__findings", "rulings")
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
     unread = set(
         Notice.objects.filter(subject__in=[row.public_id for row in page.rows], kind=NoticeKind.FEEDBACK, read_at=None)
@@ -107,7 +106,14 @@ def list_feedback(
         .values_list("subject", flat=True)
     )
     kinds, guideline = _kinds(project), latest_guideline(project)
-    told = [_told(row, kinds, guideline, row.public_id in unread) for row in page.rows]
+    again = [row.dialogue_id for row in page.rows if row.kind == FeedbackKind.OVERRULED]
+    blind = blind_to(actor=actor, dialogues=again)
+    told = [
+        Told(row, [], row.public_id in unread, veiled=True)
+        if row.kind == FeedbackKind.OVERRULED and row.dialogue_id in blind
+        else _told(row, kinds, guideline, row.public_id in unread)
+        for row in page.rows
+    ]
     return FeedbackPage(told, page.before, page.after)
 
 
@@ -165,11 +171,15 @@ def _of(project: Project, person: User | None) -> QuerySet[Feedback]:
 
 def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, int]]:
     """(person id, kind, count) of findings, then of rulings."""
-    chosen = {"review__project": project, "review__feedback__isnull": False}
-    if person is not None:
-        chosen["review__feedback__person"] = person
-    findings = ReviewFinding.objects.filter(**chosen).values_list("review__feedback__person", "kind")
-    rulings = Ruling.objects.filter(**chosen).values_list("review__feedback__person", "reason_kind")
+    told: dict[str, Any] = {"person__isnull": False} if person is None else {"person": person}
+    # What an expert names besides the rulings is of the dialogue, and no word of whoever reviewed it.
+    authors = {"kind__in": set(FeedbackKind) - {FeedbackKind.OVERRULED}}
+    named = {f"review__feedback__{name}": value for name, value in (told | authors).items()}
+    ruled = {f"feedback__{name}": value for name, value in told.items()}
+    findings = ReviewFinding.objects.filter(review__project=project, **named).values_list(
+        "review__feedback__person", "kind"
+    )
+    rulings = Ruling.objects.filter(review__project=project, **ruled).values_list("feedback__person", "reason_kind")
     yield from findings.annotate(count=Count("id")).order_by()
     yield from rulings.annotate(count=Count("id")).order_by()
 
@@ -186,8 +196,9 @@ def _label(kinds: dict[str, FindingKind], key: str) -> str:
 def _told(row: Feedback, kinds: dict[str, FindingKind], guideline: Guideline | None, unread: bool) -> Told:
     head = row.dialogue.head
     document = head.document() if head is not None else {}
-    named = [(fault.kind, fault.anchor, fault.note) for fault in row.review.findings.all()]
-    named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.review.rulings.all()]
+    faults = row.review.findings.all() if row.kind != FeedbackKind.OVERRULED else ()
+    named = [(fault.kind, fault.anchor, fault.note) for fault in faults]
+    named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.rulings.all()]
     return Told(
         row,
         [

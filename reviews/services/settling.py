@@ -156,6 +156,4 @@ def _report(passage: Passage, run: StageRun, review: Review, revision: Revision,
         )
         journal.event("audit.error", after={"review": review.public_id, "people": len(people)})
     elif run.entered_as == "escalated":
-        changed = revision.content_hash != run.entry_revision.content_hash
-        if changed or review.verdict == Verdict.REJECT:
-            report_ruling(review=review, run=run, protocol=passage.protocol, owner_id=dialogue.owner_id)
+        report_ruling(review=review, run=run, revision=revision, protocol=passage.protocol, owner_id=dialogue.owner_id)

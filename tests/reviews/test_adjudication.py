@@ -11,12 +11,11 @@ from django.urls import reverse
 
 from annotator.comparison import Discrepancy, lookup
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Draft, Notice
+from annotator.models import Dialogue, Draft
 from annotator.schema import canonical
 from annotator.services.drafts import edit_draft
-from annotator.services.notices import mark_read
 from reviews.api_serializers import ReviewSerializer
-from reviews.models import Feedback, Review, Ruling
+from reviews.models import Review, Ruling
 from reviews.protocols import load_preset, read_protocol
 from reviews.protocols.presets import MAJORITY_OF_THREE
 from reviews.services.adjudication import (
@@ -29,7 +28,17 @@ from reviews.services.adjudication import (
 )
 from reviews.services.claims import claim_slot
 from reviews.services.protocols import adopt_protocol
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    changed,
+    current,
+    hand_in,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -369,37 +378,7 @@ def test_what_the_rulings_make_is_checked_like_anything_else(team: Team) -> None
         hand_in(team.senior, item, rulings={TEXT: ruling("third", value="TODO: the weather")})
 
 
-# --- feedback ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:
-    item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
-    notice = Feedback.objects.get(person=team.annotator)
-    assert "The sky is clear." in notice.text
-    assert "Answer wrong or unsupported at task 1, answer s1, text: As observed." in notice.text
-    assert not Feedback.objects.exclude(person=team.annotator).exists()
-
-
-def test_nobody_hears_of_what_was_left_as_it_was(team: Team) -> None:
-    item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("left")})
-    assert not Feedback.objects.exists()
-
-
-def test_a_notice_is_read_by_whom_it_is_for(team: Team) -> None:
-    from annotator.errors import Hidden
-
-    item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("right")})
-    notice = Notice.objects.get(subject=Feedback.objects.get().public_id)
-    assert notice.target.endswith(f"/feedback/#f-{notice.subject}")
-    for person in (team.annotators[1], team.senior, team.outsider):
-        with pytest.raises(Hidden):
-            mark_read(actor=person, public_id=notice.public_id)
-    first = mark_read(actor=team.annotator, public_id=notice.public_id)
-    assert mark_read(actor=team.annotator, public_id=notice.public_id).read_at == first.read_at
-    assert not Notice.objects.filter(person=team.annotator, kind="feedback").unread().exists()
+# --- who settles, and how often ---------------------------------------------------------------------------------------
 
 
 def test_an_expert_who_took_part_leaves_it_to_another(team: Team) -> None:
