@@ -13,6 +13,7 @@ from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.import_released import released_as
 from benchmark.services.import_report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
+from reviews.services.cycles import at_work_on, under_review
 
 GROUP_STAYS = "import.variant_group"
 
@@ -252,12 +253,10 @@ class Sorter:
         claimed = Claim.objects.filter(slot__cycle__in=active, state=ClaimState.LIVE, expires_at__gt=Now())
         reviewed = Review.objects.filter(stage_run__cycle__in=active)
         return {
-            pk: f"{asked[pk]} has been reviewed in its present cycle; a new revision would set those reviews aside."
+            pk: f"{under_review(asked[pk])} A dry run then names it, and “reopen” revises it. To have the record now, "
+            "give it an id of its own."
             for pk in reviewed.values_list("dialogue_id", flat=True)
-        } | {
-            pk: f"Somebody is at work on {asked[pk]}; wait until they have handed it in, then import again."
-            for pk in claimed.values_list("slot__dialogue_id", flat=True)
-        }
+        } | {pk: at_work_on(asked[pk]) for pk in claimed.values_list("slot__dialogue_id", flat=True)}
 
     def _worked_on(
         self, known: dict[str, _Known], pending: dict[int, Any], refusals: dict[int, str]
@@ -286,7 +285,7 @@ class Sorter:
                 "an id of its own."
             )
         if found.archived:
-            return f"{named} that is archived; bring it back before it is revised."
+            return f"{named} that is archived, so it stays as it is; give the record an id of its own."
         return refusals.get(found.pk, "")
 
     def _other_language(

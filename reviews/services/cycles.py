@@ -239,6 +239,23 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> None:
     runs.filter(state__in=[StageRunState.OPEN, StageRunState.POOLED]).update(state=StageRunState.CANCELLED)
 
 
+def at_work_on(name: str) -> str:
+    """Why a dialogue that somebody has claimed gets no new cycle, and what to do."""
+    return (
+        f"Somebody is at work on {name}. Wait until they have handed it in, or take it from them on the page "
+        "Assignments (“Open to everybody”); then try again."
+    )
+
+
+def under_review(name: str) -> str:
+    """Why a dialogue with reviews in its present cycle gets no new one, and what to do."""
+    return (
+        f"{name} is under review, and has been reviewed in its present cycle: a new one would set those reviews aside. "
+        "Let its review end first: its page says where it stands, the page Assignments who has it, and what waits in "
+        "a pool goes on when the project’s page draws. Then try again."
+    )
+
+
 def _unfinished_slots(cycle: Cycle) -> list[Slot]:
     unfinished = [SlotState.HIDDEN, SlotState.OPEN, SlotState.CLAIMED]
     return list(Slot.objects.select_for_update().filter(cycle=cycle, state__in=unfinished).order_by("pk"))
@@ -249,11 +266,9 @@ def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> None:
     if not force:
         live = Claim.objects.filter(slot__in=_unfinished_slots(cycle), state=ClaimState.LIVE)
         if live.filter(expires_at__gt=Now()).exists():
-            raise Conflict(f"Somebody is at work on {dialogue.external_id}; wait until they have handed it in.")
+            raise Conflict(at_work_on(dialogue.external_id))
         if Review.objects.filter(stage_run__cycle=cycle).exists():
-            raise Conflict(
-                f"{dialogue.external_id} has been reviewed in its present cycle; a new one sets those reviews aside."
-            )
+            raise Conflict(under_review(dialogue.external_id))
     set_aside_runs(journal, cycle)
     passage_cycle = Passage(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
     end_cycle(passage_cycle, CycleState.SUPERSEDED, None, reason)

@@ -307,7 +307,10 @@ def test_what_somebody_works_on_is_not_revised(team: Team, run_import: RunImport
     assert counters(batch) == (2, 0, 0, 0, 2, 0)
     said = {entry["id"]: entry["message"] for entry in report_of(batch)}
     assert "at work on claimed" in said["claimed"]
+    assert "page Assignments (“Open to everybody”)" in said["claimed"]
     assert "has been reviewed" in said["reviewed"]
+    assert "Let its review end first" in said["reviewed"]
+    assert "“reopen”" in said["reviewed"]
     assert not Revision.objects.filter(batch=batch.job).exists()
 
 
