@@ -14,6 +14,7 @@ from typing import Any
 from annotator.schema import value_hash
 from annotator.schema.canonical import escape
 from annotator.schema.exact_json import dumps, loads, same, with_kept_decimals
+from benchmark.formats.case_copies import copies_left_out, forget_copies
 from benchmark.formats.cctu import plain_fields as cctu_plain
 from benchmark.formats.cctu import with_prompt_and_query
 from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
@@ -53,9 +54,12 @@ class _Item:
 
 def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """``document`` without what its native remainder, unchanged since ``before``, says of places that were edited."""
-    if document["kind"] != before["kind"] or not any(part["extra"] for _, part in _parts(document)):
+    is_case = document["kind"] == "constrained"
+    if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
         return document
     result = copy.deepcopy(document)
+    if is_case:
+        forget_copies(result, before)
     old = dict(_parts(before))
     for key, part in _parts(result):
         if key in old and key:
@@ -84,7 +88,7 @@ def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[s
 def overtaken_places(document: dict[str, Any], rest: dict[str, Any]) -> list[str]:
     """Where ``document`` says what ``rest``, which ``forget_overtaken`` left of it, does not say any more."""
     left = dict(_parts(rest))
-    places = []
+    places = copies_left_out(document, rest) if document["kind"] == "constrained" else []
     for key, part in _parts(document):
         here = "".join(f"/{escape(name)}" for name in key)
         if not same(part.get("native_information"), left[key].get("native_information")):

@@ -14,10 +14,11 @@ from benchmark.formats import READERS, WRITERS, ReadDialogue
 from benchmark.formats.converting import Converter
 from benchmark.formats.files import RawLine
 from benchmark.formats.labels import WILD_INFORMATION
-from benchmark.formats.overtaken import forget_overtaken
+from benchmark.formats.overtaken import forget_overtaken, overtaken_places
 from benchmark.formats.residue import NATIVE
 from benchmark.formats.verifying import verify_archive
 from benchmark.services.releases import archive_path
+from tests.annotator.case_documents import LIMIT, ROUNDS
 from tests.benchmark.cctu_records import record as cctu_record
 from tests.benchmark.conftest import make_verified, run_release
 from tests.benchmark.format_records import CHINESE, MESSAGES, bilingual_wild_record, c3_record, wild_record
@@ -246,6 +247,45 @@ def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
         text = json.dumps(WRITERS[writer].write([item]))
         assert "174052" not in text
         assert "harbour desk" in text
+
+
+def test_edited_words_of_a_constraint_take_the_copies_in_its_parameters_along() -> None:
+    raw = cctu_record()
+    raw["messages"][0] = {"role": "system", "content": f"{LIMIT} And be kind. {ROUNDS}"}
+    copies = {"constraint": ["Interact", "Call Times", LIMIT], "refine_constraint": f" {LIMIT} And be kind."}
+    other = {"constraint": ["Interact", "Round", ROUNDS], "refine_constraint": ROUNDS, "min_round": 0, "max_round": 6}
+    limits, beside = {"min_callTimes": 0, "max_callTimes": 4}, {"seed": "a note of ours"}
+    raw["check_code"] = {
+        "check_constraint_0.json": json.dumps(limits | copies | beside, indent=2),
+        "check_constraint_2.json": json.dumps(other),
+    }
+    [dialogue] = READERS["cctu"].read(raw)
+    before = dialogue.document
+
+    def files_after(edit: Callable[[Document], Any]) -> tuple[list[Document], list[str]]:
+        edited = copy.deepcopy(before)
+        edit(edited)
+        edited["constraints"][0]["variants"] = [
+            {"first": ["find_ferry"], "parameters": edited["constraints"][0]["parameters"] | {"max_callTimes": 2}}
+        ]
+        after = forget_overtaken(edited, before)
+        read_document(after)
+        files = WRITERS["cctu"].write([ReadDialogue("7", "en", "", after, dialogue.tools, [])])["check_code"]
+        held = [json.loads(files[f"check_constraint_{n}.json"]) for n in (0, 2)]
+        in_variant = after["constraints"][0]["variants"][0]["parameters"]
+        assert in_variant == held[0] | {"max_callTimes": 2}
+        return held, overtaken_places(edited, after)
+
+    assert files_after(lambda document: None) == ([limits | copies | beside, other], [])
+    passage = {"refine_constraint": copies["refine_constraint"]}
+    held, places = files_after(lambda document: document["constraints"][0].update(text="Call tools twice."))
+    assert held == [limits | passage | beside, other]
+    assert places[:2] == ["/constraints/c0/parameters/constraint", "/constraints/c0/variants/0/parameters/constraint"]
+    held, places = files_after(lambda document: document.update(system_prompt=f"Be quick. {ROUNDS}"))
+    assert held == [limits | {"constraint": copies["constraint"]} | beside, other]
+    assert places[0] == "/constraints/c0/parameters/refine_constraint"
+    held, _ = files_after(lambda document: document["constraints"][0].update(category="interaction rounds"))
+    assert held == [limits | passage | beside, other]
 
 
 def test_an_edited_query_leaves_the_other_messages_of_a_case() -> None:
