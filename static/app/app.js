@@ -23,6 +23,9 @@ function emit(name, detail) {
   document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
 }
 
+// htmx starts itself a moment after the page has come; a link used in that moment would leave the page instead of changing it.
+document.addEventListener("DOMContentLoaded", () => globalThis.htmx?.initialize());
+
 // --- htmx: token, refusals, redirects ---------------------------------------------------------------------------------
 
 // Signing in again in another window changes the token: all that this page holds of the old one is worth nothing then.

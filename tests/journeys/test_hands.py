@@ -247,11 +247,21 @@ def test_a_double_click_deletes_one_thing(desk_of, team):
         page.get_by_role("button", name="Delete this step").dblclick()
     expect(desk.chat.locator(".turn.call")).to_have_count(3)
     expect(page.locator("#edit-note")).to_have_text("")
+
+
+def test_a_button_pressed_while_an_answer_comes_is_not_lost(desk_of, team):
+    """The answer put another button in its place."""
+    desk = sit_down(desk_of, team, coast())
+    page, calls = desk.page, desk.chat.locator(".turn.call")
+    desk.open_place(CALL)
+    page.route("**/edit/", lambda route: (page.mouse.down(click_count=2), route.continue_()), times=1)
     with desk.saving():
-        page.get_by_role("button", name="Move this step down").dblclick()
-    desk.expect_state("saved")
-    expect(desk.chat.locator(".turn.call").nth(2)).to_contain_text("s1")
-    assert [step["id"] for step in steps_of(team)] == ["s2", "s3", "s1", "s4"]
+        page.get_by_role("button", name="Move this step down").click()
+    expect(calls.nth(1)).to_have_id(re.compile("-s0$"))
+    with desk.saving():
+        page.mouse.up(click_count=2)
+    expect(calls.nth(2)).to_have_id(re.compile("-s0$"))
+    assert [step["id"] for step in steps_of(team)] == ["s1", "s2", "s0", "s3", "s4"]
 
 
 def test_the_graph_takes_keys_at_once_and_undo_leaves_the_step_the_focus(desk_of, team):
