@@ -138,7 +138,7 @@ class PersonMiddleware:
 
 
 def _known_person(request: HttpRequest) -> User | None:
-    """Who is signed in, where the answer took that to know: nobody is looked up for it."""
+    """Return who is signed in if the view has looked it up already; this makes no query of its own."""
     user = request.user
     known = not isinstance(user, LazyObject) or user._wrapped is not empty
     return user if known and isinstance(user, User) else None

@@ -25,8 +25,8 @@ OF_ONE_PERSON, OF_ALL = 1, 2
 AT_ONCE = 4 * 10**6
 #: Seconds of computing after which somebody's requests take turns, for so long; and how many then run at once.
 LONG, REMEMBERED, TURNS = 2.0, 600.0, 2
-#: A request that computes so many seconds is nobody's concern: a program that sends a hundred small ones at once holds
-#: nobody up. Nor is so much of each second: a day of longer pages adds up to hours.
+#: Requests that compute for at most so many seconds do not count: a hundred small ones at once delay nobody. Of longer
+#: ones, so many seconds are forgiven each second; otherwise a day of ordinary work would add up.
 UNCOUNTED = 0.25
 
 _SENTENCE = (
