@@ -27,7 +27,7 @@ from benchmark.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseItem, ReleaseState
 from benchmark.services.release_figures import count_what_waits, read_figures
 from benchmark.services.release_items import Item
-from benchmark.services.release_trails import Verified, verified_cycles, write_trails
+from benchmark.services.release_trails import Verified, protocols_of, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
 from reviews.services.gold_turns import behind
 from reviews.services.protocols import stage_titles
@@ -136,6 +136,7 @@ class _Freezing:
             name: Counter() for name in ("language", "policy", "topology", "information", "entry_switches", "tasks")
         }
         self._calls = 0
+        #: Numbers of the versions under which any stage of an item was passed.
         self._protocols: set[int] = set()
         #: By the dialogue's id, what came of trying each of its validators.
         self._validators: dict[str, list[dict[str, Any]]] = {}
@@ -158,6 +159,7 @@ class _Freezing:
         for candidates, cycles, reasons in self.decide():
             entering = [c for c in candidates if not reasons[c.pk]]
             trails = write_trails(cycles[c.pk] for c in entering)
+            self._protocols.update(*map(protocols_of, trails.values()))
             bulk.insert_rows(
                 ReleaseItem,
                 ("dialogue_id", "revision_id", "trail"),
@@ -200,7 +202,9 @@ class _Freezing:
                     "number": version.number, "name": definition["name"], "preset": version.preset,
                     "hash": version.content_hash, "definition": definition,
                 }
-                for version in ProtocolVersion.objects.filter(pk__in=self._protocols).order_by("number")
+                for version in ProtocolVersion.objects.filter(
+                    project=self.project, number__in=self._protocols
+                ).order_by("number")
                 for definition in [load_text(version.definition)]
             ],
             "draws": [
@@ -241,7 +245,7 @@ class _Freezing:
         for candidate, cycle in candidates:
             revision = revisions.get(cycle.revision)
             if revision is None:
-                self._count(candidate.labels, cycle)
+                self._count(candidate.labels)
                 continue
             item = Item.read(
                 candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
@@ -254,7 +258,7 @@ class _Freezing:
             if reasons[candidate.pk]:
                 continue
             labels = _Labels.read(item.document)
-            self._count(labels, cycle)
+            self._count(labels)
             if item.document["kind"] == "constrained":
                 self._validators[candidate.external_id] = facts_of(item.document)
             if overtaken:
@@ -328,8 +332,7 @@ class _Freezing:
             return f"The format {self.release.native_format} cannot hold it: {problem}"
         return ""
 
-    def _count(self, labels: "_Labels", cycle: Verified) -> None:
-        self._protocols.add(cycle.protocol)
+    def _count(self, labels: "_Labels") -> None:
         self._calls += labels.call_count
         counts = self._counts
         counts["language"][labels.language or "none"] += 1

@@ -35,7 +35,9 @@ from benchmark.services.release_items import Item
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
 from benchmark.services.stored_files import full_path, sha256_of
-from reviews.protocols import load_preset
+from reviews.protocols import load_preset, read_protocol
+from reviews.protocols.presets import MAJORITY_OF_THREE
+from reviews.services.migrating import start_migration
 from reviews.services.protocols import adopt_preset, adopt_protocol
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, make_verified, run_release
 from tests.factories import (
@@ -95,6 +97,49 @@ def test_verified_dialogues_enter_with_their_trail(team: Team) -> None:
     assert not any(person.username in everything or person.display_name in everything for person in team.everybody)
     left = LeftOut.objects.get(release=release)
     assert (left.dialogue.external_id, "Escalated" in left.reason) == ("a", True)
+
+
+def test_a_trail_names_the_version_each_stage_was_passed_under_and_why_a_round_was_broken_off(db: None) -> None:
+    team = make_team(annotators=4)
+    adopt_c3(team, audit_fraction=0.0)
+    begun = make_item(team, "cross_check", external_id="a")
+    hand_in(team.annotators[1], begun, "approve")
+    untouched = make_verified(team, "b")
+    for reviewers, blind in ((3, True), (3, False)):
+        definition = load_preset("c3", audit_fraction=0.0).model_dump(mode="json")
+        table = [row.model_dump(mode="json") for row in MAJORITY_OF_THREE]
+        definition["stages"][2] |= {"reviewers": reviewers, "blind": blind, "outcomes": table}
+        adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(definition))
+        jobs.run(start_migration(actor=team.administrator, project=team.project, reason=team.annotator.username).pk)
+    # Nothing is broken off by the last one.
+    definition["name"] = "Renamed"
+    hand_in(team.annotators[1], begun, "approve")
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(definition))
+    jobs.run(start_migration(actor=team.administrator, project=team.project).pk)
+    for person in team.annotators[2:4]:
+        hand_in(person, begun, "approve")
+
+    files = members(run_release(team))
+    moved, plain = lines(files["items.jsonl"])
+    assert (moved["protocol"], plain["protocol"]) == (4, 1)
+    assert {stage["protocol"] for stage in plain["stages"]} == {1}
+    assert not any("broken_off" in stage for stage in plain["stages"])
+    found = [(one["stage"], one["protocol"], one["outcome"], one.get("broken_off")) for one in moved["stages"]]
+    added = "reviews of both kinds do not add up."
+    assert found[:5] == [
+        ("self_check_single", 1, "pass", None),
+        ("self_check_multi", 1, "pass", None),
+        ("cross_check", 1, "", f"It had 2 reviewers and has 3: {added}"),
+        ("cross_check", 2, "", f"It was blind and is open: {added}"),
+        ("cross_check", 4, "pass", None),
+    ]
+    manifest = json.loads(files["manifest.json"])
+    assert [one["number"] for one in manifest["protocols"]] == [1, 2, 4]
+    assert manifest["protocol"]["number"] == 4
+    assert team.annotator.username not in files["items.jsonl"].decode()
+    card = files["README.md"].decode()
+    assert all(f"(version {number}" in card for number in (1, 2, 4))
+    assert untouched.content_hash == plain["revision_sha256"]
 
 
 def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
