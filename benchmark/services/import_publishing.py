@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotator.errors import Conflict
@@ -16,6 +16,7 @@ from annotator.services.revisions import move_head, unseal
 from benchmark.models import ImportBatch, NativeLine
 from benchmark.services.import_report import Note
 from benchmark.services.import_sorting import named_before, work_done_on
+from reviews.models import GoldItem
 from reviews.services.chains import in_portions
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.gold_settings import retire_with
@@ -25,6 +26,9 @@ from reviews.services.protocols import current_version
 NAMED_TOOLSETS = 20
 #: Dialogues that are looked at by one statement; what it reads of them is in memory meanwhile.
 READ_AT_ONCE = 50
+#: Dialogues that join their variants in one transaction, locked until it ends.
+JOINED_AT_ONCE = 10
+_JOINED = "A variant has joined the answer."
 
 
 def hold_revisions(
@@ -113,7 +117,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
             except Conflict as refusal:
                 late.append(Note(0, "", name, "", "import.conflict", "error", refusal.sentence, rejects=True))
                 Revision.objects.filter(pk=revision.pk).delete()
-    _join_variants(batch, job)
+    _retire_joined(batch, job)
     bulk.ease_indexing()
     _tell_of_toolsets(batch, job)
     publish_batch(job=job)
@@ -126,28 +130,50 @@ def _lock(keys: Iterable[int]) -> list[Dialogue]:
     return list(rows.select_related("project", "head__toolset_revision").defer("head__content"))
 
 
-def _join_variants(batch: ImportBatch, job: Job) -> None:
-    """A dialogue that was here in one language alone joins the group of the variants that come in of its record.
+def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
+    """Dialogues that were here in one language alone, and of whose record variants come in.
 
     Or have come: earlier imports did not join them.
     """
     members = Dialogue.objects.filter(Q(published=True) | Q(batch=job), project=batch.project).counted()
     alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()
-    alone = alone.filter(external_id__in=members.exclude(variant_group="").values("variant_group"))
-    for keys in in_portions(list(alone.order_by("pk").values_list("pk", flat=True)), READ_AT_ONCE):
-        for dialogue in _lock(keys):
-            group = dialogue.external_id
-            Dialogue.objects.filter(pk=dialogue.pk).update(variant_group=group)
-            append_event(
-                actor=batch.requester,
-                project=batch.project,
-                dialogue=dialogue,
-                kind="dialogue.joined_variants",
-                before={"variant_group": ""},
-                after={"variant_group": group, "job": job.public_id},
-            )
-            # An item made of it, or of a variant, would stand there alone.
-            retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason="A variant has joined the answer.")
+    return alone.filter(external_id__in=members.exclude(variant_group="").values("variant_group"))
+
+
+def _retire_joined(batch: ImportBatch, job: Job) -> None:
+    """Gold items made of dialogues that variants join are retired before everybody works on these."""
+    answers = GoldItem.objects.filter(project=batch.project, retired_at=None, source__in=_alone(batch, job))
+    keys = [dialogue.pk for dialogue in _lock(answers.values_list("source", flat=True))]
+    if keys:
+        retire_with(actor=batch.requester, dialogue_ids=keys, reason=_JOINED)
+
+
+def to_join(batch: ImportBatch, job: Job) -> list[list[int]]:
+    """Keys of the dialogues that ``join_variants`` has to see, in the portions in which it is to be called."""
+    return list(in_portions(list(_alone(batch, job).order_by("pk").values_list("pk", flat=True)), JOINED_AT_ONCE))
+
+
+def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
+    """Dialogues join the group of the variants that have come in of their record; in the caller's transaction.
+
+    It is another one than that which publishes, and short: who is at work on one of them must not wait for the others.
+    """
+    for dialogue in _lock(keys):
+        if dialogue.variant_group:
+            # Another import has done it meanwhile.
+            continue
+        group = dialogue.external_id
+        Dialogue.objects.filter(pk=dialogue.pk).update(variant_group=group)
+        append_event(
+            actor=batch.requester,
+            project=batch.project,
+            dialogue=dialogue,
+            kind="dialogue.joined_variants",
+            before={"variant_group": ""},
+            after={"variant_group": group, "job": job.public_id},
+        )
+        # An item made of it since, or of a variant, would stand there alone.
+        retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason=_JOINED)
 
 
 def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:

@@ -23,7 +23,14 @@ from benchmark.formats.files import RawLine, RecordFault, read_lines
 from benchmark.models import ImportBatch
 from benchmark.preparing import Preparers, Setup
 from benchmark.services.import_discarding import discard_all, discard_slice
-from benchmark.services.import_publishing import hold_revisions, publish, require_all_written, store_lines
+from benchmark.services.import_publishing import (
+    hold_revisions,
+    join_variants,
+    publish,
+    require_all_written,
+    store_lines,
+    to_join,
+)
 from benchmark.services.import_report import Note, Report
 from benchmark.services.import_sorting import Outcome, Sorter
 from benchmark.services.import_trials import start_import_trials
@@ -105,6 +112,8 @@ class ImportRun:
                 raise
             finally:
                 self.sorter.close()
+        if not self.batch.dry_run:
+            self._join_variants()
         return {**asdict(self.counters), "notes": self.report.counts}
 
     def _start_over(self) -> None:
@@ -265,6 +274,12 @@ class ImportRun:
             )  # fmt: skip
         self.counters = counters
         self.report.committed(notes)
+
+    def _join_variants(self) -> None:
+        """After the end, which nothing undoes any more; a worker that is killed here leaves the rest to the next."""
+        for keys in to_join(self.batch, self.running.job):
+            with self.running.chunk(even_if_cancelled=True):
+                join_variants(self.batch, self.running.job, keys)
 
     def _take_back(self, error: Exception) -> None:
         """Discard what was written, in bounded transactions of this attempt; raises Lost when another one took over."""

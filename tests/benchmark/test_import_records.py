@@ -459,6 +459,53 @@ def test_a_language_that_comes_later_joins_the_dialogue_that_is_there(team: Team
     assert (counters(run_import([bilingual()], native_format="wild")), groups()) == ((1, 0, 0, 2, 0, 0), PAIR)
 
 
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_who_works_on_a_dialogue_does_not_wait_until_the_second_language_has_joined_all_others(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_publishing, "JOINED_AT_ONCE", 1)
+    records = [bilingual() | {"id": name} for name in ("one", "two")]
+    run_import(
+        [{k: v for k, v in one.items() if k == "id" or k.startswith("english_")} for one in records],
+        native_format="wild",
+    )
+    free: list[list[str]] = []
+    join = import_runner.join_variants
+
+    def others_can_lock() -> list[str]:
+        with transaction.atomic():
+            rows = Dialogue.objects.select_for_update(skip_locked=True).filter(external_id__in=["one", "two"])
+            return [dialogue.external_id for dialogue in rows]
+
+    def joining(*given: Any) -> None:
+        join(*given)
+        free.extend(race(others_can_lock))
+
+    monkeypatch.setattr(import_runner, "join_variants", joining)
+    batch = run_import(records, native_format="wild")
+    assert (batch.job.state, free) == ("done", [["two"], ["one"]])
+    assert [group for name, _, group in groups()] == ["one", "two", "one", "two"]
+
+
+@pytest.mark.any_database
+def test_a_second_language_joins_although_the_worker_was_killed_before_it_did(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    english = {key: value for key, value in bilingual().items() if key == "id" or key.startswith("english_")}
+    run_import([english], native_format="wild")
+
+    def killed(*given: Any) -> None:
+        raise jobs.Lost
+
+    with monkeypatch.context() as patch:
+        patch.setattr(import_runner, "join_variants", killed)
+        batch = run_import([bilingual()], native_format="wild")
+    assert (batch.job.state, groups()[0]) == ("running", ("pair", "en", ""))
+    assert jobs.run(batch.job_id, stale_after=timedelta(0)).state == "done"
+    assert groups() == PAIR
+
+
 @pytest.mark.parametrize("revising", [False, True])
 def test_a_dialogue_is_replaced_by_no_other_language(team: Team, run_import: RunImport, revising: bool) -> None:
     english, chinese = ({"id": "pair"}, {"id": "pair"})
