@@ -34,10 +34,8 @@ class CallPlace:
         """Pairs (path of keys and indexes, text or number) of everything below the arguments."""
         if self._leaves is None:
             arguments = self.arguments or {}
-            for value in arguments.values():
-                if isinstance(value, dict | list):
-                    self._leaves = list(_walk(arguments))
-                    break
+            if len(arguments) > MAX_LEAVES or any(isinstance(value, dict | list) for value in arguments.values()):
+                self._leaves = list(_walk(arguments))
             else:
                 self._leaves = [((key,), value) for key, value in arguments.items() if _is_leaf(value)]
         return self._leaves

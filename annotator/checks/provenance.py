@@ -1,6 +1,7 @@
 """provenance.*: where the argument values of calls come from, and the dependencies that follow from it."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from annotator.checks.context import Context
 from annotator.checks.findings import Finding
@@ -9,7 +10,7 @@ from annotator.checks.registry import Check, register
 from annotator.checks.wording import listed, path_name, shown
 from annotator.provenance.edges import missing, unsupported
 from annotator.provenance.finding import Standing
-from annotator.provenance.places import anchor_below
+from annotator.provenance.places import MAX_LEAVES, MAX_LEAVES_OF_ALL, anchor_below
 
 
 @register
@@ -25,6 +26,7 @@ class NoSource(Check):
 
     def run(self, context: Context) -> Iterator[Finding]:
         finder = context.provenance
+        refused = {one.anchor for one in context.violations}
         for index in range(len(context.tasks)):
             for found in finder.values(index):
                 if found.standing is not Standing.NOWHERE:
@@ -34,13 +36,38 @@ class NoSource(Check):
                 if isinstance(value, str) and is_placeholder(value):
                     continue
                 # A value that the schema refuses is wrong wherever it comes from.
-                if any(anchor == one.anchor or anchor.startswith(f"{one.anchor}/") for one in context.violations):
+                if any(place in refused for place in accumulate(anchor.split("/"), "{}/{}".format)):
                     continue
                 message = (
                     f"“{path_name(found.path)}” is {shown(value)}, which stands in nothing before this call: correct "
                     "it, or mark it as inferable and say why."
                 )
                 yield self.found(context, anchor, value, message)
+
+
+@register
+class PartlyTraced(Check):
+    """A call, or the dialogue, holds so much that not every value was looked for: of those left nothing is said."""
+
+    id = "provenance.partly_traced"
+    title = "Where some values come from was not looked for."
+    severity = "info"
+    only_with = "tasks"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        finder = context.provenance
+        for index, task in enumerate(finder.places.tasks):
+            finder.values(index)
+            for call in task.calls:
+                if call.cut:
+                    message = (
+                        f"Only the first {len(call.leaves):,} values of this call were looked for in what comes before "
+                        f"it: {MAX_LEAVES:,} of a call are, and {MAX_LEAVES_OF_ALL:,} of a dialogue."
+                    )
+                    yield self.found(context, f"{call.anchor}/arguments", call.arguments, message)
+        if finder.places.work.spent:
+            message = "The dialogue holds more than can be looked through, so where some values come from is not known."
+            yield self.found(context, "", context.document, message)
 
 
 @register

@@ -1,6 +1,7 @@
 """Run the checks over one document."""
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 # Importing the families registers their checks.
@@ -23,6 +24,8 @@ from annotator.schema.toolsets import CompiledToolset
 from annotator.validators.trial import Outcome
 
 _DEFAULT = CheckSettings()
+#: Findings of one check that are told of a document: pages show them all.
+MOST_TOLD = 300
 _FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
 _STEP_FIELDS = (
     *("id", "type", "name", "arguments", "question", "user_reply", "answer_type", "text", "observation"),
@@ -60,7 +63,14 @@ def run_checks(
     findings: list[Finding] = []
     for check in checks:
         if check.only_with is None or getattr(context, check.only_with):
-            findings.extend(check.run(context))
+            found = list(islice(check.run(context), MOST_TOLD + 1))
+            if len(found) > MOST_TOLD:
+                more = (
+                    f"“{check.title}” is true of more than {MOST_TOLD} places. The first are told here; the others "
+                    "come as these are corrected."
+                )
+                found[MOST_TOLD] = check.found(context, "", document, more)
+            findings.extend(found)
     return in_document_order(document, findings) if len(findings) > 1 else findings
 
 

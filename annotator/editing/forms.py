@@ -19,7 +19,7 @@ from annotator.editing.typed import FieldProblem, choice_texts, fault, fits, rea
 #: Levels of objects shown as groups of fields; what lies deeper is edited as JSON.
 MAX_GROUPS = 3
 #: Fields of one form. Arguments beyond are left alone; the JSON editor shows them.
-MAX_FIELDS = 500
+MAX_FIELDS = 300
 
 #: Before the path, in the name of an input: the field holds JSON though the schema does not ask for it.
 AS_JSON = "json:"

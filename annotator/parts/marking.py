@@ -44,7 +44,8 @@ def marked_json(value: Any, marks: Iterable[Mark]) -> SafeString:
     spans: dict[str, list[tuple[int, int] | None]] = {}
     for mark in marks:
         spans.setdefault(mark.path or "", []).append(mark.span)
-    html = coloured_json(pretty_json(_with_signs(value, "", spans)))
+    held = {path[:end] for path in spans for end in (*(at for at, sign in enumerate(path) if sign == "/"), len(path))}
+    html = coloured_json(pretty_json(_with_signs(value, "", spans, held)))
     for sign, element in (
         (f'<span class="s">{escape(FIGURE)}', f'<span class="n">{_START}'),
         (escape(FIGURE_END), _END),
@@ -104,14 +105,14 @@ def _joined(spans: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
     return out
 
 
-def _with_signs(node: Any, path: str, spans: dict[str, list[tuple[int, int] | None]]) -> Any:
-    """The value with signs around what is to be marked; parts without marks are not copied."""
-    if not any(one == path or one.startswith(f"{path}/") for one in spans):
+def _with_signs(node: Any, path: str, spans: dict[str, list[tuple[int, int] | None]], held: set[str]) -> Any:
+    """The value with signs around what is to be marked; parts that hold no mark (``held``) are not copied."""
+    if path not in held:
         return node
     if isinstance(node, dict):
-        return {key: _with_signs(item, f"{path}/{_escaped(key)}", spans) for key, item in node.items()}
+        return {key: _with_signs(item, f"{path}/{_escaped(key)}", spans, held) for key, item in node.items()}
     if isinstance(node, list):
-        return [_with_signs(item, f"{path}/{i}", spans) for i, item in enumerate(node)]
+        return [_with_signs(item, f"{path}/{i}", spans, held) for i, item in enumerate(node)]
     if not isinstance(node, str):
         return f"{FIGURE[1]}{json.dumps(node)}{FIGURE_END[0]}"
     for start, end in reversed(_joined([span or (0, len(node)) for span in spans[path]], len(node))):

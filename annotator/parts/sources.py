@@ -8,11 +8,13 @@ from django.utils.safestring import SafeString
 from annotator.comparison import describe, lookup
 from annotator.comparison.anchors import covers
 from annotator.parts.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
-from annotator.provenance import CallTrace, Provenance, Source
+from annotator.provenance import CallTrace, Provenance, Source, Standing
 from annotator.schema.canonical import escape
 
 #: Places shown of one value; the nearest come first.
 MOST_PLACES = 4
+#: Values shown of one call.
+MOST_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,22 @@ class ValueRow:
     more: int
 
 
-def value_rows(call: CallTrace, document: dict[str, Any]) -> list[ValueRow]:
-    """The values of a call in document order, each with the nearest places where it stands."""
-    rows = []
-    for one in call.arguments:
+class ValueRows(list[ValueRow]):
+    """Rows, and of how many values they are the first."""
+
+    total = 0
+
+
+def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
+    """The values of a call in document order, each with the nearest places where it stands.
+
+    Of more than MOST_ROWS come first those that stand nowhere: they ask for something.
+    """
+    rows, values = ValueRows(), call.arguments
+    rows.total = len(values)
+    if len(values) > MOST_ROWS:
+        values = tuple(sorted(values, key=lambda one: one.standing is not Standing.NOWHERE)[:MOST_ROWS])
+    for one in values:
         text = as_text(one.value)
         rows.append(
             ValueRow(

@@ -23,6 +23,7 @@ from annotator.provenance.figures import (
     times_in,
 )
 from annotator.provenance.forms import APART, Forms, fold, forms_of, is_joined, squash
+from annotator.provenance.work import ITEM, LOOK, PLACE, Work
 from annotator.schema.canonical import escape
 
 #: Characters of one text that are looked at; what lies behind is not seen.
@@ -74,19 +75,25 @@ class Text:
         "_squashed",
         "_times",
         "_words",
+        "_work",
         "_written",
+        "_years",
         "folded",
         "raw",
     )
 
-    def __init__(self, raw: str, *, written: bool = True) -> None:
-        """``written``: read numbers written as words, too; tools do not write them."""
+    def __init__(self, raw: str, *, written: bool = True, work: Work | None = None) -> None:
+        """``written``: read numbers written as words, too; tools do not write them. ``work``: what is left for looking;
+        where nothing is, nothing is found.
+        """
         self._written = written
+        self._work = work or Work()
         self.raw = raw[:MAX_CHARACTERS]
         self.folded = fold(self.raw)
         self._numbers: dict[int | float, list[Span]] | None = None
         self._dates: list[tuple[Date, Span]] | None = None
         self._days: dict[tuple[int | None, ...], list[tuple[int | None, Span]]] | None = None
+        self._years: dict[int | float | None, dict[Span, None]] | None = None
         self._times: list[tuple[Time, Span]] | None = None
         self._scaled: bool | None = None
         self._squashed: str | None = None
@@ -99,7 +106,16 @@ class Text:
         folded, text = forms.folded, self.folded
         if forms.foreign:
             return bool(self._spans(forms, 1))
-        return bool((folded and folded in text and _standing(folded, text, 1)) or self._otherwise(forms, 1))
+        if not self._may_look(forms):
+            return False
+        return bool((folded and folded in text and self._standing(folded, 1)) or self._otherwise(forms, 1))
+
+    def _may_look(self, forms: Forms) -> bool:
+        """Count one look for a value: of a long one each character may be held against many, of a number its words, of
+        a date its months are looked for, too.
+        """
+        times = 16 if forms.dates else 4 if forms.number is not None else 1
+        return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 16))
 
     def hits(self, forms: Forms) -> list[Hit]:
         """Where the value stands, at most MOST_SPANS places, best quality first; only the best form is given."""
@@ -114,8 +130,10 @@ class Text:
 
     def _all_spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
         folded = forms.folded
+        if not self._may_look(forms):
+            return []
         if folded and folded in self.folded:
-            spans = _standing(folded, self.folded, most)
+            spans = self._standing(folded, most)
             if spans:
                 raw, value = self.raw, str(forms.value).strip()
                 exact = Quality.EXACT, Quality.NORMALISED
@@ -147,12 +165,15 @@ class Text:
                 return [(*span, Quality.INSIDE)]
         if self._written and type(forms.number) is int:
             # A year may be asked for by itself; days and months are too small to tell where they come from.
-            years = dict.fromkeys(span for (year, *_), span in self.dates if forms.number == year)
-            return [(*span, Quality.INSIDE) for span in list(years)[:most]]
+            if self._years is None:
+                self._years = {}
+                for (year, *_), span in self.dates:
+                    self._years.setdefault(year, {})[span] = None
+            return [(*span, Quality.INSIDE) for span in list(self._years.get(forms.number, ()))[:most]]
         return []
 
     def _number(self, number: int | float) -> list[Span]:
-        spans = plainly(number, self.folded)
+        spans = plainly(number, self.folded, self._work)
         # Python writes small fractions with an exponent, people do not.
         if spans or not (self._has_other_figures(number) or "e-" in str(number)):
             return spans
@@ -188,11 +209,11 @@ class Text:
             self._days = {}
             for date, span in self.dates:
                 self._days.setdefault(date[1:], []).append((date[0], span))
+        there = [(year, self._days.get(tuple(day), [])) for year, *day in forms.dates]
+        if not self._work.spend(ITEM * (sum(len(days) for _, days in there) + len(self.times))):
+            return []
         days = [
-            span
-            for year, *day in forms.dates
-            for other, span in self._days.get(tuple(day), ())
-            if year is None or other is None or year == other
+            span for year, others in there for other, span in others if year is None or other is None or year == other
         ]
         if not forms.times:
             return days
@@ -211,7 +232,7 @@ class Text:
             return found
         if self._kept is None:
             self._kept = [i for i, character in enumerate(self.folded) if character not in APART]
-        while at >= 0 and len(found) < most:
+        while at >= 0 and len(found) < most and self._work.spend(PLACE):
             start, end = self._kept[at], self._kept[at + len(squashed) - 1] + 1
             if _apart(self.folded, start, end):
                 found.append((start, end))
@@ -229,6 +250,8 @@ class Text:
                 self._words.setdefault(match[0][:4], {}).setdefault(match[0], match.span())
         word = forms.folded
         for other, span in self._words.get(start, {}).items():
+            if not self._work.spend(PLACE):
+                return None
             if (
                 other.isalpha()
                 and abs(len(other) - len(word)) < 4
@@ -237,6 +260,17 @@ class Text:
                 return span
         return None
 
+    def _standing(self, needle: str, most: int) -> list[Span]:
+        """Where ``needle`` stands as words of its own; one that begins or ends without letters stands anywhere."""
+        found: list[Span] = []
+        at = self.folded.find(needle)
+        while at >= 0 and len(found) < most and self._work.spend(PLACE):
+            end = at + len(needle)
+            if _apart(self.folded, at, end):
+                found.append((at, end))
+            at = self.folded.find(needle, end)
+        return found
+
 
 _ONE_A_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",\n", ": ")).encode
 
@@ -244,10 +278,11 @@ _ONE_A_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",\n", ": ")).enc
 class Observation:
     """What a tool gave back. Numbers are found as values; texts and keys are searched as one text, leaf by leaf."""
 
-    __slots__ = ("_blob", "_leaves", "_numbers", "_starts", "_text", "root")
+    __slots__ = ("_blob", "_leaves", "_numbers", "_starts", "_text", "_work", "root")
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, work: Work | None = None) -> None:
         self.root = root
+        self._work = work or Work()
         self._blob: Text | None = None
         self._text: Text | None = None
         self._starts: list[int] = []
@@ -262,7 +297,7 @@ class Observation:
             blob = _ONE_A_LINE(self.root)
             if "\\" in blob:
                 blob = _ESCAPE.sub("  ", blob)
-            self._blob = Text(blob.replace('"', "\n"), written=False)
+            self._blob = Text(blob.replace('"', "\n"), written=False, work=self._work)
         if self._blob.has(forms):
             return True
         # JSON and Python write the exponents of such numbers each in their own way.
@@ -334,7 +369,7 @@ class Observation:
                 stack += [((*path, i), node[i]) for i in range(min(len(node), left) - 1, -1, -1)]
             elif kind is int or kind is float:
                 numbers.setdefault(node, []).append((path, node))
-        return Text("\n".join(parts), written=False)
+        return Text("\n".join(parts), written=False, work=self._work)
 
 
 Body = Text | Observation
@@ -344,18 +379,6 @@ _RANK = {Quality.EXACT: 0, Quality.NORMALISED: 1, Quality.INSIDE: 2}
 def pointer(path: tuple[Any, ...]) -> str:
     """A path of keys and indexes as a JSON pointer."""
     return "".join(f"/{escape(str(step))}" for step in path)
-
-
-def _standing(needle: str, text: str, most: int) -> list[Span]:
-    """Where ``needle`` stands as words of its own; one that begins or ends without letters stands anywhere."""
-    found: list[Span] = []
-    at = text.find(needle)
-    while at >= 0 and len(found) < most:
-        end = at + len(needle)
-        if _apart(text, at, end):
-            found.append((at, end))
-        at = text.find(needle, end)
-    return found
 
 
 def _apart(text: str, start: int, end: int) -> bool:

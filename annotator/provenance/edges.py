@@ -10,6 +10,7 @@ from annotator.provenance.bodies import Hit, Quality, Text, pointer
 from annotator.provenance.finding import Finder, Found, Standing
 from annotator.provenance.forms import Forms, is_specific
 from annotator.provenance.places import CallPlaces, Place, TaskPlaces, is_acknowledgement
+from annotator.provenance.work import PLACE, Work
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[\u3400-\u9fff]")
 #: Plain words of an argument that fit any key.
@@ -55,7 +56,7 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
     """
     task = finder.places.tasks[index]
     made: dict[tuple[str, str], Suggestion] = {}
-    blocked = _Reachable(task)
+    blocked = _Reachable(task, finder.places.work)
     for found in finder.values(index):
         for forms, weak in _flowing(found):
             chosen = _choose(task, found, forms, blocked, weak=weak)
@@ -95,6 +96,9 @@ def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
     if len(task.calls) < 2 or task.reading.graph is None:
         return
     places = {place.step: place for place in task.observations.values()}
+    held: dict[int, list[Found]] = {}
+    for found in finder.values(index):
+        held.setdefault(found.call.position, []).append(found)
     for call in task.calls:
         for needed in call.step["depends_on"] or ():
             place = places.get(needed["id"])
@@ -102,7 +106,7 @@ def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
                 continue
             if not call.arguments or is_acknowledgement(_observation(task, place)):
                 continue
-            if not any(_supports(found, place) for found in finder.values(index) if found.call is call):
+            if not any(_supports(found, place) for found in held.get(call.position, ())):
                 yield call, needed["id"]
 
 
@@ -154,7 +158,7 @@ def _choose(task: TaskPlaces, found: Found, forms: Forms, blocked: "_Reachable",
             return None
         if blocked.would_circle(call.position, position):
             continue
-        candidates.append(_Candidate(position, place, best[1], _takes(task, position, forms), best[0]))
+        candidates.append(_Candidate(position, place, best[1], _takes(task, position, forms, blocked.work), best[0]))
     if not candidates:
         return None
     return max(candidates, key=_preference)
@@ -186,13 +190,15 @@ def _telling_inside(forms: Forms, hit: Hit) -> bool:
     return is_specific(forms) or len(text) >= _LONG_WORD or not text.isascii() or not text.isalnum()
 
 
-def _takes(task: TaskPlaces, position: int, forms: Forms) -> bool:
+def _takes(task: TaskPlaces, position: int, forms: Forms, work: Work) -> bool:
     """Tell whether a call has the value among its own arguments, so that its observation may only repeat it."""
     call = next(call for call in task.calls if call.position == position)
     for _, value in call.leaves:
         if value == forms.value:
             return True
-        if isinstance(value, str) and len(value) >= len(forms.folded) and Text(value).has(forms):
+        if not work.spend(PLACE):
+            return False
+        if isinstance(value, str) and len(value) >= len(forms.folded) and Text(value, work=work).has(forms):
             return True
     return False
 
@@ -240,9 +246,10 @@ def _suggest(task: TaskPlaces, found: Found, forms: Forms, chosen: _Candidate, *
 class _Reachable:
     """Refuses what would run in a circle, with the graph as it is and the suggestions made so far."""
 
-    __slots__ = ("_above",)
+    __slots__ = ("_above", "work")
 
-    def __init__(self, task: TaskPlaces) -> None:
+    def __init__(self, task: TaskPlaces, work: Work) -> None:
+        self.work = work
         graph = task.reading.graph
         self._above = list(graph.ancestors) if graph is not None else [0] * len(task.steps)
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from annotator.provenance.work import PLACE, Work
+
 Span = tuple[int, int]
 #: (year, month, day); a year or a day nobody named is None.
 Date = tuple[int | None, int, int | None]
@@ -115,12 +117,12 @@ def _whole(number: int | float) -> int | float:
     return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
 
 
-def plainly(number: int | float, folded: str, most: int = 8) -> list[Span]:
+def plainly(number: int | float, folded: str, work: Work, most: int = 8) -> list[Span]:
     """Where a number stands in digits, just as JSON writes it (a unit may follow, a sign may be missing)."""
     digits = str(abs(number))
     found: list[Span] = []
     at = folded.find(digits)
-    while at >= 0 and len(found) < most:
+    while at >= 0 and len(found) < most and work.spend(PLACE):
         end = at + len(digits)
         after = folded[end : end + 2]
         cut = after[:1].isdecimal() or (after[:1] in _POINTS and after[1:].isdecimal())

@@ -11,6 +11,7 @@ from annotator.provenance.forms import Forms, forms_for
 from annotator.provenance.inference import named_code, relative_date
 from annotator.provenance.places import CallPlaces, Place, Places, TaskPlaces, text_of, text_size
 from annotator.provenance.schema_values import Given, given_by_schema
+from annotator.provenance.work import LOOK
 from annotator.schema.canonical import escape
 
 
@@ -58,16 +59,14 @@ class Found:
     inferred: list[tuple[Place, Span]] = field(default_factory=list)
 
 
-#: Characters looked through for one document; values left then are not known. No dialogue a person reads comes near.
-MAX_WORK = 200_000_000
-#: Documents with fewer values are not measured first.
-_FEW = 200
+#: Searches for words that may stand for a value take that many times as long as one for the value itself.
+_BY_PATTERN = 16
 
 
 class Finder:
     """Looks values up in the places of one document; answers are kept, task by task."""
 
-    __slots__ = ("_ends", "_found", "_left", "places")
+    __slots__ = ("_ends", "_found", "places")
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -79,8 +78,6 @@ class Finder:
             while at < len(places.earlier) and places.earlier[at].exchange < task.exchange:
                 at += 1
             self._ends.append(at)
-        values = sum(len(call.leaves) for task in places.tasks for call in task.calls)
-        self._left = values if values < _FEW else MAX_WORK // sum(2_000 + text_size(place) for place in places.earlier)
 
     def values(self, index: int) -> list[Found]:
         """Every value of the calls of task number ``index``, in document order."""
@@ -99,8 +96,8 @@ class Finder:
 
     def _find(self, index: int, task: TaskPlaces, call: CallPlaces, path: tuple[Any, ...], forms: Forms) -> Found:
         found = Found(call, path, forms, Standing.NOWHERE)
-        self._left -= 1
-        if self._left < 0:
+        work = self.places.work
+        if not work.spend(LOOK):
             found.standing = Standing.UNKNOWN
         elif call.inferable and call.reason_at("".join(f"/{escape(str(step))}" for step in path)) is not None:
             found.standing = Standing.INFERABLE
@@ -112,7 +109,7 @@ class Finder:
             missing = task.missing & call.sees or not self.places.complete[index]
             # Without env_info nobody knows what day it is in the dialogue.
             undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
-            found.standing = Standing.UNKNOWN if missing or undated else Standing.NOWHERE
+            found.standing = Standing.UNKNOWN if missing or undated or work.spent else Standing.NOWHERE
         return found
 
     def _inferred(self, task: TaskPlaces, found: Found) -> bool:
@@ -121,6 +118,8 @@ class Finder:
         said = [task.message, *(place for position, place in task.said if found.call.sees >> position & 1)]
         if 1 < len(forms.folded) < 6:
             for place in said:
+                if not self.places.work.spend(_BY_PATTERN * text_size(place)):
+                    return False
                 span = named_code(forms.folded, text_of(place).folded)
                 if span:
                     found.inferred.append((place, span))
@@ -130,6 +129,8 @@ class Finder:
             for place in task.env:
                 for today, span in text_of(place).dates:
                     for words in said:
+                        if not self.places.work.spend(LOOK + 10 * _BY_PATTERN * text_size(words)):
+                            return False
                         named = relative_date(forms.dates, today, text_of(words).folded)
                         if named:
                             found.inferred += [(words, named), (place, span)]

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from annotator.graph import GraphReading, read_graph
 from annotator.provenance.bodies import Body, Observation, Text
 from annotator.provenance.forms import is_value
+from annotator.provenance.work import Work
 from annotator.schema.canonical import escape
 from annotator.schema.toolsets import CompiledToolset, Tool
 
@@ -32,8 +34,8 @@ class SourceKind(StrEnum):
     ENUM = "enum"
 
 
-#: Values looked at below one call, as the other checks do.
-MAX_LEAVES = 2_000
+#: Values looked at below one call, as the other checks do, and below all calls of a document.
+MAX_LEAVES, MAX_LEAVES_OF_ALL = 2_000, 20_000
 
 
 @dataclass(slots=True, eq=False)
@@ -65,18 +67,21 @@ class CallPlaces:
 
     ``sees`` is a bitset of positions: the steps before it in the document, and all it depends on wherever they stand,
     but none that waits for it. ``knows`` says whether what it depends on, directly or not, is annotated throughout.
+    ``cut``: it has more values than ``leaves``, which are looked at.
     """
 
-    __slots__ = ("above", "anchor", "arguments", "inferable", "knows", "leaves", "position", "sees", "step", "tool")
+    __slots__ = (
+        *("above", "anchor", "arguments", "cut", "inferable", "knows", "leaves", "position", "sees", "step", "tool"),
+    )
 
-    def __init__(self, step: dict[str, Any], position: int, anchor: str, tool: Tool | None) -> None:
+    def __init__(self, step: dict[str, Any], position: int, anchor: str, tool: Tool | None, most: int) -> None:
         self.step = step
         self.position = position
         self.anchor = anchor
         self.tool = tool
         arguments = step["arguments"]
         self.arguments: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
-        self.leaves = _leaves(self.arguments)
+        self.leaves, self.cut = _leaves(self.arguments, min(most, MAX_LEAVES))
         self.inferable: dict[str, str] = step.get("inferable") or {}
         self.sees = (1 << position) - 1
         self.above = 0
@@ -84,9 +89,10 @@ class CallPlaces:
 
     def reason_at(self, path: str) -> str | None:
         """Why the value at a pointer below the arguments may be inferred; None where nobody said so."""
-        for marked, reason in self.inferable.items():
-            if path == marked or path.startswith(f"{marked}/"):
-                return reason
+        while path and self.inferable:
+            if path in self.inferable:
+                return self.inferable[path]
+            path = path.rpartition("/")[0]
         return None
 
 
@@ -102,13 +108,15 @@ class TaskPlaces:
         "message",
     )
 
-    def __init__(self, task: dict[str, Any], exchange: int, turn: int, reading: GraphReading | None) -> None:
+    def __init__(
+        self, task: dict[str, Any], exchange: int, turn: int, reading: GraphReading | None, work: Work
+    ) -> None:
         self.task = task
         self.anchor = f"/tasks/{task['id']}"
         self.steps: list[dict[str, Any]] = task["steps"]
         self.exchange, self.turn = exchange, turn
         self.message = Place(
-            SourceKind.MESSAGE, f"{self.anchor}/user_message", Text(task["user_message"]), exchange, turn
+            SourceKind.MESSAGE, f"{self.anchor}/user_message", Text(task["user_message"], work=work), exchange, turn
         )
         self.env: list[Place] = []
         self.observations: dict[int, Place] = {}
@@ -122,30 +130,33 @@ class Places:
     """All places of a validated document.
 
     ``earlier`` are those before the first task (the talk so far) and those of the tasks, in the order of reading;
-    ``complete`` tells of each task whether everything before it is written.
+    ``complete`` tells of each task whether everything before it is written. ``work``: what is left for looking.
     """
 
-    __slots__ = ("complete", "earlier", "tasks")
+    __slots__ = ("_left", "complete", "earlier", "tasks", "work")
 
     def __init__(
         self, document: dict[str, Any], toolset: CompiledToolset, readings: list[GraphReading] | None = None
     ) -> None:
+        self.work = Work()
+        self._left = MAX_LEAVES_OF_ALL
         self.tasks: list[TaskPlaces] = []
         self.earlier: list[Place] = []
         self.complete: list[bool] = []
         env = []
         if document["env_info"]:
-            env.append(Place(SourceKind.ENV_INFO, "/env_info", Text(document["env_info"]), -1, 0))
+            env.append(Place(SourceKind.ENV_INFO, "/env_info", self._text(document["env_info"]), -1, 0))
         exchange, turn = self._talk(document["context"], env)
         # Often only the end of the talk so far is given; what came before is not known.
         complete = not document["context"]
         for index, task in enumerate(document["tasks"]):
             exchange, turn = exchange + 1, turn + 1
             self.complete.append(complete)
-            places = TaskPlaces(task, exchange, turn, readings[index] if readings else None)
+            places = TaskPlaces(task, exchange, turn, readings[index] if readings else None, self.work)
             places.env = env
             if task["env_info"]:
-                own = Place(SourceKind.ENV_INFO, f"{places.anchor}/env_info", Text(task["env_info"]), exchange, turn)
+                body = self._text(task["env_info"])
+                own = Place(SourceKind.ENV_INFO, f"{places.anchor}/env_info", body, exchange, turn)
                 places.env = [*env, own]
             turn = self._steps(places, toolset, turn)
             complete = complete and not places.missing and bool(task["steps"])
@@ -161,13 +172,13 @@ class Places:
         for i, message in enumerate(context):
             role, anchor = message["role"], f"/context/{i}/content"
             if role == "system":
-                env.append(Place(SourceKind.ENV_INFO, anchor, Text(message["content"]), -1, 0))
+                env.append(Place(SourceKind.ENV_INFO, anchor, self._text(message["content"]), -1, 0))
                 continue
             if role == "user":
                 exchange, turn = exchange + 1, turn + 1
             # What comes before the first user message given belongs to an exchange whose message is not.
             exchange = max(exchange, 0)
-            self.earlier.append(Place(kinds[role], anchor, Text(message["content"]), exchange, turn))
+            self.earlier.append(Place(kinds[role], anchor, self._text(message["content"]), exchange, turn))
         return exchange, turn
 
     def _steps(self, places: TaskPlaces, toolset: CompiledToolset, turn: int) -> int:
@@ -179,32 +190,38 @@ class Places:
         for position, step in enumerate(places.steps):
             anchor, kind = f"{places.anchor}/steps/{step['id']}", step["type"]
             if kind == "call":
-                places.calls.append(CallPlaces(step, position, anchor, toolset.tools.get(step["name"])))
+                call = CallPlaces(step, position, anchor, toolset.tools.get(step["name"]), self._left)
+                self._left -= len(call.leaves)
+                places.calls.append(call)
                 self._observation(places, position, step, anchor, turn)
             elif kind == "clarification":
                 for field, here, later in _SAID:
                     if step[field]:
                         turn += field == "user_reply"
-                        text = Text(step[field])
+                        text = self._text(step[field])
                         places.said.append((position, Place(here, f"{anchor}/{field}", text, exchange, turn)))
                         self.earlier.append(Place(later, f"{anchor}/{field}", text, exchange, turn))
                     else:
                         places.missing |= 1 << position
             elif step["text"]:
                 self.earlier.append(
-                    Place(SourceKind.EARLIER_ANSWER, f"{anchor}/text", Text(step["text"]), exchange, turn)
+                    Place(SourceKind.EARLIER_ANSWER, f"{anchor}/text", self._text(step["text"]), exchange, turn)
                 )
             else:
                 places.missing |= 1 << position
         _visibility(places)
         return turn
 
+    def _text(self, text: str) -> Text:
+        return Text(text, work=self.work)
+
     def _observation(self, places: TaskPlaces, position: int, step: dict[str, Any], anchor: str, turn: int) -> None:
         observation = step["observation"]
         if observation is None:
             places.missing |= 1 << position
         elif says_something(observation):
-            body: Body = Text(observation) if isinstance(observation, str) else Observation(observation)
+            written = isinstance(observation, str)
+            body: Body = self._text(observation) if written else Observation(observation, self.work)
             anchor = f"{anchor}/observation"
             place = Place(SourceKind.OBSERVATION, anchor, body, places.exchange, turn, step["id"])
             places.observations[position] = place
@@ -254,23 +271,23 @@ def _visibility(places: TaskPlaces) -> None:
         )
 
 
-def _leaves(arguments: dict[str, Any]) -> list[tuple[tuple[Any, ...], Any]]:
-    """Pairs (path, value) of every text and number below the arguments, in order."""
-    if not any(isinstance(value, dict | list) for value in arguments.values()):
-        return [((key,), value) for key, value in arguments.items() if is_value(value)]
+def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
+    """Pairs (path, value) of the texts and numbers below the arguments, in order; whether there may be more."""
+    if len(arguments) <= most and not any(isinstance(value, dict | list) for value in arguments.values()):
+        return [((key,), value) for key, value in arguments.items() if is_value(value)], False
     found: list[tuple[tuple[Any, ...], Any]] = []
     stack: list[tuple[tuple[Any, ...], Any]] = [((), arguments)]
-    left = MAX_LEAVES
-    while stack and left:
+    left, cut = most, False
+    while stack and left > 0:
         path, node = stack.pop()
         left -= 1
-        if isinstance(node, dict):
-            stack += [((*path, key), node[key]) for key in reversed(node)]
-        elif isinstance(node, list):
-            stack += [((*path, i), node[i]) for i in range(min(len(node), left) - 1, -1, -1)]
+        if isinstance(node, dict | list):
+            cut = cut or len(node) > left
+            keys = list(islice(node, left)) if isinstance(node, dict) else range(min(len(node), left))
+            stack += [((*path, key), node[key]) for key in reversed(keys)]
         elif is_value(node):
             found.append((path, node))
-    return found
+    return found, cut or bool(stack)
 
 
 def anchor_below(anchor: str, path: tuple[Any, ...]) -> str:

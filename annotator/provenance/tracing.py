@@ -14,6 +14,8 @@ from annotator.schema.toolsets import CompiledToolset
 
 #: Sources given for one value; the nearest come first.
 MOST_SOURCES = 40
+#: What was looked for everywhere and stands nowhere, or was not looked for.
+_NO_SOURCE = frozenset({Standing.NOWHERE, Standing.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
     call = found.call
     pointer = anchor_below("", found.path).removeprefix("/arguments")
     sources: list[Source] = []
-    if not found.forms.common and not found.forms.written:
+    if found.standing not in _NO_SOURCE and not found.forms.common and not found.forms.written:
         telling, _ = found.forms.tokens
         for place in _visible(finder, index, found):
             for forms in telling if found.by_words else (found.forms,):

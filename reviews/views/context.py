@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotator.case_presentation import SCENARIO_LABELS
 from annotator.comparison import describe
 from annotator.constraints import categories
-from annotator.editing.forms import fields
+from annotator.editing.forms import MAX_FIELDS, fields
 from annotator.errors import Conflict
 from annotator.graph_view import Pair
 from annotator.models import Draft, Revision
@@ -154,6 +154,7 @@ def workbench_context(
         tool = bench.toolset.tools.get(selected.data.get("name", ""))
         if tool is not None and isinstance(selected.data["arguments"], dict):
             context["fields"] = fields(tool.parameters, selected.data["arguments"])
+            context["fields_cut"] = len(context["fields"]) >= MAX_FIELDS
         context["tool"] = tool
         if selected.type == "call" and context["panel"] == "edit":
             context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)

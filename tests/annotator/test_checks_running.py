@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from annotator.checks import CheckSettings, Finding, all_checks, run_checks
 from annotator.checks.findings import STAGES
+from annotator.checks.running import MOST_TOLD
 from annotator.comparison.anchors import AnchorMissing, resolve
 from annotator.schema import canonical, load_text, value_hash
 from annotator.schema.canonical import MAX_ANCHOR
@@ -36,6 +37,19 @@ def test_a_finding_at_a_place_too_long_to_be_stored_is_one_of_what_holds_it() ->
         f"/tasks/{bad['tasks'][0]['id']}/steps/{bad['tasks'][0]['steps'][0]['id']}/arguments"
     ]
     assert all(len(one.anchor) <= MAX_ANCHOR for one in findings(bad))
+
+
+def test_of_what_is_wrong_everywhere_the_first_are_told_and_that_there_are_more() -> None:
+    """A page of 13,000 findings had 37 MB."""
+    values = {f"k{n}": f"nowhere {5_000 + n}" for n in range(MOST_TOLD + 200)}
+    bad = document(task("t1", None, None, call("s0", "nothing", None, **values)))
+    found = [one for one in findings(bad) if one.check == "provenance.no_source"]
+    assert len(found) == MOST_TOLD + 1
+    assert found[0].anchor == ""
+    assert f"more than {MOST_TOLD} places" in found[0].message
+    assert found[0].severity == found[1].severity
+    few = document(task("t1", None, None, call("s0", "nothing", None, **dict(list(values.items())[:MOST_TOLD]))))
+    assert len([one for one in findings(few) if one.check == "provenance.no_source"]) == MOST_TOLD
 
 
 def test_findings_come_in_document_order_then_by_check() -> None:

@@ -201,7 +201,9 @@ def test_ten_thousand_wrong_items_are_one_mistake() -> None:
     # Of so many that to find them all would take seconds, the first; with alternatives that would be as many.
     toolset = CompiledToolset.of_tools([tool("t", names={"type": "array", "items": {"type": "string"}})])
     ((check, anchor),) = {
-        (one.check, one.anchor) for one in findings(with_call("t", names=[3] * 10_000), toolset=toolset)
+        (one.check, one.anchor)
+        for one in findings(with_call("t", names=[3] * 10_000), toolset=toolset)
+        if one.severity == "error"
     }
     assert (check, anchor) == ("schema.wrong_type", f"{PLACE}/arguments/names/0")
     ((_, told),) = of("schema.rule", with_call("book_room", hotelId="H-1", nights=1, guests=[3] * 10_000))

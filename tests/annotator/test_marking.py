@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotator.parts.json_text import coloured_json, pretty_json
 from annotator.parts.marking import Mark, excerpt, marked_json, marked_text, value_at
-from annotator.parts.sources import marked_places, value_rows
+from annotator.parts.sources import MOST_ROWS, marked_places, value_rows
 from annotator.provenance import trace
 from annotator.schema.toolsets import CompiledToolset
 from tests.annotator.document_cases import call, document, task
@@ -102,3 +102,25 @@ def test_the_values_of_a_call():
     assert marks(html) == ["ZX-9"]
     assert marked_places(found, data, "/tasks/t1/steps/s2/arguments/other") == []
     assert json.dumps(data)
+
+
+def test_of_a_call_of_many_values_the_first_rows_are_shown_and_those_that_stand_nowhere_before_all():
+    values = [f"Oslo {n}" for n in range(MOST_ROWS)]
+    data = document(task("t1", call("s1", arguments={"a": [*values, "Graz"]}), user_message=", ".join(values)))
+    rows = value_rows(trace(data, CompiledToolset.of('{"tools":[]}')).call("t1", "s1"), data)
+    assert (len(rows), rows.total, rows[0].value, rows[0].standing) == (MOST_ROWS, MOST_ROWS + 1, "Graz", "nowhere")
+
+
+def test_thousands_of_marks_in_thousands_of_values_are_set_in_one_walk():
+    """Each value was held against each mark."""
+    calls = []
+
+    class Counted(str):
+        def startswith(self, *given):
+            calls.append(given)
+            return super().startswith(*given)
+
+    value = [f"H-{n}" for n in range(3_000)]
+    html = marked_json(value, [Mark(None, Counted(f"/{n}")) for n in range(3_000)])
+    assert len(marks(html)) == 3_000
+    assert not calls

@@ -8,8 +8,10 @@ from annotator.checks import run_checks
 from annotator.provenance import Standing, trace
 from annotator.provenance.bodies import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
 from annotator.provenance.figures import dates_in, numbers_in, times_in
-from annotator.provenance.finding import MAX_WORK
 from annotator.provenance.forms import forms_of
+from annotator.provenance.places import MAX_LEAVES as MAX_VALUES
+from annotator.provenance.places import MAX_LEAVES_OF_ALL
+from annotator.provenance.work import MAX_WORK, Work
 from tests.annotator.check_cases import TOOLSET, call, document, task
 
 PIECES = {
@@ -90,8 +92,46 @@ def test_too_much_to_look_through_is_not_known() -> None:
     traced = trace(big, TOOLSET)
     standings = [argument.standing for one in traced.tasks[0].calls for argument in one.arguments]
     assert set(standings) == {Standing.NOWHERE, Standing.UNKNOWN}
-    assert standings.count(Standing.NOWHERE) <= MAX_WORK // (4 * (MAX_CHARACTERS - 2))
+    # The first call sees the message alone.
+    assert standings[1_500:].count(Standing.NOWHERE) <= MAX_WORK // MAX_CHARACTERS
     run_checks(big, TOOLSET, stage="submit")
+
+
+HAYSTACKS: dict[str, tuple[str, Any]] = {
+    "digits": (" ".join(map(str, range(100_000, 128_000))), 10),
+    "letters": ("ab" * (MAX_CHARACTERS // 2), "ab"),
+    "pieces": ("a" * 29_000, "a" * 96 + "ba"),
+    "words": ("zzz " * (MAX_CHARACTERS // 4), " ".join(f"q{n}w" for n in range(80))),
+    "inflected": (" ".join(f"abcd{a}{b}{c}x" for a in "abcdefgh" for b in "abcdefgh" for c in "abcdefgh"), "abcdqqqq"),
+    "days": ("2024-01-02 " * 18_000, "2023-01-02"),
+    "hours": ("10:15 " * 33_000, "2023-03-04 11:22"),
+}
+
+
+@pytest.mark.parametrize("name", HAYSTACKS)
+def test_a_value_that_almost_stands_everywhere_uses_up_what_a_dialogue_may_take(name: str) -> None:
+    """Each look at a place that comes to nothing is counted: 2,000 values in such a text took minutes."""
+    text, value = HAYSTACKS[name]
+    work = Work()
+    looks = 0
+    body = Text(text, work=work)
+    while not work.spent and looks < 10_000:
+        assert not body.has(forms_of(value))
+        looks += 1
+    assert looks < 5_000
+    assert not body.has(forms_of(text[:3])), "nothing is found where nothing is left"
+
+
+def test_a_call_of_thousands_of_values_is_traced_in_part_and_says_so() -> None:
+    flat = call("s0", "x", None, **{f"k{n}": 1_000 + n for n in range(2 * MAX_VALUES)})
+    nested = [call(f"s{n}", "x", None, a=list(range(2 * MAX_VALUES))) for n in range(1, 12)]
+    huge = document(task("t1", None, None, flat, *nested, message="Go."))
+    traced = trace(huge, TOOLSET).tasks[0].calls
+    assert len(traced[0].arguments) == MAX_VALUES - 1
+    assert sum(len(one.arguments) for one in traced) <= MAX_LEAVES_OF_ALL
+    told = [one for one in run_checks(huge, TOOLSET, stage="submit") if one.check == "provenance.partly_traced"]
+    assert [one.anchor for one in told] == [f"/tasks/t1/steps/s{n}/arguments" for n in range(12)]
+    assert "Only the first 1,999 values" in told[0].message
 
 
 @pytest.mark.parametrize(
