@@ -107,8 +107,8 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
         for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
             name = ""
             try:
-                # A savepoint: what one refusal takes back must not take the others with it. The lock goes with it:
-                # who is at work there must not wait until the last dialogue is revised.
+                # A savepoint for each: one refusal takes back nothing of the others, and the lock ends with it, so
+                # that nobody who works on this dialogue waits for the rest of the import.
                 with transaction.atomic():
                     [dialogue] = _lock([revision.dialogue_id])
                     name = dialogue.external_id
