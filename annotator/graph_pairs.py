@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.graph_view import Edge, GraphView, Node, view_graph
+from annotator.graph_view import Edge, GraphView, Node, lines_of, view_graph
 
 _KINDS = {"parameter": "a value flows", "logical": "order alone"}
 
@@ -15,6 +15,10 @@ class PairedEdge:
     edge: Edge
     differs: bool
     note: str
+
+    @property
+    def note_lines(self) -> list[str]:
+        return lines_of(self.note, self.edge.line)
 
     @property
     def label(self) -> str:

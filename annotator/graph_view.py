@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from textwrap import wrap
 from typing import Any
 
 from annotator.graph import FaultKind, Graph, Tally, Topology, call_graph, count_paths, read_graph, topology_of
@@ -14,6 +15,9 @@ from annotator.provenance import Suggestion, TaskTrace
 COUNTING_STEPS = 60_000
 #: Letters of a tool's name that fit into a box.
 NAME_LENGTH = 17
+
+#: Letters of a line's word that fit between two columns.
+NOTE_LENGTH = 11
 
 Pair = tuple[str, str]
 
@@ -96,6 +100,10 @@ class Edge:
         return " · ".join(word for word in (order, "implied" if self.line.implied else "") if word)
 
     @property
+    def note_lines(self) -> list[str]:
+        return lines_of(self.note, self.line)
+
+    @property
     def label(self) -> str:
         """What a screen reader says of it."""
         if self.state == "suggested":
@@ -110,6 +118,11 @@ class Edge:
         if self.state != "drawn":
             said.append("refused" if self.state == "refused" else "part of a circle")
         return ", ".join(said)
+
+
+def lines_of(note: str, line: Line) -> list[str]:
+    """The word of a line as it is drawn: broken, where it stands between two columns."""
+    return wrap(note, NOTE_LENGTH) if line.between else [note] if note else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ class Line(NamedTuple):
     implied: bool
     drawn: bool
 
+    @property
+    def between(self) -> bool:
+        """Whether the label stands between two columns, where there is little room."""
+        return (self.at[0] - MARGIN) % (BOX_WIDTH + COLUMN_GAP) > BOX_WIDTH
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

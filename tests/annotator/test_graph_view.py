@@ -56,6 +56,8 @@ def test_kinds_of_edges_are_told_in_words():
     assert edge(graph, "s2", "s1").note == "order"
     assert edge(graph, "s3", "s1").note == "implied"
     assert edge(graph, "s3", "s2").note == "no value flows"
+    # In two lines: there is room for no more between two columns.
+    assert edge(graph, "s3", "s2").note_lines == ["no value", "flows"]
     assert (
         edge(graph, "s3", "s2").label == "s3 depends on s2, said to carry a value, but none flows, on the longest chain"
     )
