@@ -134,6 +134,7 @@ def workbench_context(
         "scenario_choices": [("", "not annotated"), *SCENARIO_LABELS.items()],
         "category_choices": CATEGORIES,
         "observation_kinds": OBSERVATION_KINDS,
+        "observation_kind": _observation_kind(request, selected),
         "threads": comments.read_threads(
             actor=request.user,
             dialogue=bench.dialogue,
@@ -168,6 +169,13 @@ def workbench_context(
         step = selected if isinstance(selected, StepView) else None
         context |= graph_context(bench, context["task"], step, refused=refused)
     return context
+
+
+def _observation_kind(request: PageRequest, selected: Any) -> str:
+    """What the editor of an observation takes. An empty text is not stored, so Text may only be chosen so far."""
+    kind: str = getattr(selected, "observation_kind", "")
+    chosen = request.POST.get("as") if request.POST.get("op") == "set_observation" else ""
+    return "text" if kind and chosen == "text" and selected.data.get("observation") is None else kind
 
 
 def _versions(request: PageRequest, bench: Workbench) -> list[Revision]:
