@@ -1,10 +1,11 @@
 """The tool graph of a task in the workspace, and where the values of its calls come from."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -79,10 +80,13 @@ def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | 
 @takes("at")
 def look(request: PageRequest, slot: str) -> HttpResponse:
     """Parts of the workspace that htmx asks for: what a step holds (``at`` a step), or the texts of the dialogue in
-    which the values at ``at``, an argument or a group of them, stand, with these marked.
+    which the values at ``at``, an argument or a group of them, stand, with these marked. No page of its own: whoever
+    opens the address, after signing in say, gets the workspace at that place.
     """
     bench = open_bench(request, slot)
     at = request.GET.get("at", "")
+    if not request.htmx:
+        return redirect(f"{reverse('workspace', args=[slot])}?{urlencode({'at': at})}")
     for task in bench.view.tasks:
         for step in task.steps:
             if step.anchor == at:
@@ -93,6 +97,9 @@ def look(request: PageRequest, slot: str) -> HttpResponse:
                 found = trace(bench.document, bench.toolset, only_task=task.id)
                 marked = marked_places(found, bench.document, at)
                 return render(request, "reviews/graph/marks.html", {"marked": marked})
+    if "/arguments/" in at:
+        # Of a call that is not stored yet, or of a case's, whose values are traced to no text.
+        return render(request, "reviews/graph/marks.html", {"marked": []})
     raise Hidden("This place is not in the dialogue any more.")
 
 

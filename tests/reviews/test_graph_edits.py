@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -176,15 +177,46 @@ def test_suggestions_accepted_together_are_one_step(desk, team):
 
 
 def test_looking_at_a_step_and_at_a_value(desk, team):
-    page = desk.get(f"{desk.work}look/?at={S[2]}").content.decode()
+    def look(at):
+        return desk.get(f"{desk.work}look/?at={at}", headers={"HX-Request": "true"})
+
+    page = look(S[2]).content.decode()
     assert "Oostende" in page
     assert "observation of s0" in page
-    page = desk.get(f"{desk.work}look/?at={S[2]}/arguments/city").content.decode()
+    page = look(f"{S[2]}/arguments/city").content.decode()
     assert page.count("<hx-partial") == 1
     assert 'hx-target="#text-at-tasks-t1-steps-s0-observation"' in page
     assert '<mark class="source">Oostende</mark>' in page
     for nowhere in ("", "/", TASK, f"{TASK}/steps/s9", f"{S[2]}/observation"):
-        assert desk.get(f"{desk.work}look/?at={nowhere}").status_code == 404
+        assert look(nowhere).status_code == 404
+    # An argument that is not stored yet, and those of a case's calls: nothing to mark, and no failure in the console.
+    for blank in (
+        f"{S[2]}/arguments/new",
+        f"{TASK}/steps/s9/arguments/a",
+        "/reference_trajectory/r1/calls/s1/arguments/a",
+    ):
+        assert look(blank).status_code == 200
+
+
+def test_who_was_signed_out_at_a_place_comes_back_to_the_page_of_that_place(desk):
+    """Signing in led to the bare part of the page that had been asked for."""
+    page = desk.get(f"{desk.work}look/?at={S[2]}/arguments/city", follow=True)
+    assert page.redirect_chain == [(f"{desk.work}?at={quote(f'{S[2]}/arguments/city', safe='')}", 302)]
+    assert page.context["at"] == S[2]
+
+
+def test_who_chooses_text_for_an_observation_may_type_it(desk):
+    """While the text was empty, the field sprang back to JSON."""
+
+    def choose(kind, was):
+        fields = {"op": "set_observation", "at": S[3], "anchor": S[3], "panel": "", "as": kind, "was": was, "text": ""}
+        return desk.post(f"{desk.work}edit/", fields, headers={"HX-Request": "true"}).content.decode()
+
+    choose("json", "json")
+    for chosen, was in (("text", "json"), ("json", "text")):
+        page = choose(chosen, was)
+        assert re.search(r'<select[^>]*name="as".*?<option value="([a-z]+)" selected', page, re.DOTALL)[1] == chosen
+        assert f'name="was" value="{chosen}"' in page
 
 
 def test_a_stored_circle_is_drawn(desk, team):
