@@ -248,12 +248,27 @@ def settle_document(
             and not same_value(*(lookup(one, line.anchor, _NOTHING) for one in (settled, result.document)))
         ]
     if anchors:
-        places = "; ".join(dispute.words(anchor) for anchor in anchors[:3])
-        raise Invalid(
-            f"You ruled on a place and edited it as well: {places}. Choose “third” there, or undo the edit.",
-            anchors=anchors,
-        )
+        raise Invalid(_contradiction(dispute, lines, anchors), anchors=anchors)
     return canonical(result.document), lines
+
+
+def _contradiction(dispute: Dispute, lines: list[RulingLine], anchors: list[str]) -> str:
+    """What is to be done at places that were ruled on and edited as well."""
+    third = Places(line.anchor for line in lines if line.choice == "third")
+    written = [anchor for anchor in anchors if third.touching(anchor) is not None]
+    ruled = [anchor for anchor in anchors if third.touching(anchor) is None]
+    out = []
+    for some, said, todo in (
+        (ruled, "You ruled on a place and edited it as well", "Choose “third” there, or undo the edit."),
+        (
+            written,
+            "You wrote a third version of a place and edited it otherwise in the dialogue",
+            "Write the same in both, or undo the edit.",
+        ),
+    ):
+        if some:
+            out.append(f"{said}: {'; '.join(dispute.words(anchor) for anchor in some[:3])}. {todo}")
+    return " ".join(out)
 
 
 def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list[RulingLine]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from annotator.comparison import Discrepancy, Label, describe, lookup, readable, value_text
 from annotator.comparison.anchors import ordered_list, split
+from annotator.comparison.changes import same_value
 from annotator.comparison.consequences import is_whole
 from annotator.errors import Invalid
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS
@@ -76,7 +77,14 @@ class PlaceRow:
         return self.reason_kind or (self.inherited[1] if self.inherited else "")
 
 
-def place_row(number: int, place: Discrepancy, dispute: Dispute, given: Mapping[str, Any]) -> PlaceRow:
+def place_row(
+    number: int,
+    place: Discrepancy,
+    dispute: Dispute,
+    given: Mapping[str, Any],
+    draft: dict[str, Any] | None = None,
+) -> PlaceRow:
+    """The row of a place. ``given``: what was filled in; ``draft``: the expert's, where what they edited is offered."""
     parts = split(place.anchor)
     name = parts[-1] if parts else ""
     order = ordered_list(place.anchor) is not None
@@ -110,8 +118,9 @@ def place_row(number: int, place: Discrepancy, dispute: Dispute, given: Mapping[
         row.base_is = "right"
     else:
         row.base, row.three_way = base_text, True
-    if not row.value and editor in ("text", "json", "label"):
-        row.value = _prefilled(place, editor)
+    plain = _prefilled(place, editor) if editor in ("text", "json", "label") else ""
+    if not row.value or (row.value == plain and row.choice != "third"):
+        row.value = _edited(place, base, draft, editor) or plain
     return row
 
 
@@ -121,12 +130,12 @@ def add_steps(row: PlaceRow, place: Discrepancy, dispute: Dispute) -> None:
         row.steps = _steps(split(place.anchor), dispute, place, row.value)
 
 
-def unwritten(dispute: Dispute, anchor: str) -> str:
+def unwritten(dispute: Dispute, anchor: str, draft: dict[str, Any] | None = None) -> str:
     """What the form sends as the third version of a place where nobody has written one."""
     place = dispute.find(anchor)
     if place is None:
         return ""
-    row = place_row(0, place, dispute, {})
+    row = place_row(0, place, dispute, {}, draft)
     if row.editor == "dependencies":
         add_steps(row, place, dispute)
         return json.dumps([{"id": key, "kind": kind} for key, _, kind in row.steps if kind])
@@ -167,10 +176,21 @@ def shown(value: Any, name: str) -> str:
     return readable(value)
 
 
+def _edited(place: Discrepancy, base: Any, draft: dict[str, Any] | None, editor: str) -> str:
+    """What the expert has made of a place in the dialogue itself; blank where they have not."""
+    own = _NOTHING if draft is None else lookup(draft, place.anchor, _NOTHING)
+    if own is _NOTHING or editor == "order" or same_value(own, base):
+        return ""
+    return json.dumps(own) if editor == "dependencies" else _written(own, editor)
+
+
 def _prefilled(place: Discrepancy, editor: str) -> str:
-    value = place.left if place.left is not None else place.right
+    return _written(place.left if place.left is not None else place.right, editor)
+
+
+def _written(value: Any, editor: str) -> str:
     if editor == "json" and isinstance(value, str):
-        return f'"{value}"'
+        return json.dumps(value, ensure_ascii=False)
     return "" if value is None else value_text(value)
 
 

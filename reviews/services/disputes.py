@@ -167,14 +167,15 @@ def read_sheet(
     rulings = effective_rulings(dispute, given)
     kinds = protocol.finding_kinds()
     places, rows, inherited = [*dispute.places, *dispute.alike], [], None
+    edited = draft.document() if draft.content != slot.revision.content else None
     for number, place in enumerate(places, 1):
-        row = place_row(number, place, dispute, given.get(place.anchor, {}))
+        row = place_row(number, place, dispute, given.get(place.anchor, {}), edited)
         row.optional = number > len(dispute.places)
         row.inherited = None if row.reason_kind else inherited
         if row.follow and row.kind:
             inherited = (number, row.kind)
         rows.append(row)
-    lines = _good_lines(rows, rulings, dispute, draft, draft.content != slot.revision.content, kinds)
+    lines = _good_lines(rows, rulings, dispute, draft, edited is not None, kinds)
     moot = moot_places(
         dispute.left.document, dispute.right.document, dispute.places, choices_of([read for _, read in lines])
     )

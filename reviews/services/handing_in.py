@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from annotator.checks import Finding
-from annotator.comparison import AnchorMissing, resolve
+from annotator.comparison import AnchorMissing, describe, resolve
 from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
@@ -21,7 +21,7 @@ from reviews.models import Slot, Verdict
 from reviews.protocols import Protocol, Stage, StageKind
 from reviews.protocols import Verdict as PureVerdict
 from reviews.protocols import offered_verdicts as verdicts_of
-from reviews.services.adjudication import RulingLine, read_rulings, settle_document
+from reviews.services.adjudication import RulingLine, capital, read_rulings, settle_document
 from reviews.services.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.claims import branch_of
 from reviews.services.stage_checks import check_for_stage
@@ -190,19 +190,25 @@ def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, docu
             "The validators are being tried as they stand now; submit again in a moment.", findings=_as_data(errors)
         )
     if errors:
-        raise Invalid(_sentence(errors, "must be mended before it can be approved"), findings=_as_data(errors))
+        raise Invalid(
+            _sentence(errors, "must be mended before it can be approved", document), findings=_as_data(errors)
+        )
     warnings = [one for one in found if one.severity == "warning"]
     if warnings:
         waived = live_waivers(actor=actor, dialogue=slot.dialogue)
         warnings = [one for one in warnings if (one.check, one.anchor, one.value_hash) not in waived]
     if warnings:
-        raise Invalid(_sentence(warnings, "must be mended, or waived with a reason"), findings=_as_data(warnings))
+        raise Invalid(
+            _sentence(warnings, "must be mended, or waived with a reason", document), findings=_as_data(warnings)
+        )
 
 
-def _sentence(findings: list[Finding], what: str) -> str:
+def _sentence(findings: list[Finding], what: str, document: dict[str, Any]) -> str:
+    """The first of them with its place in words; all of them, with their anchors, come beside it."""
     first = findings[0]
     noun = {"error": "error", "warning": "warning"}[first.severity] + ("s" if len(findings) > 1 else "")
-    return f"{len(findings)} {noun} {what}. {first.message} ({first.anchor or 'the dialogue as a whole'})"
+    place = describe(document, first.anchor) if first.anchor else "the dialogue as a whole"
+    return f"{len(findings)} {noun} {what}. {capital(place)}: {first.message}"
 
 
 def _as_data(findings: list[Finding]) -> list[dict[str, str]]:
@@ -252,4 +258,5 @@ def _fault(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored) ->
     try:
         return Fault(kind, anchor, anchored[anchor], note)
     except AnchorMissing:
-        raise Invalid(f"A fault is named at {anchor}, but the dialogue has nothing there.") from None
+        place = describe(anchored.document, anchor)
+        raise Invalid(f"A fault is named at {place}, but the dialogue has nothing there.", anchor=anchor) from None

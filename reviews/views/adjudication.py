@@ -26,7 +26,7 @@ from reviews.services.workbench import Workbench, open_workbench, require_draft_
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.graph import open_bench
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
-from reviews.views.submission import after_submission, checklist_rows, filled_in
+from reviews.views.submission import after_submission, checklist_rows, fault_rows, filled_in
 
 
 @login_required
@@ -57,6 +57,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 "draft": bench.draft,
                 "checklist": filled.get("checklist", {}),
                 "notes": filled.get("notes", {}),
+                "findings": filled.get("findings", []),
                 "reason": filled.get("reason", ""),
                 "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
             }
@@ -83,7 +84,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
         "disputed": question,
         "reason_label": reason_label(bench, ""),
         "refused": refusal_words(refused, bench, seen) if refused else "",
-        "refused_places": _refused_places(context["sheet"], bench, refused) if refused else [],
+        "refused_places": _refused_places(context["sheet"], bench, dispute, refused) if refused else [],
     }
     return render(request, "reviews/adjudicate.html", context, status=refused.status if refused else 200)
 
@@ -115,10 +116,11 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
 
 def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
     """Keep what the form holds. A field that shows what it always shows where nobody has written says nothing."""
-    filled = filled_in(request)
+    filled, draft = filled_in(request), bench.draft.document()
     for anchor, row in filled.get("rulings", {}).items():
         written = row["choice"] or row["reason_kind"] or row["reason"] or row["follow"]
-        if not written and row["value"] == unwritten(dispute, anchor):
+        # The page may be older than an edit of the place.
+        if not written and row["value"] in (unwritten(dispute, anchor), unwritten(dispute, anchor, draft)):
             filled["rulings"][anchor] = None
     if "joint" in filled:
         session = joint.session_of(slot=bench.work.slot, session=filled["joint"]["session"])
@@ -174,10 +176,13 @@ def _links(bench: Workbench) -> dict[str, Any]:
 def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
     sheet = _sheet(request, bench, dispute, whole=True)
     sides = [dispute.left, dispute.right, *dispute.more]
+    faults = fault_rows(bench, is_open=False)
     return (
         workbench_context(request, bench)
         | _links(bench)
+        | faults
         | {
+            "kinds_in_use": faults["taxonomy"],
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
             "taxonomy": bench.work.protocol.taxonomy,
@@ -286,20 +291,20 @@ def _found(sheet: Sheet, bench: Workbench) -> list[dict[str, Any]]:
     ]
 
 
-def _refused_places(sheet: Sheet, bench: Workbench, refused: DomainError) -> list[tuple[str, str]]:
+def _refused_places(sheet: Sheet, bench: Workbench, dispute: Dispute, refused: DomainError) -> list[tuple[str, str]]:
     """(words, link) of every place that a refusal speaks of."""
     details = refused.details
     anchors = [*details.get("anchors", []), *filter(None, [details.get("anchor")])]
-    out = [(sheet_words(sheet, anchor), _way_to(sheet, bench, anchor)) for anchor in anchors]
+    out = [(sheet_words(sheet, dispute, anchor), _way_to(sheet, bench, anchor)) for anchor in anchors]
     out += [(one["message"], _way_to(sheet, bench, one["anchor"])) for one in details.get("findings", [])]
     return list(dict.fromkeys(out))
 
 
-def sheet_words(sheet: Sheet, anchor: str) -> str:
+def sheet_words(sheet: Sheet, dispute: Dispute, anchor: str) -> str:
     """A place as the page calls it: by its number, where it is disputed."""
     row = sheet.row_at(anchor)
     if row is None:
-        return anchor or "the dialogue"
+        return dispute.words(anchor)
     return row.place if row.optional else f"Place {row.number}: {row.place}"
 
 

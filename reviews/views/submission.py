@@ -96,14 +96,8 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
         "reason_label": reason_label(bench, verdict),
-        "taxonomy": bench.work.protocol.kinds_in_use(),
         "checklist": checklist_rows(bench),
-        "finding_rows": [
-            *bench.form.get("findings", []),
-            *({"kind": "", "anchor": "", "note": ""} for _ in range(FAULT_ROWS)),
-        ],
-        "places": _places(bench),
-    }
+    } | fault_rows(bench, is_open=verdict != Verdict.APPROVE)
     return render(request, "reviews/submit.html", context, status=refused.status if refused else 200)
 
 
@@ -268,6 +262,17 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
         if items:
             rows.append({"key": key, "title": title, "items": items})
     return rows
+
+
+def fault_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
+    """What the rows on which faults are named need; ``is_open`` also where none was named yet."""
+    named = bench.form.get("findings", [])
+    return {
+        "finding_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(FAULT_ROWS))],
+        "faults_open": is_open or bool(named),
+        "taxonomy": bench.work.protocol.kinds_in_use(),
+        "places": _places(bench),
+    }
 
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:

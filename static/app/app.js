@@ -139,7 +139,8 @@ document.addEventListener("htmx:after:request", (event) => {
 
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const polls = ctx?.sourceEvent?.type === "every";
-  if (!ctx || ctx.edit || polls || !(error instanceof TypeError || error?.name === "AbortError")) return;
+  // What a form that keeps itself could not send, kept-forms.js sends again.
+  if (!ctx || ctx.edit || polls || ctx.sourceElement?.closest?.("form[data-keep]") || !(error instanceof TypeError || error?.name === "AbortError")) return;
   // What is typed meanwhile is kept: of what was only asked for there is nothing to say but that it did not come.
   const asked = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
   const sentence = asked ? "This could not be loaded" : "Nothing was changed";

@@ -138,7 +138,11 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_
     page.locator("#place-2 input[value=right]").check()
     expect(page.locator(".toasts")).to_contain_text("There is no connection to the server.")
     expect(page.locator("#settle-note")).to_be_empty()
+    page.locator("#place-2 select").first.select_option("other")
+    expect(page.locator("#settle-progress strong")).to_have_text("0 of 3")
     page.context.set_offline(False)
+    expect(page.locator("#settle-note")).to_have_text("Kept")
+    expect(page.locator("#settle-progress strong")).to_have_text("1 of 3")
     page.locator("#place-3 input[value=left]").check()
     expect(page.locator("#settle-note")).to_have_text("Kept")
     assert len(ReviewDraft.objects.get(slot__dialogue=item).form["rulings"]) == 3

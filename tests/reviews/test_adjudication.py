@@ -347,6 +347,9 @@ def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team, choice
     own = edited(current(item), text="Mine.")
     with pytest.raises(Invalid, match="You ruled on a place and edited it as well"):
         hand_in(team.senior, item, document=own, rulings={TEXT: ruling(choice)})
+    with pytest.raises(Invalid, match="You wrote a third version of a place and edited it otherwise") as refused:
+        hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third", value="Another.")})
+    assert "Choose" not in refused.value.sentence
     hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third")})
     assert current(item)["tasks"][0]["steps"][1]["text"] == "Mine."
 

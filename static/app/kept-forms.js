@@ -1,0 +1,45 @@
+// The form of a review or a settlement while the server is away: words.js has what is filled in, and here it is sent again
+// by itself, when the connection returns and after 2, 5, 15, 30, 60 … seconds, as autosave.js does with edits. The answer
+// brings the counts up to date.
+
+const RETRY_SECONDS = [2, 5, 15, 30, 60];
+const waiting = new Set(); // forms of which the server lacks something
+let failures = 0;
+let timer;
+
+const keeping = ({sourceElement, request}) => request.method === "POST" && sourceElement?.closest?.("form[data-keep]");
+
+function wait(form) {
+  if (!waiting.size) {
+    const text = "There is no connection to the server. What you filled in stays in this browser, and is sent when it is back.";
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
+  }
+  waiting.add(form);
+  clearTimeout(timer);
+  timer = setTimeout(takeUp, RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length - 1)] * 1000);
+  failures += 1;
+}
+
+function takeUp() {
+  for (const form of waiting) {
+    if (!form.isConnected) waiting.delete(form);
+    else if (navigator.onLine !== false) form.dispatchEvent(new Event("change", {bubbles: true}));
+  }
+}
+
+document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
+  const form = (error instanceof TypeError || error?.name === "AbortError") && ctx && keeping(ctx);
+  if (form) wait(form);
+});
+
+document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
+  const form = keeping(ctx);
+  if (!form) return;
+  if (ctx.response.status >= 500) return wait(form);
+  waiting.delete(form);
+  if (waiting.size) return;
+  failures = 0;
+  clearTimeout(timer);
+});
+
+addEventListener("online", takeUp);
