@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection, models
 from django.utils import timezone
 
-from annotator.models import Dialogue, Event, Finding, Job, Project, Revision, User
+from annotator.models import Dialogue, Event, Finding, Job, Project, Revision, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
 from annotator.schema.exact_json import dumps
 from annotator.services.events import event_digest
@@ -143,9 +143,12 @@ def _write_first_events(
 ) -> None:
     kind, stamp = "dialogue.imported", now.isoformat(timespec="microseconds")
     common = {"job": batch.public_id} if batch else {}
+    toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
+    toolset_hashes = dict(toolsets.values_list("pk", "content_hash"))
     events = []
     for row, dialogue_id in zip(rows, dialogue_ids, strict=True):
-        after = {**common, "content_hash": row.content_hash}
+        toolset = toolset_hashes[row.toolset_revision_id]
+        after = {**common, "content_hash": row.content_hash, "toolset_hash": toolset}
         digest = event_digest(
             previous_hash="", project_id=project.pk, dialogue_id=dialogue_id, number=1,
             actor_id=actor.pk if actor else None, kind=kind, before={}, after=after, created_at=stamp,

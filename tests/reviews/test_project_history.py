@@ -12,18 +12,20 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Event, Job, Revision, Role, ToolsetRevision, User
+from annotator.models import Dialogue, Event, Job, Revision, Role, ToolsetRevision, User
 from annotator.schema import content_hash
 from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
 from annotator.services.events import event_digest
 from annotator.services.filters import UnknownFilter
 from annotator.services.history_checks import history_faults
+from annotator.services.revisions import ensure_toolset_revision
 from reviews.models import Draw, Priority, ProtocolVersion, Review, Slot
 from reviews.services import project_history as history
 from reviews.services.assignments import prioritise
 from reviews.services.cycles import supersede_cycle
 from reviews.services.sampling import close_population_and_draw
+from tests.benchmark.conftest import as_lines, begin_import, candidate
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -354,6 +356,25 @@ def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
     tools = ToolsetRevision.objects.get(project=team.project)
     ToolsetRevision.objects.filter(pk=tools.pk).update(content=tools.content.replace("city", "town"))
     assert list(history_faults(team.project)) == ["toolset weather: version 1 is not what its checksum says"]
+
+
+def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -> None:
+    batch = begin_import(team, as_lines([candidate("d-one")]))
+    assert jobs.run(batch.job_id).state == "done"
+    tools = [{"name": "find_ferry", "parameters": {"properties": {}}}]
+    ensure_toolset_revision(actor=team.administrator, project=team.project, tools=tools, name="ferries")
+    assert list(history_faults(team.project)) == []
+    unguard("annotator_toolsetrevision")
+    for version in ToolsetRevision.objects.filter(project=team.project):
+        text = version.content.replace("city", "town").replace("ferry", "boat")
+        assert text != version.content
+        ToolsetRevision.objects.filter(pk=version.pk).update(content=text, content_hash=content_hash(text))
+    imported = Dialogue.objects.get(external_id="d-one").head.toolset_revision.toolset  # type: ignore[union-attr]
+    assert list(history_faults(team.project)) == [
+        "dialogue d-one: its toolset is not the one that event 1 (dialogue.imported) names",
+        "toolset ferries: no version has the content with which it was added",
+        f"toolset {imported.name}: version 1 is not what was imported",
+    ]
 
 
 def test_a_protocol_or_a_draw_that_was_changed_shows(team: Team) -> None:
