@@ -28,8 +28,10 @@ from benchmark.formats.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_man
 from benchmark.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.formats.table import TABLE
 from benchmark.models import LeftOut, Release, ReleaseItem
-from benchmark.services.release_card import write_card
+from benchmark.services.release_card import DRAWS, has_populations, write_card
 from benchmark.services.release_items import NOT_NATIVE, OVERTAKEN, Item, line_of
+from reviews.models import Draw
+from reviews.services.sampling import member_line, members_of
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
@@ -116,6 +118,10 @@ class _Building:
                 with archive.member(f"{self.root}/{LEFT_OUT}") as out:
                     for left_out in self._left_out():
                         out.write(left_out)
+            if has_populations(self.release):
+                with archive.member(f"{self.root}/{DRAWS}") as out:
+                    for line in self._populations():
+                        out.write(line)
             archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats], self.not_native).encode())
             sums = sum_lines((self._inside(file), file.sha256) for file in archive.files)
             archive.add(f"{self.root}/{SUMS}", sums)
@@ -172,6 +178,13 @@ class _Building:
             path = self._aside.read(int.from_bytes(header, "big")).decode()
             content = self._aside.read(int.from_bytes(self._aside.read(8), "big"))
             archive.add(f"{self.root}/{path}", content)
+
+    def _populations(self) -> Iterator[bytes]:
+        """What each draw was made from: with this anybody can draw again."""
+        for stage, number in self.release.frozen["populations"]:
+            draw = Draw.objects.get(project=self.release.project_id, stage=stage, number=number)
+            for member, drawn in members_of(draw):
+                yield _line(member_line(draw, member, drawn=drawn) | {CANARY: self.release.canary})
 
     def _left_out(self) -> Iterator[bytes]:
         rows = LeftOut.objects.filter(release=self.release).order_by("dialogue__external_id")

@@ -24,6 +24,7 @@ _BREAKDOWNS = (
     ("by_switches", "Policy switches of the dialogue"),
 )
 CHECK_FILES = "check_code/"
+DRAWS = "draws.jsonl"
 _FILES = {
     "dialogues.jsonl": "Assay's own documents, which hold everything",
     CHECK_FILES: "for each dialogue the files that check its constraints: parameters (.json) and code (.py)",
@@ -31,6 +32,8 @@ _FILES = {
     "one type: what `datasets.load_dataset` reads",
     "items.jsonl": "for each dialogue the hash of the verified revision and the stages it passed",
     "left_out.jsonl": "what is not in this release, and why",
+    DRAWS: "for each draw of which nothing is under review the ids it was made from, in the order in which they were "
+    "hashed, and which were drawn",
     "SHA256SUMS": "checksums for `sha256sum --check`",
     "manifest.json": "every file's checksum, the protocol, the draws, the counts",
 }
@@ -89,6 +92,11 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
     return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
 
 
+def has_populations(release: Release) -> bool:
+    """Whether the archive says what its draws were made from; those frozen before that was written do not."""
+    return bool(release.frozen.get("populations"))
+
+
 def _overtaken(dialogues: int) -> list[str]:
     if not dialogues:
         return []
@@ -130,7 +138,10 @@ def _configs(data_files: Sequence[str]) -> list[str]:
 def _listed(release: Release, data_files: Sequence[str]) -> list[str]:
     beside = [CHECK_FILES] if release.native_format == "cctu" else []
     table = [TABLE] if release.frozen.get("table") else []
-    unlisted = () if "left_out" in release.frozen else ("left_out.jsonl",)
+    unlisted = [
+        *([] if "left_out" in release.frozen else ["left_out.jsonl"]),
+        *([] if has_populations(release) else [DRAWS]),
+    ]
     return [*data_files, *beside, *table, *(name for name in list(_FILES)[3:] if name not in unlisted)]
 
 

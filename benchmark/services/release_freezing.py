@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from annotator.checks import CleanMarks, Finding
@@ -184,6 +184,7 @@ class _Freezing:
             "frozen_at": self.now.isoformat(timespec="seconds"),
             "compression": COMPRESSION,
             "table": True,
+            "populations": self._populations(),
             "numbers_in_order": True,
             "project": {
                 "slug": self.project.slug, "name": self.project.name, "description": self.project.description,
@@ -217,6 +218,17 @@ class _Freezing:
                 for draw in Draw.objects.filter(project=self.project).order_by("stage", "number")
             ],
         }  # fmt: skip
+
+    def _populations(self) -> list[list[Any]]:
+        """Stage and number of the draws whose populations are told: a blind reviewer would learn from one whose work
+        lies before them, and how it fared before.
+        """
+        unfinished = DrawItem.objects.filter(
+            dialogue__status__in=[DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED]
+        )
+        draws = Draw.objects.filter(project=self.project).order_by("stage", "number")
+        told = draws.exclude(Exists(unfinished.filter(draw=OuterRef("pk"))))
+        return [list(one) for one in told.values_list("stage", "number")]
 
     def _slices(self) -> Iterator[list["_Candidate"]]:
         last = 0

@@ -1,11 +1,15 @@
 """The samples a project has drawn, as a page lists them."""
 
+from collections.abc import Iterator
+
+import orjson
+
 from annotator.errors import Hidden
 from annotator.models import Project, User
 from annotator.services.access import require_role
 from reviews.models import Draw
 from reviews.services.joint import SEERS
-from reviews.services.sampling import recompute_draw
+from reviews.services.sampling import member_line, members_of, recompute_draw
 
 #: Draws that a page lists; a project that is drawn from once a day has more after a year.
 MOST = 400
@@ -26,8 +30,22 @@ def check_draw(*, actor: User, project: Project, public_id: str) -> tuple[Draw, 
 
     Reads the whole population. Raises Denied for others than senior reviewers and administrators, Hidden.
     """
+    draw = _draw(actor, project, public_id)
+    return draw, recompute_draw(draw)
+
+
+def read_population(*, actor: User, project: Project, public_id: str) -> Iterator[bytes]:
+    """Everything a draw was made from, as lines of JSON. Raises what ``check_draw`` does."""
+    draw = _draw(actor, project, public_id)
+    return (
+        orjson.dumps(member_line(draw, member, drawn=drawn), option=orjson.OPT_APPEND_NEWLINE)
+        for member, drawn in members_of(draw)
+    )
+
+
+def _draw(actor: User, project: Project, public_id: str) -> Draw:
     require_role(actor=actor, project=project, roles=SEERS)
     draw = Draw.objects.filter(project=project, public_id=public_id).first()
     if draw is None:
         raise Hidden("There is no such draw in this project.")
-    return draw, recompute_draw(draw)
+    return draw

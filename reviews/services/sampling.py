@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -100,17 +101,31 @@ def simulated_seeds(*, project: Project, source: Callable[[], str]) -> Iterator[
         _simulation.reset(token)
 
 
-def recompute_draw(draw: Draw) -> list[str]:
-    """Draw again from what was recorded; what does not come out the same, as sentences. Empty for an honest draw."""
+def members_of(draw: Draw) -> list[tuple[Candidate, bool]]:
+    """The recorded population of a draw, each with whether it was drawn; in the order in which it was hashed."""
     rows = draw.items.values_list("dialogue__external_id", "stratum", "seen", "selected")
     in_rounds = draw.algorithm == ROUNDS
-    population = [
-        Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else stratum)
-        for external_id, stratum, seen, _ in rows
+    members = [
+        (Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else stratum), selected)
+        for external_id, stratum, seen, selected in rows.iterator()
     ]
-    draw_again = draw_round if in_rounds else draw_sample
+    return sorted(members, key=lambda member: member[0].external_id)
+
+
+def member_line(draw: Draw, member: Candidate, *, drawn: bool) -> dict[str, Any]:
+    """A line of ``draws.jsonl``, as docs/sampling.md says."""
+    return {
+        "stage": draw.stage, "draw": draw.number, "id": member.external_id, "stratum": member.stratum, "drawn": drawn,
+    }  # fmt: skip
+
+
+def recompute_draw(draw: Draw) -> list[str]:
+    """Draw again from what was recorded; what does not come out the same, as sentences. Empty for an honest draw."""
+    members = members_of(draw)
+    population = [one for one, _ in members]
+    draw_again = draw_round if draw.algorithm == ROUNDS else draw_sample
     drawn, allotments = draw_again(population, fraction=draw.fraction, seed=draw.seed)
-    recorded = {external_id for external_id, *_, selected in rows if selected}
+    recorded = {one.external_id for one, selected in members if selected}
     strata = {name: [one.population, one.sample] for name, one in allotments.items()}
     problems = []
     if draw.algorithm not in (ALGORITHM, ROUNDS):

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.protocols import stage_titles
 from reviews.services.rounds import read_rounds
-from reviews.services.samples import check_draw, list_draws
+from reviews.services.samples import check_draw, list_draws, read_population
 from reviews.services.statistics import names_of, oversees
 from reviews.views import sample_tables as made
 from reviews.views.statistics import answer, drawn
@@ -17,10 +18,18 @@ from reviews.views.tables import Table
 
 @project_page
 @require_safe
-@takes("check", "csv")
-def samples(request: PageRequest) -> HttpResponse:
-    """Rounds with what they found, and every draw with its seed; ``?check=`` draws one again (overseers)."""
+@takes("check", "csv", "population")
+def samples(request: PageRequest) -> HttpResponseBase:
+    """Rounds with what they found, and every draw with its seed; ``?check=`` draws one again, ``?population=`` is what
+    it was made from (both for overseers).
+    """
     project = request.project
+    wanted = request.GET.get("population")
+    if wanted:
+        lines = read_population(actor=request.user, project=project, public_id=wanted)
+        response = StreamingHttpResponse(lines, content_type="application/jsonl")
+        response["Content-Disposition"] = f'attachment; filename="draw-{wanted}.jsonl"'
+        return response
     overseer = oversees(request.roles)
     checked = request.GET.get("check")
     check = check_draw(actor=request.user, project=project, public_id=checked) if checked else None

@@ -3,6 +3,9 @@
 import copy
 import json
 import os
+import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
@@ -35,11 +38,14 @@ from benchmark.services.release_items import Item
 from benchmark.services.release_runner import hand_out
 from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
 from benchmark.services.stored_files import full_path, sha256_of
+from reviews.models import Draw
 from reviews.protocols import load_preset, read_protocol
 from reviews.protocols.presets import MAJORITY_OF_THREE
 from reviews.services.migrating import start_migration
 from reviews.services.protocols import adopt_preset, adopt_protocol
+from reviews.services.sampling import close_population_and_draw
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, make_verified, run_release
+from tests.conftest import ROOT
 from tests.factories import (
     WEATHER_TOOLS,
     Team,
@@ -140,6 +146,35 @@ def test_a_trail_names_the_version_each_stage_was_passed_under_and_why_a_round_w
     card = files["README.md"].decode()
     assert all(f"(version {number}" in card for number in (1, 2, 4))
     assert untouched.content_hash == plain["revision_sha256"]
+
+
+def test_anybody_can_draw_a_releases_samples_again(team: Team, tmp_path: Path) -> None:
+    adopt_c3(team, audit_fraction=0.5)
+    items = [make_verified(team, name) for name in ("b", "a", "c")]
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert draw is not None
+    under_way = run_release(team)
+    assert under_way.item_count == 1
+    assert "draws.jsonl" not in members(under_way), "it would say whose work a reviewer has before them"
+    drawn = [item for item in items if item.external_id in drawn_of(draw)]
+    for item in drawn:
+        hand_in(team.senior, item, "approve")
+
+    release = run_release(team, "2.0")
+    assert verify_archive(archive_path(release)).ok
+    population = lines(members(release)["draws.jsonl"])
+    assert [(one["id"], one["stage"], one["draw"]) for one in population] == [(name, "expert", 1) for name in "abc"]
+    assert "draws.jsonl" in members(release)["README.md"].decode()
+    with zipfile.ZipFile(archive_path(release)) as archive:
+        archive.extractall(tmp_path)
+    (program,) = re.findall(r"```python\n(.*?)\n```", (ROOT / "docs/sampling.md").read_text(), re.DOTALL)
+    command = [sys.executable, "-c", program, str(tmp_path / "release-2.0")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"expert 1 {' '.join(sorted(drawn_of(draw)))}\n"
+
+
+def drawn_of(draw: Draw) -> set[str]:
+    return set(draw.items.filter(selected=True).values_list("dialogue__external_id", flat=True))
 
 
 def test_each_is_left_out_for_its_own_reason(team: Team) -> None:

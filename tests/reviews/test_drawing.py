@@ -1,14 +1,19 @@
 """The draw: sizes by hand, and the properties that make it fair and recomputable."""
 
 import hashlib
+import json
+import re
 from collections import Counter
+from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.protocols import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.protocols.drawing import allot
+from tests.conftest import ROOT
 
 SEED = "5eed"
 
@@ -117,3 +122,34 @@ def test_five_rounds_of_a_fifth_see_everything() -> None:
         seen |= drawn
         sizes.append(len(seen))
     assert sizes == [52, 104, 156, 208, 256]
+
+
+def test_the_example_of_the_documents_comes_out_as_it_says() -> None:
+    text = (ROOT / "docs/sampling.md").read_text()
+    (example,) = re.findall(r"```json\n(.*)\n```", text)
+    members = [Candidate(name, stratum) for name, stratum in json.loads(example)]
+    assert f"`{population_hash(members)}`" in text
+    assert hashlib.sha256(example.encode()).hexdigest() == population_hash(members)
+    drawn, sizes = draw_sample(members, fraction=0.4, seed="5eed")
+    assert sizes == {"Heron": Allotment(3, 1), "Wren": Allotment(2, 1)}
+    rows = re.findall(r"\| `(.+)` \| `(.+)` \| `([0-9a-f]{64})` \| (yes|no) \|", text)
+    assert sorted(rows) == sorted(
+        (one.stratum, one.external_id, hashlib.sha256(f"5eed\nitem\n{one.external_id}".encode()).hexdigest(),
+         "yes" if one.external_id in drawn else "no")
+        for one in members
+    )  # fmt: skip
+
+
+@given(sizes=sizes, fraction=fractions, seed=st.text(max_size=8), rounds=st.booleans())
+def test_the_program_of_the_documents_draws_the_same(
+    sizes: dict[str, int], fraction: float, seed: str, rounds: bool
+) -> None:
+    (program,) = re.findall(r"```python\n(.*?)\nfolder = ", (ROOT / "docs/sampling.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(program, names)  # noqa: S102 - the project's own text
+    members = population(**sizes)
+    if rounds:
+        members = [Candidate(one.external_id, "seen" if one.stratum in "abcd" else "unseen") for one in members]
+    drawn, _ = (draw_round if rounds else draw_sample)(members, fraction=fraction, seed=seed)
+    pairs = [[one.external_id, one.stratum] for one in members]
+    assert names["draw"](pairs, Fraction(str(fraction)), 1 + rounds, seed) == drawn

@@ -1,6 +1,7 @@
 """The page of samples: rounds with what they found, draws with all it takes to draw them again."""
 
 import csv
+import json
 from io import StringIO
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.models import User
 from reviews.models import DrawItem
+from reviews.protocols import Candidate, population_hash
 from tests.factories import Team, adopt_c3, make_item, make_team
 from tests.reviews.test_rounds import annotated, drawn, look, next_round, team
 
@@ -61,6 +63,14 @@ def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
     assert "the same 2 of 4 items" in page(team.senior, team, check=draw.public_id).content.decode()
     assert page(team.annotator, team, check=draw.public_id).status_code == 403
     assert page(team.senior, team, check="nonsense").status_code == 404
+    assert f"?population={draw.public_id}" in page(team.senior, team, check=draw.public_id).content.decode()
+    assert page(team.annotator, team, population=draw.public_id).status_code == 403
+    assert page(team.senior, team, population="nonsense").status_code == 404
+    sent = b"".join(page(team.senior, team, population=draw.public_id).streaming_content)
+    members = [json.loads(line) for line in sent.splitlines()]
+    assert [one["id"] for one in members] == sorted(one["id"] for one in members)
+    assert population_hash(Candidate(one["id"], one["stratum"]) for one in members) == draw.population_hash
+    assert sum(one["drawn"] for one in members) == 2
     with connection.cursor() as cursor:
         cursor.execute("UPDATE reviews_drawitem SET selected = NOT selected WHERE draw_id = %s", [draw.pk])
     assert DrawItem.objects.filter(draw=draw, selected=True).count() == 2
