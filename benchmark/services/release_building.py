@@ -120,8 +120,8 @@ class _Building:
                         out.write(left_out)
             if has_populations(self.release):
                 with archive.member(f"{self.root}/{DRAWS}") as out:
-                    for line in self._populations():
-                        out.write(line)
+                    for member in self._populations():
+                        out.write(member)
             archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats], self.not_native).encode())
             sums = sum_lines((self._inside(file), file.sha256) for file in archive.files)
             archive.add(f"{self.root}/{SUMS}", sums)
