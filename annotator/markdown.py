@@ -43,13 +43,20 @@ _TAGS = {
 _REGION = '<div class="table-scroll" tabindex="0" role="group" aria-label="Table">'
 
 
-@lru_cache(maxsize=64)  # a version of a guideline never changes, and every page of the work shows it
+#: A text as long as a comment is kept among many, a longer one, a guideline, among few.
+_SHORT = 4_000
+
+
 def render_markdown(text: str, anchors: bool = False) -> SafeString:
-    """HTML without scripts, styles, images or event handlers, whatever ``text`` holds.
+    """HTML without scripts, styles, images or event handlers, whatever ``text`` holds; kept for the next page.
 
     Headings go down one level, since the page has its own first one. ``anchors``: each has the id of its section (see
     ``annotator.sections``); for a page that shows one such text alone.
     """
+    return _short(text, anchors) if len(text) <= _SHORT else _long(text, anchors)
+
+
+def _render(text: str, anchors: bool) -> SafeString:
     tokens = _PARSER.parse(text)
     taken: dict[str, int] = {}
     for token, following in zip_longest(tokens, tokens[1:]):
@@ -67,3 +74,8 @@ def render_markdown(text: str, anchors: bool = False) -> SafeString:
     # A wide table scrolls by itself, by keyboard too. Every table is exactly this, since attributes were removed.
     html = html.replace("<table>", _REGION + "<table>").replace("</table>", "</table></div>")
     return mark_safe(html)  # noqa: S308 - cleaned by nh3 above
+
+
+# A version of a guideline never changes, and every page of the work shows it. Of comments a page shows hundreds, and
+# the worst take the Markdown library 40 milliseconds each.
+_short, _long = lru_cache(maxsize=1024)(_render), lru_cache(maxsize=64)(_render)

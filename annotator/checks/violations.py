@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from annotator.checks.wording import closest, listed, options, path_name, shown, types
 from annotator.schema.canonical import escape
-from annotator.schema.toolsets import Tool, count_values
+from annotator.schema.toolsets import Tool, count_characters, count_values
 
 Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enum", "nested", "unknown_key", "rule"]
 
@@ -23,6 +23,9 @@ MAX_HELD, MAX_HELD_OF_ALL = 5_000_000, 20_000_000
 #: The same of calls that break their schema, where every violation is looked for: all are made before one is told. Of
 #: what lies beyond the first one is told.
 MAX_TRIED, MAX_TRIED_OF_ALL = 50_000, 100_000
+
+#: Characters of one call, times the patterns of its tool: each may be held against each.
+MAX_MATCHED, MAX_MATCHED_OF_ALL = 200_000, 500_000
 
 _LIMITS = {
     "minimum": "at least {}",
@@ -57,6 +60,7 @@ class Budget:
 
     held: int = MAX_HELD_OF_ALL
     tried: int = MAX_TRIED_OF_ALL
+    matched: int = MAX_MATCHED_OF_ALL
 
 
 def find_violations(
@@ -65,10 +69,12 @@ def find_violations(
     """Every violation of the tool's schema in the arguments of one call, up to a bound."""
     budget = budget or Budget()
     tries = tool.rules * count_values(arguments)
-    if tries > min(MAX_HELD, budget.held):
+    matched = tool.patterns * count_characters(arguments) if tool.patterns else 0
+    if tries > min(MAX_HELD, budget.held) or matched > min(MAX_MATCHED, budget.matched):
         yield Violation("rule", anchor, arguments, _not_checked(tool))
         return
     budget.held -= tries
+    budget.matched -= matched
     if tool.validator.is_valid(arguments):
         return
     if tries <= min(MAX_TRIED, budget.tried):

@@ -15,7 +15,9 @@ from annotator.schema.references import inline_references
 from annotator.schema.type_words import JSON_TYPES, type_fragment
 
 #: Patterns come from outside: only the linear-time engine runs them, and their compiled size is bounded.
-PATTERN_OPTIONS = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
+PATTERN_OPTIONS = jsonschema_rs.RegexOptions(size_limit=1 << 18, dfa_size_limit=1 << 20)
+#: Patterns of one toolset that are checked: each may take some milliseconds to compile, in every process that checks.
+MAX_PATTERNS = 200
 
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _SINGLE = (
@@ -57,8 +59,18 @@ def normalise_schema(schema: Any) -> dict[str, Any]:
     return read_schema(schema)[0]
 
 
-def read_schema(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """As ``normalise_schema``, with a note (a sentence) for each rule that had to be left out."""
+class Patterns:
+    """How many patterns of a toolset may still be checked."""
+
+    def __init__(self) -> None:
+        self.left = MAX_PATTERNS
+
+
+def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """As ``normalise_schema``, with a note (a sentence) for each rule that had to be left out.
+
+    ``patterns``: what the toolset's other tools have left of them.
+    """
     if schema is None:
         schema = {}
     if not isinstance(schema, dict):
@@ -66,7 +78,7 @@ def read_schema(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     schema = inline_references(schema)
     if _is_property_map(schema):
         schema = {"type": "object", "properties": schema}
-    reader = _Reader()
+    reader = _Reader(patterns or Patterns())
     result, _ = reader.read(schema, "")
     kind = result.setdefault("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
@@ -85,8 +97,9 @@ def _is_property_map(schema: dict[str, Any]) -> bool:
 class _Reader:
     """Reads one schema top down and collects what was left out. ``path`` is the argument's name, dotted."""
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: Patterns) -> None:
         self.notes: list[str] = []
+        self.patterns = patterns
 
     def read(self, schema: Any, path: str) -> tuple[Any, bool]:
         """The normalised schema, and whether it says of itself that it is required."""
@@ -243,10 +256,14 @@ class _Reader:
             del out["pattern"]
 
     def _usable(self, pattern: Any, path: str) -> bool:
-        if isinstance(pattern, str) and is_linear_pattern(pattern):
+        self.patterns.left -= 1
+        if self.patterns.left < 0:
+            reason = f"the toolset has more than {MAX_PATTERNS}"
+        elif isinstance(pattern, str) and is_linear_pattern(pattern):
             return True
-        shown = str(pattern)[:60]
-        self._note(path, f"the pattern “{shown}” is not checked: it is no regular expression that runs in linear time")
+        else:
+            reason = "it is no regular expression that runs in linear time, or one too large"
+        self._note(path, f"the pattern “{str(pattern)[:60]}” is not checked: {reason}")
         return False
 
 

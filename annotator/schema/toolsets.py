@@ -14,7 +14,7 @@ from typing import Any, Self
 import jsonschema_rs
 
 from annotator.schema.canonical import content_hash, normalise
-from annotator.schema.dialects import PATTERN_OPTIONS, normalise_schema, read_schema
+from annotator.schema.dialects import PATTERN_OPTIONS, Patterns, normalise_schema, read_schema
 from annotator.schema.errors import Problem, SchemaProblem
 from annotator.schema.exact_json import JsonFault, load_stored, loads
 
@@ -22,6 +22,7 @@ __all__ = [
     "CompiledToolset",
     "Tool",
     "ToolSpec",
+    "count_characters",
     "count_values",
     "normalise_schema",
     "normalise_tools",
@@ -64,6 +65,8 @@ class Tool:
     alternatives: int
     #: Everything in the schema, names it requires and values it lists included: what each value may be held against.
     rules: int
+    #: Patterns in the schema: what each character may be held against.
+    patterns: int
 
     @property
     def name(self) -> str:
@@ -135,8 +138,9 @@ def _tool_problems(tool: Any, pointer: str) -> list[Problem]:
 def normalise_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, ToolSpec]:
     """Name → tool with its normalised schema, in order, for tools that ``read_tools`` has accepted."""
     specs: dict[str, ToolSpec] = {}
+    patterns = Patterns()
     for tool in tools:
-        spec = _specify(tool.get("function", tool))
+        spec = _specify(tool.get("function", tool), patterns)
         known = specs.setdefault(spec.name, spec)
         if _rules(known.parameters) != _rules(spec.parameters) or known.broken != spec.broken:
             reason = f"The toolset describes {spec.name} twice, with different parameters; keep one."
@@ -157,10 +161,10 @@ def _rules(schema: Any) -> Any:
     }
 
 
-def _specify(function: Mapping[str, Any]) -> ToolSpec:
+def _specify(function: Mapping[str, Any], patterns: Patterns) -> ToolSpec:
     name, description = function["name"], function.get("description") or ""
     try:
-        schema, notes = read_schema(function.get("parameters"))
+        schema, notes = read_schema(function.get("parameters"), patterns)
         _compile(schema)
     except jsonschema_rs.ValidationError as error:
         place = "".join(f"/{step}" for step in error.instance_path)
@@ -243,7 +247,12 @@ class CompiledToolset:
 def _ready(spec: ToolSpec) -> Tool:
     schema = {} if spec.broken else _closed(spec.parameters)
     return Tool(
-        spec, _compile(schema), tuple(schema.get("properties", {})), _alternatives(schema), count_values(schema)
+        spec,
+        _compile(schema),
+        tuple(schema.get("properties", {})),
+        _alternatives(schema),
+        count_values(schema),
+        _count_patterns(schema),
     )
 
 
@@ -251,6 +260,23 @@ def count_values(value: Any) -> int:
     """Values within a value of JSON, itself included."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(count_values, inside))
+
+
+def count_characters(value: Any) -> int:
+    """Characters of all texts and keys within a value of JSON."""
+    if isinstance(value, dict):
+        return sum(map(len, value)) + sum(map(count_characters, value.values()))
+    return sum(map(count_characters, value)) if isinstance(value, list) else len(value) if isinstance(value, str) else 0
+
+
+def _count_patterns(schema: Any) -> int:
+    if isinstance(schema, list):
+        return sum(map(_count_patterns, schema))
+    if not isinstance(schema, dict):
+        return 0
+    names = schema.get("patternProperties")
+    own = isinstance(schema.get("pattern"), str) + (len(names) if isinstance(names, dict) else 0)
+    return own + sum(map(_count_patterns, schema.values()))
 
 
 def _alternatives(schema: Any) -> int:

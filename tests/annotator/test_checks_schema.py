@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.checks import CheckSettings
+from annotator.checks.violations import MAX_MATCHED, MAX_MATCHED_OF_ALL
 from annotator.schema.toolsets import CompiledToolset
 from tests.annotator.check_cases import answer, call, document, findings, good, of, task, tool
 
@@ -208,6 +209,20 @@ def test_ten_thousand_wrong_items_are_one_mistake() -> None:
     assert (check, anchor) == ("schema.wrong_type", f"{PLACE}/arguments/names/0")
     ((_, told),) = of("schema.rule", with_call("book_room", hotelId="H-1", nights=1, guests=[3] * 10_000))
     assert "too many to be tried with all that the schema of book_room says" in told
+
+
+def test_a_long_text_is_not_held_against_many_patterns() -> None:
+    patterns = {f"x{n}": {"type": "string", "pattern": f"^a{n}"} for n in range(20)}
+    toolset = CompiledToolset.of_tools([tool("t", **patterns)])
+    size = MAX_MATCHED // 20 - len("x1")
+    ((_, told),) = of("schema.rule", with_call("t", x1="b" * (size + 1)), toolset=toolset)
+    assert "were not checked" in told
+    many = with_call("t", x1="b" * size)
+    first = many["tasks"][0]["steps"][0]
+    many["tasks"][0]["steps"] = [first | {"id": f"s{n}", "depends_on": []} for n in range(4)]
+    told_of = [message for _, message in of("schema.rule", many, toolset=toolset)]
+    checked = MAX_MATCHED_OF_ALL // MAX_MATCHED
+    assert ["a text like ^a1" in one for one in told_of] == [n < checked for n in range(4)]
 
 
 def test_a_tool_without_arguments_takes_none() -> None:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotator import markdown
 from annotator.markdown import render_markdown
+from reviews.services.comments import MAX_COMMENTS, MAX_TEXT
 
 ALLOWED = {
     "a",
@@ -159,3 +161,15 @@ def test_no_markup_makes_anything_else(text):
 def test_a_guideline_of_nothing_but_beginnings_is_laid_out(part):
     """A parser that looked back from each of them in every way would never end."""
     assert len(render_markdown(part * (20_000 // len(part)))) > 0
+
+
+def test_comments_of_a_whole_page_are_rendered_once(monkeypatch):
+    """A hundred of the worst took two seconds a page: they pushed each other out of what is kept."""
+    parsed = []
+    parse = markdown._PARSER.parse
+    monkeypatch.setattr(markdown._PARSER, "parse", lambda text: parsed.append(text) or parse(text))
+    texts = [f"{n} {'[' * 100}" for n in range(3 * MAX_COMMENTS)]
+    pages = [[render_markdown(text) for text in texts] for _ in range(2)]
+    assert parsed == texts
+    assert pages[0] == pages[1]
+    assert markdown._SHORT >= MAX_TEXT

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.schema import SchemaProblem, canonical
-from annotator.schema.dialects import read_schema
+from annotator.schema.dialects import MAX_PATTERNS, read_schema
 from annotator.schema.toolsets import CompiledToolset, normalise_schema, normalise_tools, read_tools
 from annotator.schema.type_words import type_fragment
 
@@ -312,6 +312,19 @@ def test_a_hostile_pattern_runs_in_linear_time() -> None:
     validator = CompiledToolset.of_tools([tool(parameters=of(x={"pattern": "^(a+)+$"}))]).tools["f"].validator
     # A backtracking engine would not come back; no stop-watch is needed to tell.
     assert not validator.is_valid({"x": "a" * 20_000 + "b"})
+
+
+def test_a_toolset_of_hundreds_of_patterns_is_checked_by_the_first_of_them() -> None:
+    """Three hundred of the largest took seconds to compile, in every process."""
+    half = {f"x{n}": {"pattern": f"^a{n}$"} for n in range(MAX_PATTERNS // 2)}
+    names = {"type": "object", "patternProperties": {f"^b{n}$": {} for n in range(MAX_PATTERNS)}}
+    tools = CompiledToolset.of_tools([tool("one", of(**half)), tool("two", of(all=names)), tool("three", of(**half))])
+    one, two, three = tools.tools.values()
+    assert [one.patterns, two.patterns, three.patterns] == [MAX_PATTERNS // 2, MAX_PATTERNS // 2, 0]
+    assert not one.spec.notes
+    assert len(two.spec.notes) == len(three.spec.notes) == MAX_PATTERNS // 2
+    assert f"the toolset has more than {MAX_PATTERNS}" in three.spec.notes[0]
+    assert CompiledToolset.of_tools([tool("two", of(all=names))]).tools["two"].patterns == MAX_PATTERNS
 
 
 # Compiled toolsets
