@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -36,7 +36,7 @@ from reviews.services.gold_settings import retire_where_variants_come, retire_wi
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
 from reviews.services.queues import new_position
-from reviews.services.sealing import unseal_stage
+from reviews.services.sealing import unseal_set_aside
 
 
 @dataclass(slots=True)
@@ -163,8 +163,7 @@ def supersede_cycle(
         version = require_version(dialogue.project)
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         active = Cycle.objects.select_for_update().filter(dialogue=dialogue, state=CycleState.ACTIVE).first()
-        if active is not None:
-            _abandon(journal, active, reason, force)
+        blind = _abandon(journal, active, reason, force) if active is not None else set()
         last = Cycle.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0
         if last and active is None:
             await_course(dialogue_id=dialogue.pk, project_id=dialogue.project_id)
@@ -186,6 +185,7 @@ def supersede_cycle(
             after={"cycle": cycle.number, "protocol": version.number, "reason": reason[:500]},
         )
         open_run(passage, protocol.stages[0], head, for_owner=for_owner)
+        unseal_set_aside(dialogue, blind)
         clear_stale([dialogue.pk])
         dialogue.save(update_fields=["status", "stage"])
         journal.write()
@@ -217,10 +217,11 @@ def _announce(project: Project, stage: str, slots: int, entering: list[_Entering
     write_deltas(project_id=project.pk, deltas=deltas)
 
 
-def set_aside_runs(journal: Journal, cycle: Cycle) -> None:
+def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
     """Close what is unfinished of a cycle: claims end, slots and runs are cancelled, what was handed in is kept.
 
-    The caller has locked the dialogue. Raises Conflict for an item in a draw that is being carried out.
+    Returns the keys of the blind stages among it, for ``unseal_set_aside`` once the dialogue stands elsewhere. The
+    caller has locked the dialogue. Raises Conflict for an item in a draw that is being carried out.
     """
     slots = _unfinished_slots(cycle)
     runs = StageRun.objects.filter(cycle=cycle)
@@ -233,10 +234,10 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> None:
     Slot.objects.filter(pk__in=[slot.pk for slot in slots]).update(state=SlotState.CANCELLED, holder=None)
     for stage, pooled in runs.filter(state=StageRunState.POOLED).values_list("stage").annotate(Count("id")).order_by():
         journal.count(f"pooled:{stage}", -pooled)
-    for run in runs.filter(Q(state=StageRunState.OPEN) | Q(state=StageRunState.POOLED)):
-        if run.blind:
-            unseal_stage(journal.dialogue)
-    runs.filter(state__in=[StageRunState.OPEN, StageRunState.POOLED]).update(state=StageRunState.CANCELLED)
+    unfinished = runs.filter(state__in=[StageRunState.OPEN, StageRunState.POOLED])
+    blind = set(unfinished.filter(blind=True).values_list("stage", flat=True))
+    unfinished.update(state=StageRunState.CANCELLED)
+    return blind
 
 
 def at_work_on(name: str) -> str:
@@ -261,7 +262,7 @@ def _unfinished_slots(cycle: Cycle) -> list[Slot]:
     return list(Slot.objects.select_for_update().filter(cycle=cycle, state__in=unfinished).order_by("pk"))
 
 
-def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> None:
+def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> set[str]:
     dialogue = journal.dialogue
     if not force:
         live = Claim.objects.filter(slot__in=_unfinished_slots(cycle), state=ClaimState.LIVE)
@@ -269,7 +270,8 @@ def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> None:
             raise Conflict(at_work_on(dialogue.external_id))
         if Review.objects.filter(stage_run__cycle=cycle).exists():
             raise Conflict(under_review(dialogue.external_id))
-    set_aside_runs(journal, cycle)
+    blind = set_aside_runs(journal, cycle)
     passage_cycle = Passage(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
     end_cycle(passage_cycle, CycleState.SUPERSEDED, None, reason)
     journal.event("cycle.superseded", after={"cycle": cycle.number, "reason": reason[:500]})
+    return blind

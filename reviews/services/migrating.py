@@ -39,6 +39,7 @@ from reviews.services.cycles import set_aside_runs
 from reviews.services.gold_settings import retire_left_behind
 from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
+from reviews.services.sealing import unseal_set_aside
 
 JOB = "migrate_protocol"
 
@@ -244,9 +245,10 @@ def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason
     if where.action is Action.STAY:
         slots.update(protocol=version)
     else:
-        set_aside_runs(journal, cycle)
+        blind = set_aside_runs(journal, cycle)
         passage = Passage(journal, cycle, new) if priority is None else Passage(journal, cycle, new, priority)
         _place(passage, run, where)
+        unseal_set_aside(dialogue, blind)
         dialogue.save(update_fields=["status", "stage"])
     journal.event(
         "cycle.migrated",

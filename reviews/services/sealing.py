@@ -1,6 +1,6 @@
 """What a blind stage hides, and how it is shown once the stage has settled."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -31,15 +31,17 @@ def reviewed_blind(actor: User, project: Project) -> QuerySet[Claim, int]:
     return claims.values_list("slot__dialogue", flat=True)
 
 
-def unseal_stage(dialogue: Dialogue, fixes: Iterable[Revision] | None = None) -> None:
+def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bool = False) -> None:
     """Open what reviewers have sealed about a dialogue. The caller holds its lock.
 
-    Only one stage of a dialogue is ever open, so whatever they sealed belongs to it. A revision that an import holds
-    back until it publishes is no reviewer's. ``fixes``: the reviewers' revisions, where the caller has them at hand.
+    Only one stage of a dialogue is ever open, so whatever they sealed belongs to it, or was set aside as it began anew.
+    A revision that an import holds back until it publishes is no reviewer's. ``fixes``: reviewers' revisions that the
+    caller has at hand; ``only``: there are no others.
     """
-    if fixes is None:
-        fixes = Revision.objects.filter(dialogue=dialogue, sealed=True, batch=None).defer("content")
     fixes = list(fixes)
+    if not only:
+        sealed = Revision.objects.filter(dialogue=dialogue, sealed=True, batch=None).defer("content")
+        fixes += sealed.exclude(pk__in=[fix.pk for fix in fixes])
     for fix in fixes:
         fix.dialogue = dialogue
     unseal(fixes)
@@ -49,3 +51,13 @@ def unseal_stage(dialogue: Dialogue, fixes: Iterable[Revision] | None = None) ->
         "UPDATE reviews_comment SET sealed = %s WHERE dialogue_id = %s AND sealed RETURNING id", [False, dialogue.pk]
     )
     tell_of_opened(dialogue, [comment for (comment,) in opened])
+
+
+def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:
+    """Open what was sealed in these blind stages, which have been set aside, unless one of them has begun anew, blind.
+
+    Then it opens when that one settles: whoever is to review the dialogue there must not know what was said of it.
+    """
+    anew = StageRun.objects.filter(cycle__dialogue=dialogue, state=StageRunState.OPEN, blind=True, stage__in=stages)
+    if stages and not anew.exists():
+        unseal_stage(dialogue)

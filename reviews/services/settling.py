@@ -49,7 +49,9 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     if outcome is Outcome.PASS and stage.consecutive > 1 and reviews[0].slot.confirms + 1 < stage.consecutive:
         outcome = Outcome.CONFIRM
     if run.blind:
-        unseal_stage(dialogue, [review.made_revision for review in reviews if review.made_revision])
+        fixes = [review.made_revision for review in reviews if review.made_revision]
+        # What was sealed in an earlier run, which was set aside, is opened with it.
+        unseal_stage(dialogue, fixes, only=run.round == 1 and passage.cycle.number == 1)
         journal.unseal()
     revision = entry
     fix = _fix_to_take(outcome, reviews, equal, same)

@@ -23,7 +23,7 @@ from django.db.models.functions import TruncDate
 from annotator.models import Project, User
 from annotator.models.content import SetApart
 from annotator.services.statements import write
-from reviews.models import Review, StageRunState, WorkCount, WorkPending
+from reviews.models import Review, WorkCount, WorkPending
 from reviews.services.chains import in_portions
 from reviews.services.courses import describe
 from reviews.services.gold_hidden import hidden_runs
@@ -104,7 +104,7 @@ def count_unsettled(project: Project, person: User | None, *, what: str) -> Tall
 
     ``what``: ``day`` or ``time``.
     """
-    held = _counted().filter(project=project, sealed=True, stage_run__state=StageRunState.OPEN)
+    held = _counted().filter(project=project, sealed=True)
     if person is not None:
         held = held.filter(person=person)
     waiting = WorkPending.objects.filter(faults=False).values("review")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.errors import Conflict, Denied
-from annotator.models import Dialogue, Event, Job, JobState
+from annotator.models import Dialogue, Event, Job, JobState, Revision, User
 from annotator.models.content import DialogueStatus
 from annotator.services import jobs
 from annotator.services.events import broken_links
@@ -17,10 +17,12 @@ from reviews.protocols.presets import MAJORITY_OF_THREE
 from reviews.services.agreement import fold_agreement, read_agreement, recount_agreement
 from reviews.services.claims import claim_slot
 from reviews.services.counters import recount, stored_counters
+from reviews.services.cycles import supersede_cycle
 from reviews.services.migrating import JOB, MigrationPreview, preview_migration, start_migration
 from reviews.services.protocols import adopt_preset, adopt_protocol
 from reviews.services.sampling import close_population_and_draw
 from reviews.services.submissions import submit_review
+from reviews.services.workload import count_unsettled, fold_work
 from tests.factories import (
     Team,
     adopt_c3,
@@ -178,7 +180,6 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     assert migrate(team) == {"restart": 1}
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.WITHDRAWN
     assert Review.objects.filter(dialogue=item, stage_run__stage="cross_check").count() == 1
-    assert not Review.objects.filter(dialogue=item, sealed=True).exists()
     run = StageRun.objects.get(cycle__dialogue=item, stage="cross_check", state="open")
     assert run.round == 2
     assert Slot.objects.filter(stage_run=run, state="open").count() == 3
@@ -187,6 +188,59 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     event = Event.objects.get(dialogue=item, kind="cycle.migrated")
     assert (event.before["protocol"], event.after["protocol"], event.after["action"]) == (1, 2, "restart")
     assert event.after["reason"] == "We saw that it takes three."
+
+
+@pytest.mark.parametrize("again", ["migrated", "superseded"])
+def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team, again: str) -> None:
+    """Whoever is to review the item there would else read a colleague's verdict and fix before."""
+    data = without("self_check_single", "self_check_multi").model_dump(mode="json")
+    data["stages"][0]["outcomes"] = [{"verdicts": ["any"] * 2, "outcome": "escalate"}]
+    data["stages"][1]["entry"]["send_back"] = None
+    adopt(team, read_protocol(data))
+    item, (first, second, third) = make_dialogue(team.project), team.annotators[:3]
+    begin(team.project, [item])
+    fix = hand_in(first, item, "fix", document=changed(current(item)))
+    if again == "migrated":
+        data["stages"][0] |= {"reviewers": 3, "outcomes": THREE}
+        adopt(team, read_protocol(data))
+        assert migrate(team) == {"restart": 1}
+    else:
+        supersede_cycle(actor=team.administrator, dialogue=item, reason="Look again.", force=True)
+
+    def open_to(person: User) -> tuple[int, int, int, int]:
+        made = Review.objects.visible_to(person).filter(dialogue=item)
+        events = Event.objects.visible_to(person).filter(dialogue=item, kind="review.submitted")
+        versions = Revision.objects.visible_to(person).filter(dialogue=item)
+        waiting = count_unsettled(team.project, first, what="day")
+        return made.count(), versions.count(), events.count(), sum(waiting.values())
+
+    while fold_work():
+        pass
+    assert open_to(team.senior) == open_to(third) == (0, 1, 0, 1)
+    assert open_to(first)[:3] == (1, 2, 1)
+    hand_in(second, item, "approve")
+    assert open_to(team.senior)[:3] == (0, 1, 0)
+    hand_in(third, item, "approve")
+    if again == "migrated":
+        hand_in(first, item, "approve")
+    fold_work()
+    assert open_to(team.senior) == (4, 2, 4, 0) if again == "migrated" else (3, 2, 3, 0)
+    fix.made_revision.refresh_from_db()
+    assert (fix.made_revision.sealed, fix.made_revision.number) == (False, 2)
+
+
+def test_what_was_sealed_opens_when_the_item_leaves_the_stage(team: Team) -> None:
+    opened, moved = make_item(team, "cross_check"), make_item(team, "cross_check")
+    hand_in(team.annotators[1], opened, "approve")
+    adopt(team, edited(2, blind=False))
+    assert migrate(team) == {"restart": 2}
+    assert not Review.objects.filter(sealed=True).exists()
+    adopt(team, edited())
+    migrate(team)
+    hand_in(team.annotators[1], moved, "approve")
+    supersede_cycle(actor=team.administrator, dialogue=moved, reason="Look again.", force=True)
+    assert fresh(moved).stage == "self_check_single"
+    assert not Review.objects.filter(sealed=True).exists()
 
 
 def test_first_looks_after_a_stage_began_anew_count_for_agreement(team: Team) -> None:
