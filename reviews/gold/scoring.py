@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from annotator.comparison import Discrepancy, discrepancies
-from annotator.comparison.anchors import covers
+from annotator.comparison.anchors import covers, split
 from reviews.protocols import Verdict
 
 Document = dict[str, Any]
@@ -37,6 +37,8 @@ FATES: dict[Fate, str] = {
     Fate.MISSED: "missed",
     Fate.FALSE: "changed without need",
 }
+#: Fields that only people read.
+_WORDS = ("user_message", "question", "user_reply", "text", "system_prompt", "user_query")
 _FOUND = (Fate.REPAIRED, Fate.OTHERWISE, Fate.NAMED)
 
 
@@ -80,24 +82,35 @@ def faults_of(shown: Document, answer: Document) -> list[Discrepancy]:
 def score(*, shown: Document, answer: Document, handed_in: Document, verdict: str, named: Iterable[str] = ()) -> Score:
     """Compare a review with the answer. ``named``: anchors of the faults the reviewer named.
 
-    The verdict is right where an item without a fault is approved as it is, and one with a fault is approved with
-    changes or escalated: it can be mended, so to reject it is as wrong as to let it pass.
+    The verdict is right where an item without a fault is approved as it is, and one with a fault is escalated, or
+    approved with changes that leave none of its faults: it can be mended, so to reject it is as wrong as to let it
+    pass. Words may be mended otherwise than the answer has them: no program can tell whether they say the same.
     """
     faults, left = faults_of(shown, answer), discrepancies(answer, handed_in)
     named = list(named)
-    places = [Place(fault.anchor, fault.label, _fate(fault, left, named)) for fault in faults]
+    # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
+    here = [[one for one in left if _touch(one.anchor, fault.anchor)] for fault in faults]
+    places = [
+        Place(fault.anchor, fault.label, _fate(fault, rest, named)) for fault, rest in zip(faults, here, strict=True)
+    ]
+    mended = all(
+        not rest or (place.fate is Fate.OTHERWISE and all(split(one.anchor)[-1] in _WORDS for one in rest))
+        for place, rest in zip(places, here, strict=True)
+    )
     places += [
         Place(one.anchor, one.label, Fate.FALSE)
         for one in left
         if not any(_touch(one.anchor, fault.anchor) for fault in faults)
     ]
-    right = (Verdict.FIX, Verdict.ESCALATE) if faults else (Verdict.APPROVE,)
-    return Score(verdict in right, tuple(places))
+    if not faults:
+        right = verdict == Verdict.APPROVE
+    else:
+        right = verdict == Verdict.ESCALATE or (verdict == Verdict.FIX and mended)
+    return Score(right, tuple(places))
 
 
-def _fate(fault: Discrepancy, left: list[Discrepancy], named: list[str]) -> Fate:
-    # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
-    here = [one for one in left if _touch(one.anchor, fault.anchor)]
+def _fate(fault: Discrepancy, here: list[Discrepancy], named: list[str]) -> Fate:
+    """``here``: what still differs from the answer at the fault."""
     if not here:
         return Fate.REPAIRED
     if any(one.anchor != fault.anchor or one.right != fault.right for one in here):
