@@ -146,12 +146,19 @@ def publish_batch(*, job: Job) -> int:
 
 
 def supersede_cycle(
-    *, actor: User | None, dialogue: Dialogue, reason: str, force: bool = False, for_owner: bool = False
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    reason: str,
+    force: bool = False,
+    if_idle: bool = False,
+    for_owner: bool = False,
 ) -> Cycle:
     """Let the dialogue, as its head is now, begin the protocol anew; what its earlier cycle found stays on record.
 
     For a revised import, an erratum, or a dialogue that goes back after its end. Raises Conflict where somebody is at
     work on it or has reviewed it in the active cycle, unless ``force``; their drafts and reviews are kept.
+    ``if_idle``: reviews are set aside as well, but only while nobody holds the item, which is asked under its lock.
     ``for_owner``: a self-check with which it begins is reserved for the dialogue's owner.
     """
     with transaction.atomic():
@@ -163,7 +170,7 @@ def supersede_cycle(
         version = require_version(dialogue.project)
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         active = Cycle.objects.select_for_update().filter(dialogue=dialogue, state=CycleState.ACTIVE).first()
-        blind = _abandon(journal, active, reason, force) if active is not None else set()
+        blind = _abandon(journal, active, reason, force=force, if_idle=if_idle) if active is not None else set()
         last = Cycle.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0
         if last and active is None:
             await_course(dialogue_id=dialogue.pk, project_id=dialogue.project_id)
@@ -262,13 +269,17 @@ def _unfinished_slots(cycle: Cycle) -> list[Slot]:
     return list(Slot.objects.select_for_update().filter(cycle=cycle, state__in=unfinished).order_by("pk"))
 
 
-def _abandon(journal: Journal, cycle: Cycle, reason: str, force: bool) -> set[str]:
+def _abandon(journal: Journal, cycle: Cycle, reason: str, *, force: bool, if_idle: bool) -> set[str]:
     dialogue = journal.dialogue
     if not force:
-        live = Claim.objects.filter(slot__in=_unfinished_slots(cycle), state=ClaimState.LIVE)
+        slots = _unfinished_slots(cycle)
+        live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
+        # Whoever comes back to an item that is overdue lengthens their claim, and locks that alone.
+        list(live.select_for_update().order_by("pk").values_list("pk"))
         if live.filter(expires_at__gt=Now()).exists():
             raise Conflict(at_work_on(dialogue.external_id))
-        if Review.objects.filter(stage_run__cycle=cycle).exists():
+        idle = all(slot.state != SlotState.CLAIMED for slot in slots)
+        if not (if_idle and idle) and Review.objects.filter(stage_run__cycle=cycle).exists():
             raise Conflict(under_review(dialogue.external_id))
     blind = set_aside_runs(journal, cycle)
     passage_cycle = Passage(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))

@@ -37,7 +37,7 @@ from reviews.services.submissions import submit_review
 #: Who sees what is in dispute; who decides is asked again when they claim the item.
 SEERS = {Role.SENIOR_REVIEWER, Role.ADMINISTRATOR}
 MAX_NOTE = 4000
-#: Decisions that the summary of a session lists.
+#: Decisions that one page of a session's summary lists.
 MOST = 300
 
 _ADDRESS = re.compile(r"(?:([a-z][a-z0-9_]*)-)?([1-9][0-9]{0,5})")
@@ -66,6 +66,9 @@ class Table:
     session: JointSession | None
     conflicts: list[OpenConflict]
     decisions: list[JointDecision]
+    #: How many decisions there are, and how many come before the listed ones.
+    decided: int = 0
+    start: int = 0
     present: list[User] = field(default_factory=list)
     #: (choice, how often) and (kind of fault, how often) over all rulings of the session's decisions.
     choices: list[tuple[str, int]] = field(default_factory=list)
@@ -73,7 +76,7 @@ class Table:
 
     @property
     def total(self) -> int:
-        return len(self.conflicts) + len(self.decisions)
+        return len(self.conflicts) + self.decided
 
     def free_for(self, person: User) -> list[OpenConflict]:
         """What the person, for whom the table was read, could take up now, and what they have taken up already."""
@@ -124,8 +127,8 @@ def _usual_stage(protocol: Protocol) -> str:
     return min(protocol.stages, key=rank).key
 
 
-def read_table(*, actor: User, project: Project, round: Round) -> Table:
-    """What is still in dispute in a round, and what a session has decided."""
+def read_table(*, actor: User, project: Project, round: Round, start: int = 0) -> Table:
+    """What is still in dispute in a round, and what a session has decided: the page after ``start`` decisions."""
     require_role(actor=actor, project=project, roles=SEERS)
     session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
     conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number, actor=actor))
@@ -134,11 +137,13 @@ def read_table(*, actor: User, project: Project, round: Round) -> Table:
         table.present = list(session.participants.order_by("display_name"))
         # Of a blind stage whose other experts are not done, nobody sees but their own.
         seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
+        made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
+        table.decided = made.count()
+        table.start = max(0, min(start, table.decided - 1)) // MOST * MOST
         table.decisions = list(
-            session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
-            .select_related("review__person", "review__dialogue")
+            made.select_related("review__person", "review__dialogue")
             .prefetch_related("participants", "review__rulings")
-            .order_by("review_id")[:MOST]
+            .order_by("review_id")[table.start : table.start + MOST]
         )
         rulings = Ruling.objects.filter(review__in=seen, review__joint_decision__session=session)
         table.choices = _tally(rulings, "choice")

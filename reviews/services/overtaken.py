@@ -223,9 +223,7 @@ def _run(running: Running) -> dict[str, Any]:
                     continue
                 try:
                     with transaction.atomic():
-                        supersede_cycle(
-                            actor=running.job.requester, dialogue=dialogue, reason=reason, force=_is_idle(dialogue)
-                        )
+                        supersede_cycle(actor=running.job.requester, dialogue=dialogue, reason=reason, if_idle=True)
                 except DomainError:
                     busy += 1
                 else:
@@ -234,11 +232,6 @@ def _run(running: Running) -> dict[str, Any]:
             chunk.advance(done=done + busy, total=total, checkpoint=checkpoint)
         if not rows:
             return {"sent_back": done, "busy": busy}
-
-
-def _is_idle(dialogue: Dialogue) -> bool:
-    """Whether nobody works on it, so that the reviews of its cycle may be set aside; they are kept on record."""
-    return not dialogue.slots.filter(state="claimed").exists()
 
 
 def _preview(rows: DialogueQuerySet) -> Preview:

@@ -216,7 +216,7 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
         "session": session,
         "round": where,
         "url": reverse("joint", args=[project.slug, where.address]),
-        "decided": len(table.decisions),
+        "decided": table.decided,
         "total": table.total,
         "previous": able[place - 1] if place else None,
         "following": able[place + 1] if place + 1 < len(able) else None,

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotator.errors import DomainError
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services import joint
 from reviews.services.protocols import current_protocol
 from reviews.views.adjudication import sit_down
@@ -24,6 +24,7 @@ def joint_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("from")
 def session(request: PageRequest, round: str) -> HttpResponse:
     """Who is present, what is open, what was decided; POST says who is present, or takes an item up."""
     project = request.project
@@ -39,7 +40,10 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         else:
             messages.success(request, "Noted who is present.")
             return redirect("joint", slug=project.slug, round=where.address)
-    table = joint.read_table(actor=request.user, project=project, round=where)
+    start = request.GET.get("from", "")
+    known = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0
+    table = joint.read_table(actor=request.user, project=project, round=where, start=known)
+    until = table.start + len(table.decisions)
     protocol = current_protocol(project)
     kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     ticked = {one.pk for one in table.present}
@@ -48,7 +52,10 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         "refused": refused.sentence if refused else "",
         "members": [(one, one.pk in ticked) for one in joint.members_of(project)],
         "first": next(iter(table.free_for(request.user)), None),
-        "progress": f"{len(table.decisions)} of {table.total}",
+        "progress": f"{table.decided} of {table.total}",
+        "until": until,
+        "earlier": f"?from={table.start - joint.MOST}" if table.start else None,
+        "later": f"?from={until}" if until < table.decided else None,
         "choices": [(_CHOICES[key], count) for key, count in table.choices],
         "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],
     }

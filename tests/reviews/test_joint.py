@@ -61,6 +61,27 @@ def decide(team: Team, item: Dialogue, **more: Any) -> Review:
     )
 
 
+def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
+    team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joint, "MOST", 2)
+    items = [make_item(team, "expert") for _ in range(3)]
+    gather(team)
+    for item in items:
+        decide(team, item)
+    table = joint.read_table(actor=team.senior, project=team.project, round=round_of(team))
+    assert (table.total, table.decided, len(table.decisions)) == (3, 3, 2)
+    client.force_login(team.senior)
+    address = reverse("joint", args=[team.project.slug, "cross_check-1"])
+    first, second = (client.get(address + query).content.decode() for query in ("", "?from=2"))
+    assert "3 decided together" in first
+    assert "Numbers 1 to 2 of 3" in first
+    assert "?from=2#done" in first
+    assert items[2].external_id not in first
+    assert "Numbers 3 to 3 of 3" in second
+    assert items[2].external_id in second
+
+
 def test_a_round_is_found_by_its_stage_or_as_the_usual_one(team: Team) -> None:
     assert round_of(team) == joint.Round("cross_check", "Cross-check", 1)
     assert round_of(team).address == "cross_check-1"
