@@ -24,7 +24,7 @@ from reviews.services.workbench import Workbench, open_workbench, require_draft_
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 
-#: Rows for faults on the form; more than anybody fills in for one item.
+#: Empty rows for faults on the form; there is a button for more.
 FAULT_ROWS = 3
 #: Conflicts of a merge on one page: a form may have a few thousand fields.
 CONFLICTS = 100
@@ -40,7 +40,7 @@ def review_form(request: PageRequest, slot: str) -> HttpResponse:
         kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
     except Conflict as conflict:
         return ask(request, bench, conflict, _submit_url(request, bench))
-    if "over" in request.POST and not request.htmx:
+    if {"over", "more"} & request.POST.keys() and not request.htmx:
         return redirect(_submit_url(request, bench))
     return is_kept(HttpResponse(status=204), kept)
 

@@ -218,6 +218,7 @@ function restore(forms = document.querySelectorAll("form[data-autosave], form[da
 }
 
 function fill(form, body) {
+  form.dispatchEvent(new CustomEvent("assay:rows-wanted", {bubbles: true, detail: {body}}));
   const left = new Map([...new Set(body.keys())].map((name) => [name, body.getAll(name)]));
   for (const field of controls(form)) {
     const values = left.get(field.name);

@@ -177,6 +177,19 @@ def test_a_fault_without_a_kind_and_answers_for_any_task_are_kept_until_they_can
     assert [fault.note for fault in review.findings.all()] == ["The city is wrong."]
 
 
+def test_as_many_faults_are_named_as_there_are_also_without_scripts(client: Client) -> None:
+    """There were three rows, and no way to another."""
+    team = team_with()
+    slot = open_slot(make_item(team, "self_check_single"))
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    named = {"finding-kind": [""] * 3, "finding-anchor": [""] * 3, "finding-note": ["First.", "Second.", "Third."]}
+    form = reverse("workspace-form", args=[slot.public_id])
+    page = client.post(form, named | {"verdict": "reject", "more": ""}, follow=True)
+    assert page.redirect_chain == [(reverse("workspace-submit", args=[slot.public_id]) + "?verdict=reject", 302)]
+    assert [row["note"] for row in page.context["finding_rows"]] == ["First.", "Second.", "Third.", "", "", ""]
+
+
 def test_a_fault_named_where_something_was_taken_out_keeps_its_place(client: Client) -> None:
     team = team_with()
     item = make_item(team, "self_check_single")
