@@ -2,6 +2,7 @@
 
 import re
 from html import escape
+from itertools import takewhile
 from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
@@ -10,6 +11,8 @@ from annotator.schema.indenting import flat, indented
 
 #: Above this size the value is shown without colours; marking every token would only make the page heavy.
 _MOST_COLOURED = 40_000
+#: Characters of a value that are shown: of a longer one the beginning.
+MAX_SHOWN = 100_000
 #: Signs on a line, before a list or an object is opened up.
 _LINE = 40
 #: Signs that stand around what is to be marked while a value is laid out; of the private use area, so in no text that
@@ -28,11 +31,43 @@ def pretty_json(value: Any) -> str:
 
 def json_html(value: Any) -> SafeString:
     """The same as escaped HTML: keys, strings, numbers and words in spans of class k, s, n, w."""
-    if len(flat(value)) > _MOST_COLOURED:
+    size = len(flat(value))
+    if size > MAX_SHOWN:
+        note = f"Shown is the beginning of {size:,} characters; the editor of this place and the API have the whole."
+        return mark_safe(f'{escape(pretty_json(_beginning(value)))}\n<span class="missing">{note}</span>')  # noqa: S308
+    if size > _MOST_COLOURED:
         return mark_safe(escape(pretty_json(value)))  # noqa: S308 - escaped
     return mark_safe(  # noqa: S308 - both escape
         indented(value, line=_LINE, name=_coloured_key, scalar=_coloured, width=_width)
     )
+
+
+def is_cut(value: Any) -> bool:
+    """Whether a value is too long to be shown in full."""
+    return len(flat(value)) > MAX_SHOWN
+
+
+def _beginning(value: Any) -> Any:
+    """The value without what comes after the first MAX_SHOWN characters; a place that is cut ends in “…”."""
+    left = MAX_SHOWN
+
+    def taken(value: Any) -> Any:
+        nonlocal left
+        if isinstance(value, str):
+            text = value if len(value) <= left else f"{value[: max(left, 0)]}…"
+            left -= len(text) + 2
+            return text
+        if not isinstance(value, list | dict):
+            left -= len(flat(value)) + 2
+            return value
+        left -= 4
+        if isinstance(value, dict):
+            held = {taken(key): taken(one) for key, one in takewhile(lambda _: left > 0, value.items())}
+            return held if len(held) == len(value) else held | {"…": "…"}
+        items = [taken(one) for one in takewhile(lambda _: left > 0, value)]
+        return items if len(items) == len(value) else [*items, "…"]
+
+    return taken(value)
 
 
 def _coloured_key(key: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from annotator.parts.json_text import CLOSE, FIGURE, FIGURE_END, OPEN, coloured_json, pretty_json
+from annotator.parts.json_text import CLOSE, FIGURE, FIGURE_END, OPEN, coloured_json, is_cut, json_html, pretty_json
 from annotator.schema.canonical import unescape
 
 #: Signs of an excerpt before and behind what is marked.
@@ -38,6 +38,9 @@ def marked_text(text: str, marks: Iterable[Mark]) -> SafeString:
 
 def marked_json(value: Any, marks: Iterable[Mark]) -> SafeString:
     """An observation as ``json_block`` shows it, line for line, with its marked parts in ``<mark>``."""
+    if is_cut(value):
+        # What is marked may lie behind what is shown.
+        return json_html(value)
     plain = pretty_json(value)
     if any(sign in plain for sign in (OPEN, CLOSE, FIGURE[1], FIGURE_END[0])):
         return coloured_json(plain)

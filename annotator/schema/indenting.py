@@ -8,6 +8,8 @@ from typing import Any
 #: thirty-six times as long. What lies deeper stays on one line.
 MAX_BROKEN = 8
 
+_HOLDING = (dict, list, tuple)
+
 flat = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -34,18 +36,22 @@ def indented(
     def on_one_line(value: Any, _taken: int = 0) -> str:
         if name is flat and scalar is flat:
             return flat(value)
-        if isinstance(value, dict | list | tuple):
+        if isinstance(value, _HOLDING):
             return joined(value, "", ", ", "", on_one_line)
         return scalar(value)
 
     def broken(value: Any, level: int, taken: int) -> str:
         """``taken``: signs before the value on its line."""
-        if not isinstance(value, dict | list | tuple):
+        if not isinstance(value, _HOLDING):
             return scalar(value)
         # With more items than signs it does not fit, and need not be written to find that out.
         if not value or level >= MAX_BROKEN or (len(value) <= line and 2 * level + taken + width(flat(value)) <= line):
             return on_one_line(value)
         start, end = "\n" + "  " * (level + 1), "\n" + "  " * level
+        if scalar is flat and isinstance(value, list) and not any(isinstance(one, _HOLDING) for one in value):
+            # Nothing in it is broken down, however long it is: in one go.
+            rows = json.JSONEncoder(ensure_ascii=False, separators=(f",{start}", ": ")).encode(value)
+            return f"[{start}{rows[1:-1]}{end}]"
         return joined(value, start, f",{start}", end, lambda one, taken: broken(one, level + 1, taken))
 
     return broken(value, 0, 0)

@@ -13,6 +13,7 @@ from annotator.editing.forms import MAX_FIELDS, fields
 from annotator.errors import Conflict
 from annotator.graph_view import Pair
 from annotator.models import Draft, Revision
+from annotator.parts.json_text import is_cut
 from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
 from annotator.services.blindness import veil
 from annotator.services.drafts import undo_and_redo
@@ -153,7 +154,8 @@ def workbench_context(
         task = next(task for task in bench.view.tasks if selected in task.steps)
         context |= {"task": task, "others": _others(task, selected)}
         tool = bench.toolset.tools.get(selected.data.get("name", ""))
-        if tool is not None and isinstance(selected.data["arguments"], dict):
+        # More than a form may send is edited as JSON alone: fields would hold all of it a second time.
+        if tool is not None and isinstance(selected.data["arguments"], dict) and not is_cut(selected.data["arguments"]):
             context["fields"] = fields(tool.parameters, selected.data["arguments"])
             context["fields_cut"] = len(context["fields"]) >= MAX_FIELDS
         context["tool"] = tool

@@ -1,6 +1,7 @@
 """A dialogue as HTML: every kind of step, what is missing, and nothing that a document could smuggle in."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from annotator.checks import Finding
 from annotator.parts.chat import Reading, dialogue_html
-from annotator.parts.json_text import coloured_json, json_html, pretty_json
+from annotator.parts.json_text import MAX_SHOWN, coloured_json, is_cut, json_html, pretty_json
 from annotator.presentation import present
 from tests.annotator.test_parts import JSON
 from tests.factories import make_document
@@ -125,3 +126,33 @@ def test_what_is_constant_is_rendered_once_and_knows_nothing_of_the_page(monkeyp
     node = template.nodelist[1]
     monkeypatch.setattr(node, "nodelist", None)
     assert template.render(Context({"request": request})) == "nothing"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        list(range(300_000)),
+        {f"k{n}": n for n in range(50_000)},
+        "a" * (2 * MAX_SHOWN),
+        [{"rows": [{"id": n, "name": "x" * 20} for n in range(20_000)]}],
+        {"k" * (2 * MAX_SHOWN): 1},
+        [10**900] * 1_000,
+        [[]] * 100_000,
+    ],
+    ids=["list", "keys", "text", "rows", "key", "digits", "empty"],
+)
+def test_of_a_huge_value_the_beginning_is_shown_and_a_sentence_says_where_the_rest_is(value):
+    """A list of 2 MB made a page of 8 MB."""
+    html = json_html(value)
+    assert len(html) < 4 * MAX_SHOWN
+    assert len(html) > MAX_SHOWN // 2
+    assert "the editor of this place and the API have the whole" in html
+    assert "…" in html.partition("<span")[0]
+
+
+def test_a_value_of_the_longest_that_is_shown_is_shown_whole():
+    value = ["x" * 96] * 1_000
+    assert len(str(value)) == MAX_SHOWN
+    assert not is_cut(value)
+    assert unescape(json_html(value)) == pretty_json(value)
+    assert is_cut([*value, 1])
