@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from annotator.constraints.model import Constraint
 from annotator.constraints.taxonomy import Category, categories, constraint_problems, labelled
 from annotator.schema.canonical import escape
-from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.errors import Problem, SchemaProblem, in_words
 
 _FIELDS = ("dimension", "category", "text", "parameters", "validator_functions", "variants", "anchor")
 #: Kept in ``extra``: which of our fields the record had, and the pair of words of a released case.
@@ -89,7 +89,7 @@ def _made(known: dict[str, Any]) -> Constraint:
     except ValidationError as error:
         raise SchemaProblem(
             [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), f"{item['msg']}.")
+                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), in_words(item))
                 for item in error.errors(include_url=False)
             ]
         ) from None

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from annotator.constraints.model import Constraint, Dimension, Parameters
 from annotator.constraints.rounds import Judgement, Limits, Past, Round
 from annotator.schema.canonical import escape
-from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.errors import Problem, SchemaProblem, in_words
 
 P = TypeVar("P", bound=Parameters)
 
@@ -151,11 +151,11 @@ def _no_category(name: str | None) -> str:
     return f"“{name}” is no category of constraints; use one of: {known}."
 
 
-_SENTENCES = {"missing": "The parameter is missing.", "int_type": "A whole number is expected."}
+_SENTENCES = {"missing": "The parameter is missing."}
 
 
 def _problem(place: str, item: Any) -> Problem:
     # Of a number or "inf", pydantic names the branch it tried last.
     steps = [step for step in item["loc"] if not str(step).startswith(("constrained-int", "literal["))]
     pointer = place + "".join(f"/{escape(str(step))}" for step in steps)
-    return Problem(pointer, _SENTENCES.get(item["type"]) or f"{item['msg']}.")
+    return Problem(pointer, in_words(item, _SENTENCES))

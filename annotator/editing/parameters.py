@@ -17,6 +17,7 @@ from annotator.constraints.taxonomy import Category
 from annotator.editing.parameter_specs import INF, Kind, Spec, fitting, specs, text_of, tool_spec, tools_spec
 from annotator.editing.shapes import Kind as ShapeKind
 from annotator.editing.typed import choice_texts
+from annotator.schema.errors import in_words
 
 #: Before the name of every input.
 PREFIX = "p:"
@@ -148,12 +149,7 @@ class _Form:
 # --- what is wrong
 
 _SENTENCES = {
-    "int_type": "A whole number is expected.",
-    "float_type": "A number is expected.",
     "missing": "The parameter is missing.",
-    "dict_type": "An object is expected.",
-    "list_type": "A list is expected.",
-    "string_type": "A text is expected.",
     "string_too_short": "The name is empty.",
 }
 
@@ -196,4 +192,4 @@ def _sentence(item: Any) -> str:
             return "Write a whole number, or nothing for no bound."
         case "literal_error" | "enum":
             return "Choose one of the values offered."
-    return _SENTENCES.get(item["type"]) or f"{item['msg']}."
+    return in_words(item, _SENTENCES)

@@ -8,18 +8,14 @@ from pydantic import BaseModel, ValidationError
 from annotator.schema.canonical import encode_faithful, escape, normalise
 from annotator.schema.constrained import MAX_CODES, Constrained
 from annotator.schema.documents import MultiTurn
-from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.errors import Problem, SchemaProblem, in_words
 from annotator.schema.exact_json import load_stored
 
 KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
 
 _STEP_TYPES = ("call", "clarification", "answer")
 _SENTENCES = {
-    "missing": "The field is missing.",
     "extra_forbidden": "There is no such field here; keep unknown fields under “extra”.",
-    "string_type": "A text is expected.",
-    "dict_type": "An object is expected.",
-    "list_type": "A list is expected.",
     "union_tag_not_found": "The field “type” is missing: call, clarification or answer.",
 }
 
@@ -67,8 +63,7 @@ def _problem(item: Any) -> Problem:
         # Of an object or a text, pydantic names the branch it tried.
         steps.pop()
     pointer = "".join(f"/{escape(str(step))}" for step in steps)
-    message = _SENTENCES.get(item["type"]) or f"{item['msg']}."
-    return Problem(pointer, message)
+    return Problem(pointer, in_words(item, _SENTENCES))
 
 
 def _of_tasks(document: dict[str, Any]) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from annotator.schema.canonical import escape
-from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.errors import Problem, SchemaProblem, in_words
 from annotator.validators import checking
 from annotator.validators.aspects import Aspect
 
@@ -89,7 +89,7 @@ class Form:
                 [
                     Problem(
                         "".join(f"/{escape(str(step))}" for step in one["loc"]),
-                        f"{one['msg'].removeprefix('Value error, ')}.",
+                        in_words(one),
                     )
                     for one in error.errors(include_url=False)
                 ]

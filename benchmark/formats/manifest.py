@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from annotator.schema import Problem, SchemaProblem
 from annotator.schema.canonical import escape
+from annotator.schema.errors import in_words
 
 MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
@@ -131,7 +132,7 @@ def _validated(model: type[_Model], content: dict[str, Any]) -> _Model:
     except ValidationError as error:
         raise SchemaProblem(
             [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), f"{item['msg']}.")
+                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), in_words(item))
                 for item in error.errors(include_url=False)
             ]
         ) from None

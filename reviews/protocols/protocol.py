@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from annotator.schema.canonical import escape
-from annotator.schema.errors import Problem, SchemaProblem
+from annotator.schema.errors import Problem, SchemaProblem, in_words
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
@@ -292,8 +292,8 @@ _SENTENCES = {
 
 def fault_in_words(item: Any) -> str:
     """What people are told of one of the faults that a ValidationError lists."""
-    words, given = _SENTENCES.get(item["type"]), item.get("ctx", {})
+    given = item.get("ctx", {})
     if any(isinstance(given.get(bound), float) for bound in ("ge", "le")):
         # The editor takes shares in per cent, JSON and presets as they are: the sentence is right in both.
         return "A share lies between 0 and 1, that is between 0 % and 100 %."
-    return f"{item['msg']}." if words is None else words.format(**given)
+    return in_words(item, _SENTENCES)
