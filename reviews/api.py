@@ -24,7 +24,7 @@ from reviews.models import Claim, ClaimState, Review
 from reviews.protocols import Stage, offered_verdicts
 from reviews.services import claims, submissions
 from reviews.services.checklists import WHOLE
-from reviews.services.handing_in import open_draft_of
+from reviews.services.handing_in import open_draft_of, waive_found
 from reviews.services.progress import read_progress
 from reviews.services.worksheets import held_tokens, read_worksheet
 
@@ -114,6 +114,22 @@ class Heartbeat(APIView):
         sent, _ = _read_for_claim(shapes.HeartbeatInputSerializer, request, _tokens(request, slot))
         held = claims.heartbeat(actor=actor(request), token=sent["token"], active_seconds=sent["active_seconds"])
         return Response({"expires_at": held.expires_at})
+
+
+class Waive(APIView):
+    """Say why a warning that holds your submission up does not matter, for an item you hold."""
+
+    @extend_schema(
+        request=shapes.WaiverInputSerializer,
+        responses={204: OpenApiResponse(description="Waived; sent again, it is the same waiver."), **REFUSALS},
+        operation_id="work_waive",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.WaiverInputSerializer, request, _tokens(request, slot))
+        work = claims.load_work(actor=actor(request), public_id=slot)
+        key = (sent["check"], sent["anchor"], sent["value_hash"])
+        waive_found(actor=actor(request), work=work, key=key, reason=sent["reason"], document=sent.get("document"))
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class Release(APIView):

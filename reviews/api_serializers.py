@@ -12,6 +12,7 @@ from reviews.models import Review, ReviewFinding, Ruling, Verdict
 MOST = 500
 MAX_ANCHOR = 600
 MAX_REASON = 4000
+MAX_WAIVER_REASON = 500
 
 
 @extend_schema_field({"type": "object"})
@@ -35,6 +36,18 @@ class ClaimInputSerializer(Input):
 
 class TokenSerializer(Input):
     token = StrictCharField(max_length=40, help_text="The claim’s token.")
+
+
+class WaiverInputSerializer(TokenSerializer):
+    """A warning, as ``details.findings`` of a refused submission names it, and why it does not matter."""
+
+    check = StrictCharField(max_length=60)
+    anchor = StrictCharField(allow_blank=True, max_length=MAX_ANCHOR)
+    value_hash = StrictCharField(allow_blank=True, max_length=16)
+    reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
+    document = _ObjectField(
+        required=False, help_text="The whole dialogue as you will submit it; without it, your draft, or what you saw."
+    )
 
 
 class HeartbeatInputSerializer(TokenSerializer):

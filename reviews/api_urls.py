@@ -12,6 +12,7 @@ urlpatterns = [
     path(_WORK + "submit/", api.Submit.as_view(), name="api-work-submit"),
     path(_WORK + "heartbeat/", api.Heartbeat.as_view(), name="api-work-heartbeat"),
     path(_WORK + "release/", api.Release.as_view(), name="api-work-release"),
+    path(_WORK + "waive/", api.Waive.as_view(), name="api-work-waive"),
     path(_WORK + "skip/", api.Skip.as_view(), name="api-work-skip"),
     path("projects/<slug:slug>/status/", api.ProjectStatus.as_view(), name="api-project-status"),
     path(

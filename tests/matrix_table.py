@@ -48,6 +48,7 @@ api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
+api-work-waive                        401 405 405 405 405 405 405   401 404 404 409 404 404 404
 comment-resolve                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
 assignment-list                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
 assignment-pause                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -227,6 +228,13 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
+    "api-work-waive": {
+        "token": "$claim",
+        "check": "label.x",
+        "anchor": "/tasks/t1",
+        "value_hash": "0",
+        "reason": "Fine.",
+    },
     "api-work-submit": {"token": "$claim", "verdict": "approve"},
     "assignment-pause": {"stage": "cross_check", "reason": "On holiday"},
     "assignment-plan": {"action": "prioritise", "to_priority": "0", "slot": ["$free_slot"]},

@@ -9,6 +9,7 @@ from annotator.api.inputs import BoundedDictField, Input
 
 #: A text that holds something to read, and no NUL.
 _WORDS = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+_REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 #: Answers that every address may give; some of them only to requests with a body.
 _ANYWHERE = {
     "400": "The request cannot be read, or names a parameter or field that does not exist; the sentence says which.",
@@ -16,12 +17,18 @@ _ANYWHERE = {
     "403": "You may see this but not do it.",
     "406": "This comes in another format than the one asked for.",
 }
+#: What passes, on every address, too: the site is busy, or what it needs is out of order for a moment.
+_LATER = {
+    "description": "Not now: too much is under way, or the database does not answer. Nothing was changed; try again "
+    "after the seconds that Retry-After says.",
+    "headers": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
+    "content": _REFUSAL,
+}
 _WITH_BODY = {
     "413": "The body is larger than the server takes.",
     "415": "The body is in another format than the server reads.",
 }
 _OF_PAGES = {"422": "The size or the cursor is not valid; the sentence says why."}
-_REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 
 
 class StrictSchema(AutoSchema):
@@ -54,5 +61,6 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             answers = operation["responses"]
             for status, words in refusals.items():
                 answers.setdefault(status, {"description": words, "content": _REFUSAL})
+            answers.setdefault("503", _LATER)
             operation["responses"] = dict(sorted(answers.items()))
     return result

@@ -12,7 +12,7 @@ from typing import Any
 from annotator.checks import Finding
 from annotator.comparison import AnchorMissing, describe, resolve
 from annotator.errors import Conflict, Invalid
-from annotator.models import Draft, Project, Revision, User
+from annotator.models import Draft, Project, Revision, User, Waiver
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
 from annotator.schema.canonical import shortened
 from annotator.services.statements import rows
@@ -23,9 +23,9 @@ from reviews.protocols import Verdict as PureVerdict
 from reviews.protocols import offered_verdicts as verdicts_of
 from reviews.services.adjudication import RulingLine, capital, read_rulings, settle_document
 from reviews.services.checklists import Answers, Notes, read_answers, read_notes, require_grounds
-from reviews.services.claims import branch_of
+from reviews.services.claims import Work, branch_of
 from reviews.services.stage_checks import check_for_stage
-from reviews.services.waivers import live_waivers
+from reviews.services.waivers import live_waivers, waive
 
 MAX_REASON = 4000
 MAX_NOTE = 1000
@@ -201,6 +201,24 @@ def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, docu
         raise Invalid(
             _sentence(warnings, "must be mended, or waived with a reason", document), findings=_as_data(warnings)
         )
+
+
+def waive_found(
+    *, actor: User, work: Work, key: tuple[str, str, str], reason: str, document: dict[str, Any] | None = None
+) -> Waiver:
+    """Waive a warning (check, anchor, value hash) about what is about to be handed in: the document given, else the
+    draft, else the version under review. Raises Conflict where there is no such warning, and what ``waive`` raises.
+    """
+    slot = work.slot
+    draft = open_draft_of(actor, slot) if document is None else None
+    content = load_text(_text(slot.revision, draft, document))
+    found = check_for_stage(content, slot.revision.toolset_revision, project=slot.project, stage=work.stage)
+    if not any(one.severity == "warning" and (one.check, one.anchor, one.value_hash) == key for one in found):
+        raise Conflict(
+            "There is no such warning, or the value it was about has changed. Name it by check, anchor and value_hash "
+            "as the refusal of your submission does, and send the document you mean to submit."
+        )
+    return waive(actor=actor, work=work, check=key[0], anchor=key[1], value_hash=key[2], reason=reason)
 
 
 def _sentence(findings: list[Finding], what: str, document: dict[str, Any]) -> str:

@@ -163,7 +163,10 @@ def test_every_answer_that_anybody_gets_is_described(schema: dict[str, Any]) -> 
     }
     assert not missing
     for key, answers in described.items():
-        assert {"400", "401", "403", "406"} <= answers, key
+        assert {"400", "401", "403", "406", "503"} <= answers, key
+    for methods in schema["paths"].values():
+        for operation in methods.values():
+            assert "Retry-After" in operation["responses"]["503"]["headers"]
 
 
 @pytest.mark.parametrize(

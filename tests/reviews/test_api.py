@@ -1,11 +1,12 @@
 """Status, claim, submit, heartbeat, release and skip, as a program uses them."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from annotator.models import Dialogue, Revision
+from annotator.models import Dialogue, Revision, Waiver
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, adopt_c3, begin, broken, changed, make_dialogue, make_document, make_team
@@ -460,3 +461,42 @@ def test_reviews_of_a_hidden_dialogue_are_hidden(team: Team, dialogue: Dialogue)
     hidden, missing = client.get(f"{path}{dialogue.public_id}/reviews/"), client.get(f"{path}{'2' * 12}/reviews/")
     assert refusal(hidden) == (404, "not_found")
     assert hidden.content == missing.content
+
+
+def test_a_program_waives_a_warning_as_the_browser_does(team: Team, dialogue: Dialogue) -> None:
+    work = claim(team, team.annotator)
+    document = changed(work["document"], "It is sunny. TODO: the degrees.")
+    refused = submit(team.annotator, work, verdict="fix", document=document)
+    assert refusal(refused) == (422, "invalid")
+    (finding,) = refused.json()["details"]["findings"]
+    body = {key: finding[key] for key in ("check", "anchor", "value_hash")} | {"token": work["token"]}
+    path = f"/api/work/{work['slot']}/waive/"
+    api = ApiClient(team.annotator)
+    assert refusal(api.send(path, body | {"reason": " ", "document": document})) == (400, "invalid")
+    # It is no warning about what the slot holds without the document.
+    assert refusal(api.send(path, body | {"reason": "Wanted."})) == (409, "conflict")
+    other = {"check": "schema.arguments", "reason": "Wanted.", "document": document}
+    assert refusal(api.send(path, body | other)) == (409, "conflict")
+    for stranger in (team.annotators[1], team.administrator, team.outsider):
+        theirs = ApiClient(stranger).send(path, body | {"reason": "Mine.", "document": document})
+        assert refusal(theirs) == (404, "not_found")
+    for _ in range(2):
+        assert api.send(path, body | {"reason": "Wanted.", "document": document}).status_code == 204
+    waiver = Waiver.objects.get(dialogue=dialogue)
+    assert (waiver.author, waiver.reason, waiver.sealed) == (team.annotator, "Wanted.", False)
+    assert submit(team.annotator, work, verdict="fix", document=document).status_code == 201
+    assert refusal(api.send(path, body | {"reason": "Late.", "document": document})) == (409, "conflict")
+
+
+def test_a_document_of_the_wrong_form_is_refused_in_plain_words_with_its_place(team: Team, dialogue: Dialogue) -> None:
+    work = claim(team, team.annotator)
+    for place, value, words in (
+        ("depends_on", ["s0"], "/tasks/0/steps/1/depends_on/0: An object is expected."),
+        ("depends_on", {}, "/tasks/0/steps/1/depends_on: A list is expected."),
+        ("type", "guess", "/tasks/0/steps/1: One of these is expected: 'call', 'clarification', 'answer'."),
+        ("text", 7, "/tasks/0/steps/1/text: A text is expected."),
+    ):
+        document = deepcopy(work["document"])
+        document["tasks"][0]["steps"][1][place] = value
+        refused = submit(team.annotator, work, verdict="fix", document=document)
+        assert (refused.status_code, words in refused.json()["sentence"]) == (422, True), refused.json()
