@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from django.conf import settings
@@ -37,14 +38,25 @@ def check_document(
     """What the checks say of a document, with what is known of trials of its validators."""
     settings = check_settings(project)
     if document["kind"] == "multi_turn":
-        return list(_said_of(dumps(document).decode(), toolset_revision.content, settings, stage))
+        content = dumps(document).decode()
+        if len(content) < _LONG:
+            return list(_said_of_short(content, toolset_revision.content, settings, stage))
+        with _LOCKS[hash(content) % len(_LOCKS)]:
+            return list(_said_of_long(content, toolset_revision.content, settings, stage))
     toolset = CompiledToolset.of(toolset_revision.content)
     return run_checks(document, toolset, stage=stage, settings=settings, trials=known_outcomes_of(document))
 
 
-@lru_cache(maxsize=64)  # to read an item, to look it over and to hand it in are three requests about one content
 def _said_of(content: str, tools: str, settings: CheckSettings, stage: Stage) -> tuple[CheckFinding, ...]:
     return tuple(run_checks(load_stored(content), CompiledToolset.of(tools), stage=stage, settings=settings))
+
+
+#: Characters of a document from which checking it may take seconds. Pages of it that come at once wait for the first:
+#: each would check the same. Few such documents are kept, each with its megabytes.
+_LONG = 200_000
+_LOCKS = [Lock() for _ in range(64)]
+# To read an item, to look it over and to hand it in are three requests about one content.
+_said_of_short, _said_of_long = lru_cache(maxsize=64)(_said_of), lru_cache(maxsize=4)(_said_of)
 
 
 def ensure_toolset_revision(

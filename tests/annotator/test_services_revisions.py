@@ -201,6 +201,26 @@ def test_the_projects_own_severities_count(team, dialogue):
     assert not errors & {finding.check for finding in check}
 
 
+def test_pages_of_a_long_draft_that_come_at_once_check_it_once(team, dialogue, monkeypatch):
+    """Each computed the same for seconds. While one does, nobody gets past the lock of that content."""
+    held, checked = [], []
+
+    def check(document, *given, **more):
+        held.append([lock for lock in revisions._LOCKS if lock.locked()])
+        checked.append(document["tasks"][0]["user_message"])
+        return []
+
+    monkeypatch.setattr(revisions, "run_checks", check)
+    toolset, project = dialogue.head.toolset_revision, team.project
+    for size in (10, revisions._LONG, revisions._LONG):
+        document = make_document()
+        document["tasks"][0]["user_message"] = "x" * size
+        revisions.check_document(document, toolset, project=project, stage="submit")
+    assert [len(text) for text in checked] == [10, revisions._LONG]
+    assert [len(locks) for locks in held] == [0, 1]
+    assert not any(lock.locked() for lock in revisions._LOCKS)
+
+
 def test_one_content_is_checked_once_until_the_settings_are_others(team, dialogue, monkeypatch):
     made = []
     run_checks = revisions.run_checks
