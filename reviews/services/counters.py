@@ -76,7 +76,7 @@ def read_counters(project: Project, *, with_gold: bool = False, viewer: User | N
     """
     out: Tally[str] = Tally()
     stored = list(stored_counters(project).items())
-    if with_gold and any(key.startswith("gold:") for key, _ in stored):
+    if with_gold and GoldItem.objects.filter(project=project).exists():
         stored += [(key, -count) for key, count in hidden_counts(project, viewer=viewer).items()]
         stored += shown_of_gold(project, viewer=viewer).items()
     for key, value in stored:

@@ -16,7 +16,6 @@ from reviews.models import (
     Claim,
     ClaimState,
     GoldItem,
-    GoldScore,
     ItemCourse,
     Review,
     Slot,
@@ -77,13 +76,14 @@ def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]
     items = GoldItem.objects.filter(project=project).select_related("stage_run__cycle__protocol")
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__position__lt=0)
     held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
-    handed_in = set(GoldScore.objects.filter(project=project, person=viewer).values_list("item", flat=True))
+    runs = items.values("stage_run")
+    handed_in = set(Review.objects.filter(stage_run__in=runs, person=viewer).values_list("stage_run", flat=True))
     # Whoever reviewed the known answer there finds their review counted, and so one less that is left of its item.
     known = Review.objects.filter(person=viewer, dialogue__in=items.filter(retired_at=None).values("source"))
     reviewed = set(known.values_list("dialogue", "stage_run__stage"))
     out: Tally[str] = Tally()
     for item in items:
-        done, claimed = int(item.pk in handed_in), int(item.stage_run_id in held)
+        done, claimed = int(item.stage_run_id in handed_in), int(item.stage_run_id in held)
         if item.live:
             reviewers = parse(item.stage_run.cycle.protocol).stage(item.stage).reviewers
             left = reviewers - done - claimed - ((item.source_id, item.stage) in reviewed)

@@ -26,7 +26,7 @@ from annotator.services.events import append_event
 from annotator.services.revisions import lock_dialogue
 from annotator.services.trials import start_trials
 from reviews.gold import faults_of, why_not
-from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, StageRun, StageRunState
+from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, Review, StageRun, StageRunState
 from reviews.protocols import Stage
 from reviews.services.counters import write_deltas
 from reviews.services.gold_past import copy_matches, copy_past
@@ -245,6 +245,10 @@ def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
     )
     if run is None:
         raise Conflict(f"{name} was never reviewed in “{stage.title}”; choose another dialogue.")
+    # What was handed in there would be sealed of an ordinary dialogue, and is open now of this one.
+    anew = StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.CANCELLED, pk__lt=run.pk)
+    if Review.objects.filter(stage_run__in=anew).exists():
+        raise Conflict(f"{name} was reviewed in “{stage.title}” before that began anew; choose another dialogue.")
     assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
     return Way(source, cycle, run, cycle.exit_revision)
 

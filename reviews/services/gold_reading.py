@@ -131,10 +131,10 @@ def scores_of(item: GoldItem) -> list[GoldScore]:
     return list(scores)
 
 
-def not_handed_in(item: GoldItem) -> list[Slot]:
-    """The slots of an item without a review: somebody is at work, or gave it back."""
-    slots = Slot.objects.filter(stage_run=item.stage_run_id).exclude(state="done").order_by("pk")
-    return list(slots.prefetch_related("claims__person"))
+def not_scored(item: GoldItem) -> list[Slot]:
+    """The slots of an item without a score: somebody is at work, gave it back, or handed it in when it was retired."""
+    slots = Slot.objects.filter(stage_run=item.stage_run_id).exclude(review__in=item.scores.values("review"))
+    return list(slots.order_by("pk").prefetch_related("claims__person"))
 
 
 def own_results(*, actor: User, project: Project) -> list[GoldScore]:

@@ -6,9 +6,14 @@ from reviews.models import GoldItem, GoldScore, Review
 from reviews.services.journal import Journal
 
 
-def score_review(*, journal: Journal, review: Review, seen: Revision, made: Revision | None) -> GoldScore:
-    """Score a review that is being handed in, in its transaction. ``journal``: of that transition."""
+def score_review(*, journal: Journal, review: Review, seen: Revision, made: Revision | None) -> GoldScore | None:
+    """Score a review that is being handed in, in its transaction, which has locked the dialogue.
+
+    None for a retired item, whose answer anybody can read. ``journal``: of that transition.
+    """
     item = GoldItem.objects.select_related("answer").get(stage_run_id=review.stage_run_id)
+    if not item.live:
+        return None
     found = compare(item=item, review=review, seen=seen, made=made)
     journal.count(f"gold:left:{item.stage}", -1)
     journal.count(f"gold:done:{item.stage}")

@@ -14,7 +14,8 @@ from annotator.models import Dialogue, Project, User
 from annotator.models.content import SetApart
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
-from reviews.models import GoldItem, GoldRate, ProtocolVersion, Slot, SlotState
+from annotator.services.revisions import hold_dialogue
+from reviews.models import GoldItem, GoldRate, ProtocolVersion
 from reviews.protocols import Protocol
 from reviews.services.counters import write_deltas
 from reviews.services.gold_making import gold_stage, shown_as
@@ -57,7 +58,7 @@ def set_gold_rate(
 
 
 def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: str = "") -> GoldItem:
-    """Give an item to nobody any more; who is at work on it goes on, and is scored. Its answer is open again.
+    """Give an item to nobody any more; who is at work on it goes on, and is not scored. Its answer is open again.
 
     Items of its variants are retired with it. The same asked again changes nothing. Raises Denied, Hidden, or Conflict
     for one that is retired otherwise.
@@ -133,12 +134,13 @@ def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> 
 def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     """False where somebody else has done it meanwhile."""
     now = timezone.now()
+    # Whoever hands it in at this moment has locked its dialogue: they are before this, or not scored.
+    hold_dialogue(item.dialogue_id)
     # Whoever gets it at this moment has locked its row: they are before this, or get another one.
     retired = GoldItem.objects.filter(pk=item.pk, retired_at=None)
     if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
         return False
-    scores = item.scores.count()
-    pool = scores + Slot.objects.filter(stage_run_id=item.stage_run_id, state=SlotState.CLAIMED).count()
+    pool = item.scores.count()
     before = GoldItem.objects.values_list("pool", flat=True).get(pk=item.pk)
     GoldItem.objects.filter(pk=item.pk).update(pool=pool)
     Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)

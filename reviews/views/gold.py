@@ -25,6 +25,8 @@ from reviews.services.gold_standing import Waiting, read_waiting
 from reviews.services.protocols import current_protocol, stage_titles
 
 _MAX_DOCUMENT = 2_000_000
+#: What became of a claim without a score, in words; of others: not handed in.
+_WITHOUT_SCORE = {"live": "at work", "submitted": "handed in when it was retired, so not scored"}
 
 
 @project_page
@@ -175,8 +177,8 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
         "faults": describe_changes(shown, answer),
         "scores": [_score_row(score, answer) for score in gold_reading.scores_of(item)],
         "others": [
-            (claim.person, "at work" if claim.state == "live" else "not handed in")
-            for slot in gold_reading.not_handed_in(item)
+            (claim.person, _WITHOUT_SCORE.get(claim.state, "not handed in"))
+            for slot in gold_reading.not_scored(item)
             for claim in slot.claims.all()
         ],
         "people": people,
@@ -193,7 +195,7 @@ def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
     item = gold_settings.retire_gold_item(
         actor=request.user, project=request.project, public_id=public_id, reason=request.POST.get("reason", "").strip()
     )
-    messages.success(request, "Retired. Whoever is at work on it can still hand it in.")
+    messages.success(request, "Retired. Whoever is at work on it can still hand it in, and is not scored.")
     return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
 
 

@@ -30,18 +30,22 @@ from reviews.models import (
     StageRun,
 )
 from reviews.services import claims
+from reviews.services.advancing import Passage, open_run
 from reviews.services.agreement import fold_agreement, recount_agreement
 from reviews.services.assignments import prioritise, reassign
 from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work
 from reviews.services.comments import comment_on
 from reviews.services.counters import fold_counters, read_counters, recount, stored_counters
 from reviews.services.cycles import supersede_cycle
+from reviews.services.dry_runs import assumptions_for
 from reviews.services.gold_making import gold_stage, make_gold_item, people_for
+from reviews.services.gold_reading import not_scored
 from reviews.services.gold_settings import retire_gold_item, set_gold_rate
 from reviews.services.gold_turns import items_for
+from reviews.services.journal import Journal
 from reviews.services.migrating import start_migration
 from reviews.services.progress import read_my_work, read_progress
-from reviews.services.protocols import adopt_protocol, current_protocol
+from reviews.services.protocols import adopt_protocol, current_protocol, parse
 from reviews.services.throughput import read_throughput
 from reviews.services.workload import fold_work, recount_work
 from tests.factories import (
@@ -164,6 +168,23 @@ def test_only_a_verified_dialogue_that_nobody_is_shown_can_be_one(team: Team) ->
     source = verified(team)
     make_gold(team, source)
     with pytest.raises(Conflict, match="part of a gold item already"):
+        make_gold(team, source)
+
+
+def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(team: Team) -> None:
+    """An ordinary one that waits there keeps that review sealed; of this one it is open."""
+    source = make_item(team, STAGE)
+    hand_in(team.annotators[1], source, "approve")
+    StageRun.objects.filter(cycle__dialogue=source, stage=STAGE).update(state="cancelled")
+    Slot.objects.filter(dialogue=source, stage=STAGE, state="open").update(state="cancelled")
+    run = StageRun.objects.get(cycle__dialogue=source, stage=STAGE)
+    passage = Passage(Journal(actor=None, project=team.project, dialogue=source), run.cycle, parse(run.cycle.protocol))
+    open_run(passage, passage.protocol.stage(STAGE), run.entry_revision)
+    for person in team.annotators[1:3]:
+        hand_in(person, source, "approve")
+    source.refresh_from_db()
+    assert source.status == DialogueStatus.VERIFIED
+    with pytest.raises(Conflict, match="before that began anew"):
         make_gold(team, source)
 
 
@@ -430,7 +451,13 @@ def test_retired_it_comes_to_nobody_and_who_is_at_work_goes_on(team: Team, monke
     assert (retired.live, retired.retired_why) == (False, "Old.")
     assert take(team.annotators[4], team).slot.dialogue_id == waiting.pk
     answer_with(team.annotators[3], claim, "approve")
-    assert GoldScore.objects.count() == 1
+    # The answer was open to them by then. Their own figures count it like any other.
+    assert (Slot.objects.get(pk=claim.slot_id).state, GoldScore.objects.count()) == (SlotState.DONE, 0)
+    done = f"stage:{STAGE}:done"
+    counted = read_counters(team.project, with_gold=True, viewer=team.annotators[3])
+    assert counted[done] == read_counters(team.project)[done] + 1
+    assert [slot.pk for slot in not_scored(item)] == [claim.slot_id]
+    assert stored_counters(team.project) == recount(team.project)
     assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
     again = retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Old.")
     assert again.retired_at == retired.retired_at
@@ -612,6 +639,22 @@ def test_reviews_of_it_advance_nothing_and_are_counted_nowhere(team: Team, monke
     assert stored_counters(team.project) == recount(team.project)
     fold_counters()
     assert stored_counters(team.project) == recount(team.project)
+
+
+def test_the_dry_run_measures_nothing_of_gold_items(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many of them have a fault is the administrator's choice; the past that one is shown with is another's."""
+    protocol = current_protocol(team.project)
+    assert protocol is not None
+    make_gold(team)
+    monkeypatch.setattr("reviews.services.dry_runs.ENOUGH", 1)
+    before = assumptions_for(project=team.project, protocol=protocol)
+    assert before[0][STAGE].fix == 1.0
+    for person in team.annotators[3:]:
+        answer_with(person, take(person, team), "reject")
+    make_gold(team)
+    reviews = Review.objects.exclude(dialogue__set_apart=SetApart.GOLD)
+    assert reviews.count() == 8
+    assert assumptions_for(project=team.project, protocol=protocol) == before
 
 
 def test_agreement_leaves_out_even_what_a_gold_item_has_behind_it(team: Team) -> None:
