@@ -285,14 +285,17 @@ def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
 def _has_turn(job_id: int, stale_after: timedelta) -> bool:
     """Whether no other job with strangers' data or code runs for whoever asked for this one: they wait, not others.
 
-    True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it.
+    True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it. One that was
+    interrupted goes before those that have not begun: it would wait for as long as its owner asks for more.
     """
-    job = _strangers_jobs().filter(pk=job_id).only("requester").first()
+    job = _strangers_jobs().filter(pk=job_id).only("requester", "state").first()
     if job is None or job.requester_id is None:
         return True
     hold_turns(job.requester_id)
-    alive = Q(state=JobState.RUNNING) & ~_quiet(stale_after)
-    return not _strangers_jobs().filter(alive, requester=job.requester_id).exclude(pk=job_id).exists()
+    before = Q(state=JobState.RUNNING)
+    if job.state == JobState.RUNNING:
+        before &= ~_quiet(stale_after)
+    return not _strangers_jobs().filter(before, requester=job.requester_id).exclude(pk=job_id).exists()
 
 
 def hold_turns(person: int) -> None:

@@ -446,14 +446,25 @@ def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(ask, team, woke
         assert [number for number, _ in woken] == following
 
 
-def test_what_waits_for_its_turn_can_be_cancelled_and_a_dead_worker_holds_nobody_up(ask, team):
+def test_what_waits_for_its_turn_can_be_cancelled_and_what_a_dead_worker_had_begun_goes_first(ask, team):
     first, second, third = (ask(team.annotator) for _ in range(3))
     jobs.take_up(first.pk)
     assert jobs.cancel_job(actor=team.annotator, job=second).error == "Cancelled before it began."
     assert jobs.take_up(third.pk) is None
     go_quiet(first)
+    # It waited for as long as its owner asked for others.
+    assert jobs.take_up(third.pk) is None
+    assert jobs.run(first.pk).state == JobState.DONE
     assert jobs.take_up(third.pk) is not None
-    # The one whose worker has died waits as well.
+
+
+def test_of_two_interrupted_jobs_of_one_person_either_goes_first(ask, team):
+    first, second = ask(team.annotator), ask(team.annotator)
+    jobs.take_up(first.pk)
+    Job.objects.filter(pk=second.pk).update(state=JobState.RUNNING)
+    for job in (first, second):
+        go_quiet(job)
+    assert jobs.take_up(second.pk) is not None
     assert jobs.take_up(first.pk) is None
 
 
