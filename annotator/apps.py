@@ -5,5 +5,7 @@ class AnnotatorConfig(AppConfig):
     name = "annotator"
 
     def ready(self) -> None:
+        from annotator.config.postgresql import encoding  # noqa: F401 - registers a check
+
         # They register the kinds of jobs they run.
         from annotator.services import history_checks, replay_runner, trials  # noqa: F401

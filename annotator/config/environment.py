@@ -146,9 +146,11 @@ def _parts(address: str) -> SplitResult | None:
     return parts if "://" in address else None
 
 
-def redis(*, default: str) -> str:
+def redis(*, required: bool) -> str:
     """The address of Redis; blank where there is none."""
-    address = text("REDIS_URL", default=default)
+    address = text("REDIS_URL")
+    if required and not address:
+        raise ImproperlyConfigured("Server mode needs Redis: set REDIS_URL to redis://host:port/0.")
     parts = _parts(address)
     if address and (parts is None or parts.scheme not in ("redis", "rediss") or not parts.hostname):
         raise ImproperlyConfigured("REDIS_URL cannot be read; it must be redis://host:port/0, or rediss:// for TLS.")

@@ -281,7 +281,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = False
 WHITENOISE_USE_FINDERS = given.yes_no("ASSAY_PLAIN_STATIC", default=False)
 
 # --- background work --------------------------------------------------------------------------------------------
-REDIS_URL = given.redis(default="" if EMBEDDED else "redis://localhost:6379/0")
+REDIS_URL = given.redis(required=not EMBEDDED)
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600, "socket_keepalive": True}

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from traceback import format_exception
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from annotator.config import environment as given
+from annotator.config.postgresql.encoding import check_encoding
 
 SQLITE = {"ENGINE": "django.db.backends.sqlite3"}
 embedded, server = partial(given.database, sqlite=SQLITE), partial(given.database, sqlite=None)
@@ -26,8 +28,9 @@ embedded, server = partial(given.database, sqlite=SQLITE), partial(given.databas
         (server, "DATABASE_URL", "postgres:/localhost/assay", "it must be postgres://"),
         (server, "DATABASE_URL", "postgres://localhost:5432", "it must be postgres://"),
         (embedded, "DATABASE_URL", "assay", "or sqlite:///path"),
-        (partial(given.redis, default=""), "REDIS_URL", "localhost:6379", "it must be redis://host:port/0"),
-        (partial(given.redis, default=""), "REDIS_URL", "redis://localhost:abc/0", "it must be redis://host:port/0"),
+        (partial(given.redis, required=True), "REDIS_URL", "", "Server mode needs Redis: set REDIS_URL"),
+        (partial(given.redis, required=False), "REDIS_URL", "localhost:6379", "it must be redis://host:port/0"),
+        (partial(given.redis, required=False), "REDIS_URL", "redis://localhost:abc/0", "it must be redis://host:port/0"),
         (partial(given.hosts, default=[]), "ALLOWED_HOSTS", "https://a.example", "without https:// or a port"),
         (partial(given.hosts, default=[]), "ALLOWED_HOSTS", "a.example:8000", "without https:// or a port"),
         (given.origins, "CSRF_TRUSTED_ORIGINS", "a.example", "it must begin with https://"),
@@ -52,8 +55,26 @@ def test_a_mistake_is_refused_in_a_sentence(
     assert words in str(refusal.value)
 
 
+@pytest.mark.parametrize(("encoding", "found"), [("UTF8", []), ("LATIN1", ["LATIN1"]), ("SQL_ASCII", ["SQL_ASCII"])])
+def test_a_database_that_cannot_hold_every_text_is_refused(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, found: list[str]
+) -> None:
+    """It was taken, and failed at the first dialogue that was not English."""
+    info = SimpleNamespace(parameter_status={"server_encoding": encoding}.get)
+    database = SimpleNamespace(
+        vendor="postgresql",
+        ensure_connection=lambda: None,
+        connection=SimpleNamespace(info=info),
+        settings_dict={"NAME": "assay"},
+    )
+    monkeypatch.setattr("annotator.config.postgresql.encoding.connections", {"default": database})
+    said = [str(message.msg) for message in check_encoding(databases=["default"])]
+    assert said == [f"The database assay has the encoding {name}, which does not hold every text." for name in found]
+    assert check_encoding(databases=None) == []
+
+
 def test_no_sentence_repeats_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, read in (("DATABASE_URL", server), ("REDIS_URL", partial(given.redis, default=""))):
+    for name, read in (("DATABASE_URL", server), ("REDIS_URL", partial(given.redis, required=False))):
         monkeypatch.setenv(
             name, f"{'postgres' if read is server else 'redis'}://assay:sesame/open@localhost:5432/assay"
         )

@@ -27,6 +27,7 @@ def server_variables(folder, **more):
         "ASSAY_DATA": str(folder / "data"),
         "ALLOWED_HOSTS": "assay.example,localhost",
         "DATABASE_URL": "postgres://assay@127.0.0.1:1/assay",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
         "DJANGO_SETTINGS_MODULE": "annotator.config.settings",
         "STATIC_ROOT": str(folder / "static"),
         **more,
