@@ -7,6 +7,8 @@ It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
 """
 
 import contextlib
+import errno
+import logging
 import math
 import re
 import selectors
@@ -37,6 +39,8 @@ LEAVING_SECONDS = 2
 #: Seconds that a thread waits for the rest of a body that nothing has read: what was to be read has come before.
 REST_SECONDS = 0.1
 
+_LOG = logging.getLogger(__name__)
+
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
@@ -58,7 +62,12 @@ class _Socket(socket.socket):
         view = memoryview(data)
         for start in range(0, len(view), PIECE):
             piece = view[start : start + PIECE]
-            super().sendall(piece, flags)
+            try:
+                super().sendall(piece, flags)
+            except TimeoutError:
+                _LOG.warning("A reader was given up who took less than %s bytes in %s s.", PIECE, self.gettimeout())
+                # Of this gunicorn makes no traceback.
+                raise ConnectionResetError(errno.ECONNRESET, "given up") from None
             self._sent += len(piece)
             if self._sent > LARGE:
                 self.settimeout(LARGE_SECONDS)

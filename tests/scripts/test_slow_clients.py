@@ -1,6 +1,7 @@
 """Without a proxy: who sends slowly takes no thread, who reads slowly none for long; pieces are read as a whole."""
 
 import contextlib
+import errno
 import http.client
 import selectors
 import socket
@@ -140,13 +141,18 @@ def test_what_is_large_is_the_same_for_those_who_wait_and_for_those_who_give_pla
     assert slow.AT_ONCE == patient_worker.LARGE
 
 
-def test_who_takes_nothing_of_an_answer_is_given_up(monkeypatch):
+def test_who_takes_nothing_of_an_answer_is_given_up_with_a_line_in_the_log(monkeypatch, caplog):
+    """Of another error than this gunicorn writes a traceback, for each of them."""
     monkeypatch.setattr(patient_worker, "STALLED_SECONDS", 0.05)
     ours, theirs = socket.socketpair()
     with theirs, _Socket(fileno=ours.detach()) as connection:
         connection.setblocking(True)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(ConnectionResetError) as refusal:
             connection.sendall(b"a" * 10**8)
+    assert refusal.value.errno == errno.ECONNRESET
+    assert [record.getMessage() for record in caplog.records] == [
+        "A reader was given up who took less than 65536 bytes in 0.05 s."
+    ]
 
 
 @pytest.fixture
