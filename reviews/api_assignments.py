@@ -100,6 +100,12 @@ _FILTERS = [
     OpenApiParameter("stage", str),
     OpenApiParameter("person", str),
     OpenApiParameter("priority", str, enum=[str(one.value) for one in Priority]),
+    OpenApiParameter(
+        "q",
+        str,
+        description="The id of a dialogue, or words that it holds; of more than "
+        f"{assignment_lists.MANY} that match, the oldest.",
+    ),
     OpenApiParameter("after", str, description="“next” of the page before."),
 ]
 

@@ -47,7 +47,7 @@ class Filters:
             return members.values_list("public_id", flat=True)
 
         return cls(
-            text=str(query.get("q", "")).replace("\x00", "").strip()[:200],
+            text=searched(query),
             status=one_of(query, "status", DialogueStatus.values),
             stage=one_of(query, "stage", stages),
             policy=one_of(query, "policy", [policy.value for policy in Policy]),
@@ -65,6 +65,11 @@ class Filters:
         """The filters that are set, by their name in the query string."""
         names = {**{name: name for name in self.__dataclass_fields__}, "text": "q"}
         return {names[name]: value for name, value in vars(self).items() if value}
+
+
+def searched(query: Mapping[str, Any]) -> str:
+    """What a query string searches for."""
+    return str(query.get("q", "")).replace("\x00", "").strip()[:200]
 
 
 def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQuerySet:

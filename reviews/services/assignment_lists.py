@@ -12,8 +12,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotator.models import Membership, Project, Role, User
+from annotator.models import Dialogue, Membership, Project, Role, User
+from annotator.services import listing
 from annotator.services.filters import no_place, one_of
+from annotator.services.listing import filter_dialogues, searched
 from annotator.services.statements import Value, rows
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.absence import last_signs
@@ -24,7 +26,7 @@ from reviews.services.queues import ASIDE
 
 #: Rows of a page; and up to where something is counted, before it says “or more”.
 PAGE_SIZE, MANY = 50, 200
-FILTERS = ("state", "stage", "person", "priority")
+FILTERS = ("state", "stage", "person", "priority", "q")
 STATES = {"held": "At work", "reserved": "Reserved", "waiting": "Waiting for anybody"}
 
 
@@ -71,6 +73,8 @@ class Filters:
     stage: str = ""
     person: str = ""
     priority: str = ""
+    #: An id, or words that the dialogue holds, as in the list of dialogues.
+    q: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Iterable[str]) -> "Filters":
@@ -85,6 +89,7 @@ class Filters:
             stage=one_of(query, "stage", stages),
             person=one_of(query, "person", people),
             priority=one_of(query, "priority", [str(one.value) for one in Priority]),
+            q=searched(query),
         )
 
     @property
@@ -193,12 +198,19 @@ def matching(*, project: Project, filters: Filters, limit: int) -> list[int]:
     return [slot.pk for slot in _found(project, filters, "", limit + 1, bare=True)]
 
 
+def found_dialogues(project: Project, text: str) -> list[int]:
+    """Keys of the dialogues that a search finds, the oldest first: ``MANY`` of them and one more."""
+    rows = filter_dialogues(Dialogue.objects.filter(project=project, published=True), listing.Filters(text=text))
+    return list(rows.order_by("pk").values_list("pk", flat=True)[: MANY + 1])
+
+
 # --- in detail --------------------------------------------------------------------------------------------------------
 
 
 def _found(project: Project, filters: Filters, after: str, size: int, *, bare: bool = False) -> list[Slot]:
     """Priority by priority, each in the order of its queue: that way an index serves each of them."""
     key = _key(after)
+    among = found_dialogues(project, filters.q)[:MANY] if filters.q else None
     priorities = [int(filters.priority)] if filters.priority else list(Priority.values)
     out: list[Slot] = []
     of_state = _of_state(project, filters)
@@ -206,6 +218,8 @@ def _found(project: Project, filters: Filters, after: str, size: int, *, bare: b
         if key is not None and priority < key[0]:
             continue
         slots = of_state.filter(priority=priority)
+        if among is not None:
+            slots = slots.filter(dialogue__in=among)
         if key is not None and priority == key[0]:
             slots = slots.filter(position__gte=key[1]).exclude(position=key[1], pk__lte=key[2])
         if bare:

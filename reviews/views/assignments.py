@@ -1,5 +1,6 @@
 """Who works on what, for administrators: the load of people and stages, the slots, and what can be changed of them."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -38,10 +39,11 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
     chosen = request.POST if refused else QueryDict()
     filters = Filters.of(chosen or request.GET, project=project, stages=titles)
     stages = assignment_lists.read_stages(project)
-    if filters.state == "waiting" and not filters.stage:
+    one_queue = filters.state == "waiting" and not filters.q
+    if one_queue and not filters.stage:
         # One queue at a time, so that an index serves it: that of the first stage in which something waits.
         first = next((stage.key for stage in stages if stage.open), stages[0].key if stages else "")
-        filters = Filters(filters.state, first, filters.person, filters.priority)
+        filters = replace(filters, stage=first)
     page = assignment_lists.list_slots(project=project, filters=filters, after=request.GET.get("after", ""))
     people = assignment_lists.read_people(project)
     query = urlencode(filters.query)
@@ -52,9 +54,12 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "following": f"?{query}&after={page.after}" if page.after else "",
         "previous": f"?{query}" if request.GET.get("after") else "",
         "filters": filters,
+        "most_searched": bool(filters.q)
+        and len(assignment_lists.found_dialogues(project, filters.q)) > assignment_lists.MANY
+        and assignment_lists.MANY,
         "choices": [
             ("state", "Show", list(STATES.items()), filters.state, ""),
-            ("stage", "Stage", list(titles.items()), filters.stage, "" if filters.state == "waiting" else "any"),
+            ("stage", "Stage", list(titles.items()), filters.stage, "" if one_queue else "any"),
             ("person", "Person", [(one.person.public_id, str(one.person)) for one in people], filters.person, "any"),
             (
                 "priority",

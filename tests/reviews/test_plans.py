@@ -19,7 +19,18 @@ from reviews.services.assignment_lists import Filters, list_slots, matching, rea
 from reviews.services.claims import claim_next, claim_slot
 from reviews.services.pauses import pause
 from reviews.services.plans import confirm_plan, make_plan
-from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogues, make_item, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    hand_in,
+    make_dialogue,
+    make_dialogues,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
 from tests.racing import lost, race
 
 pytestmark = pytest.mark.django_db
@@ -242,7 +253,7 @@ def test_pages_follow_one_another_urgent_ones_first(team: Team) -> None:
 def test_a_list_asks_a_fixed_number_of_questions(team: Team, client: Client, items: int) -> None:
     begin(team.project, make_dialogues(team.project, items))
     claim_next(actor=team.annotators[1], project=team.project)
-    for query in ("", "?state=waiting", "?state=reserved"):
+    for query in ("", "?state=waiting", "?state=reserved", "?state=waiting&q=d1"):
         client.get(f"/p/{team.project.slug}/assignments/{query}")
         with CaptureQueriesContext(connection) as captured:
             assert client.get(f"/p/{team.project.slug}/assignments/{query}").status_code == 200
@@ -288,6 +299,37 @@ def test_all_that_a_list_shows_is_selected_by_its_filters(team: Team, client: Cl
     assert len(AssignmentPlan.objects.get().items) == 60
     assert client.post(preview["Location"]).status_code == 302
     assert Slot.objects.filter(priority=Priority.HIGH).count() == 60
+
+
+def test_a_dialogue_is_searched_for_by_its_id_or_its_words(
+    team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"lake-1": "Lucerne", "lake-2": "Lucerne", "hill": "Ghent"}
+    items = [make_dialogue(team.project, make_document(city), external_id=name) for name, city in names.items()]
+    begin(team.project, items[:2])
+    crossed = make_item(team, "cross_check", make_document("Lucerne"), external_id="lake-3")
+    base, api = f"/p/{team.project.slug}/assignments/", f"/api/projects/{team.project.slug}/assignments/"
+
+    def found(query: str) -> set[str]:
+        rows = {row["external_id"] for row in client.get(f"{api}?{query}").json()["slots"]}
+        page = client.get(f"{base}?{query}").content.decode()
+        assert all((f"Select {name}," in page) == (name in rows) for name in ("lake-1", "lake-2", "lake-3", "hill"))
+        return rows
+
+    assert found("state=waiting&q=lake-1") == {"lake-1"}
+    # Of every stage: what is searched for is little.
+    assert found("state=waiting&q=Lucerne") == {"lake-1", "lake-2", crossed.external_id}
+    assert found("state=waiting&q=Lucerne&stage=cross_check") == {crossed.external_id}
+    assert found("state=held&q=lake-1") == found("state=waiting&q=nowhere") == set()
+    claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
+    assert found("state=held&q=lake-3") == {"lake-3"}
+
+    body = {"action": "prioritise", "to_priority": "0", "all": "yes", "state": "waiting", "q": "lake-2"}
+    assert client.post(client.post(f"{base}plan/", body)["Location"]).status_code == 302
+    assert [slot.dialogue for slot in Slot.objects.filter(priority=Priority.HIGH)] == [items[1]]
+    monkeypatch.setattr(assignment_lists, "MANY", 1)
+    assert found("state=waiting&q=Lucerne") == {"lake-1"}
+    assert "More than 1 dialogues match" in client.get(f"{base}?state=waiting&q=Lucerne").content.decode()
 
 
 def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) -> None:
