@@ -10,11 +10,14 @@ from rest_framework.parsers import JSONParser
 
 from annotator.schema import SchemaProblem
 from annotator.schema.canonical import encode_faithful, normalise
-from annotator.schema.exact_json import JsonFault, loads
+from annotator.schema.exact_json import JsonFault, holds_more_values, loads
+
+#: Commas and opening brackets of a body: eight megabytes of brackets would take 400 MB and seconds.
+MAX_VALUES = 1_000_000
 
 
 class TooLarge(APIException):
-    """The body is larger than the server reads into memory."""
+    """The body is larger, or holds more, than the server reads into memory."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
@@ -34,6 +37,10 @@ class StrictJSONParser(JSONParser):
         raw: bytes = stream.read(limit + 1)
         if len(raw) > limit:
             raise TooLarge(f"The body is larger than {limit // 2**20} MB; send less at once, or import it as a file.")
+        if holds_more_values(raw, MAX_VALUES):
+            raise TooLarge(
+                f"The body holds more than {MAX_VALUES:,} values; send less at once, or import it as a file."
+            )
         try:
             value = loads(raw.decode("utf-8-sig"))
             if encode_faithful(value) is None:

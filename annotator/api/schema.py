@@ -25,7 +25,7 @@ _LATER = {
     "content": _REFUSAL,
 }
 _WITH_BODY = {
-    "413": "The body is larger than the server takes.",
+    "413": "The body is larger, or holds more values, than the server takes.",
     "415": "The body is in another format than the server reads.",
 }
 _OF_PAGES = {"422": "The size or the cursor is not valid; the sentence says why."}

@@ -6,10 +6,12 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils.functional import lazystr
 from rest_framework.exceptions import ParseError
 
-from annotator.api.parsing import StrictJSONParser, TooLarge
+from annotator.api import parsing
+from annotator.api.parsing import MAX_VALUES, StrictJSONParser, TooLarge
 from annotator.api.rendering import FastJSONRenderer, stored_json, stored_tools
 from annotator.schema import canonical
 
@@ -63,6 +65,18 @@ def test_a_body_is_read_only_up_to_the_limit(settings: Any) -> None:
     with pytest.raises(TooLarge):
         StrictJSONParser().parse(stream)
     assert stream.taken <= 1025
+
+
+@pytest.mark.parametrize("part", ["[" * 50 + "]" * 50 + ",", '{"a":0},', "0,"])
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = sum(map(part.count, ",[{"))
+    body = '{"a":[' + part * (MAX_VALUES // count + 1) + "0]}"
+    assert len(body) < settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    monkeypatch.setattr(parsing, "loads", None)
+    with pytest.raises(TooLarge, match="more than 1,000,000 values"):
+        read(body.encode())
+    monkeypatch.undo()
+    assert read(('{"a":[' + part * (100 // count) + "0]}").encode())
 
 
 def test_stored_text_is_put_in_as_it_is() -> None:
