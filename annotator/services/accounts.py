@@ -1,13 +1,13 @@
 """Accounts: who may sign up, and the demo's sign-in without a password."""
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.password_reset import request_password_reset
+from allauth.account.internal.userkit import filter_users_by_email
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connections, transaction
@@ -103,27 +103,30 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return f"[{urlsplit(settings.SITE_URL).netloc}] {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """allauth's, which would call the site what the request's Host header says.
-
-        A mail server that does not answer is the operator's to read of, in the log.
-        """
-        name = urlsplit(settings.SITE_URL).netloc
-        try:
-            super().send_mail(
-                template_prefix, email, context | {"current_site": {"name": name, "domain": settings.SITE_URL}}
-            )
-        except OSError:
-            _LOG.exception("A mail about a password could not be sent.")
+        """allauth's, which would call the site what the request's Host header says. Here there is no request."""
+        site = {"name": urlsplit(settings.SITE_URL).netloc, "domain": settings.SITE_URL}
+        self.render_mail(template_prefix, email, context | {"email": email, "current_site": site}).send()
 
 
-def send_aside(send: Callable[[], object]) -> None:
-    """Send a mail beside the answer: a slow mail server would make it later for those alone who have an account."""
-    MAILING.submit(copy_context().run, _send, send)
+def mail_aside(email: str) -> None:
+    """Do so beside the answer, which a slow mail server would make later for those alone who have an account."""
+    MAILING.submit(_mail_aside, email)
 
 
-def _send(send: Callable[[], object]) -> None:
+def mail_new_password(email: str) -> None:
+    """Mail whoever has that address a link to a new password, made now. Raises OSError if no mail server takes it."""
+    people = filter_users_by_email(email, is_active=True, prefer_verified=True, for_login=True)
+    request_password_reset(None, email, people, None)
+
+
+def _mail_aside(email: str) -> None:
+    from annotator.tasks import mail_new_password_later
+
     try:
-        send()
+        mail_new_password(email)
+    except OSError as error:
+        _LOG.warning("A mail about a password waits for the mail server: %s", error)
+        mail_new_password_later(email)
     except Exception:
         _LOG.exception("A mail about a password could not be made.")
     finally:

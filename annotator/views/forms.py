@@ -1,6 +1,5 @@
 """Forms of projects and people."""
 
-from functools import partial
 from typing import Any
 
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
@@ -13,7 +12,7 @@ from django.http import HttpRequest
 from annotator.errors import Conflict
 from annotator.models import NoticeKind, Role, User
 from annotator.schema.exact_json import loads
-from annotator.services.accounts import require_attempt, send_aside
+from annotator.services.accounts import mail_aside, require_attempt
 from annotator.services.attempts import client_address, forget_attempts
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.wording import has_unseen
@@ -49,8 +48,9 @@ class ForgottenPasswordForm(ResetPasswordForm):
         return email
 
     def save(self, request: HttpRequest, **more: Any) -> str:
-        send_aside(partial(super().save, request, **more))
-        return str(self.cleaned_data["email"])
+        email = str(self.cleaned_data["email"])
+        mail_aside(email)
+        return email
 
 
 def _can_be_seen(name: str) -> None:

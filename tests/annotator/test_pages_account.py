@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from urllib.parse import quote, urlencode
 
 import pytest
+from celery.exceptions import Retry
 from django.contrib.sessions.models import Session
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
@@ -16,6 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotator import tasks
 from annotator.models import ApiToken, Attempts, Invitation, Role, User
 from annotator.services import accounts, attempts, places, projects, tokens
 from annotator.services.access import roles_in
@@ -245,16 +247,31 @@ def test_old_passwords_and_forgotten_ones_are_limited_as_well(client, person, cl
 
 
 @mailing
-def test_a_mail_server_that_is_away_tells_nobody_who_has_an_account(client, person, settings, caplog):
+def test_a_mail_server_that_is_away_tells_nobody_who_has_an_account_and_the_mail_waits(
+    client, person, settings, monkeypatch, caplog
+):
+    waiting = []
+    monkeypatch.setattr(
+        tasks.mail_new_password, "apply_async", lambda arguments, countdown, **_: waiting.append((arguments, countdown))
+    )
+    at_hand = settings.EMAIL_BACKEND
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     for email in ("nadia@example.org", "nobody@example.org"):
         answer = client.post("/accounts/password/reset/", {"email": email})
         assert (answer.status_code, answer["Location"]) == (302, "/accounts/password/reset/done/")
     assert mails() == []
-    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
-        "A mail about a password could not be sent."
+    assert [record.message for record in caplog.records if "password" in record.message] == [
+        "A mail about a password waits for the mail server: [Errno 111] Connection refused"
     ]
+    # The link is made when it can be sent: it waits nowhere.
+    assert waiting == [(("nadia@example.org",), 300)]
+    with pytest.raises(Retry):
+        tasks.mail_new_password.apply(("nadia@example.org",), throw=True)
+    settings.EMAIL_BACKEND = at_hand
+    tasks.mail_new_password.apply(("nadia@example.org",), throw=True)
+    (sent,) = mails()
+    assert "/accounts/password/reset/key/" in sent.body
 
 
 class SilentServer(EmailBackend):
