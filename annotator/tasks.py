@@ -26,7 +26,7 @@ def take_up_stale_jobs() -> None:
     """Wake workers for jobs that wait or whose worker has gone quiet."""
     for job_id, kind in jobs.stale_jobs():
         jobs.send(job_id, kind, expires=WAKE_EXPIRES)
-    routines.note_routine(routines.PULSE)
+    routines.note_routine(routines.PULSE, {"folder": routines.folder_mark()})
 
 
 @shared_task(name="annotator.tasks.write_checkpoints")

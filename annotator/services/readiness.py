@@ -1,11 +1,13 @@
 """Whether everything is there that the site needs: database, broker, workers, disk. Each is asked with a time limit."""
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
@@ -17,7 +19,7 @@ from django.utils import timezone
 from annotator.models import Routine
 from annotator.services.jobs import waiting_in_vain
 from annotator.services.outages import has_room, outage
-from annotator.services.routines import PULSE
+from annotator.services.routines import PULSE, folder_mark
 
 #: Seconds that database and broker have for an answer.
 PATIENCE = 2
@@ -32,7 +34,7 @@ def what_is_missing() -> dict[str, str]:
 
 def _database() -> dict[str, str]:
     """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
-    pulse = Routine.objects.filter(name=PULSE).values_list("ran_at")
+    pulse = Routine.objects.filter(name=PULSE).values_list("ran_at", "outcome")
     late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
     waiting = waiting_in_vain(before=late).values_list("created_at")[:1]
     try:
@@ -44,12 +46,13 @@ def _database() -> dict[str, str]:
             found = []
             for rows in (pulse, waiting):
                 cursor.execute(*rows.query.sql_with_params())
-                row = cursor.fetchone()
-                found.append(_when(database, row[0]) if row else None)
+                found.append(cursor.fetchone())
             full = _writes(database)
     except DatabaseError as error:
         return {"database": f"{outage(error) or 'The database does not answer'}."}
-    return {"database": full, "workers": _workers(found[0]), "strangers": _strangers(found[1])}
+    heard, since = (_when(database, row[0]) if row else None for row in found)
+    workers = _workers(heard) or _folder(found[0][1])
+    return {"database": full, "workers": workers, "strangers": _strangers(since)}
 
 
 def _behind(database: BaseDatabaseWrapper) -> str:
@@ -108,6 +111,15 @@ def _workers(last: datetime | None) -> str:
     if abs(timezone.now() - last) > timedelta(seconds=settings.WORKER_LAG_SECONDS):
         return f"No worker has been heard of since {last:%Y-%m-%d %H:%M} UTC: are beat and a worker running?"
     return ""
+
+
+def _folder(outcome: str | dict[str, Any]) -> str:
+    """Whether the worker that was heard of last has this data folder: in another it finds no upload."""
+    theirs = (json.loads(outcome) if isinstance(outcome, str) else outcome).get("folder")
+    ours = folder_mark()
+    if not theirs or not ours or theirs == ours:
+        return ""
+    return "A worker has another data folder than this web server: is ASSAY_DATA the same for both?"
 
 
 def _strangers(since: datetime | None) -> str:

@@ -27,6 +27,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Routine
 from annotator.services import places, statements, tokens
 from annotator.services.routines import PULSE, note_routine
+from annotator.tasks import take_up_stale_jobs
 from annotator.views import context, projects, slow
 from tests.factories import make_team
 
@@ -201,6 +202,19 @@ def test_the_site_is_not_ready_without_its_data_folder(client, ready, tmp_path):
     ready.DATA_DIR = tmp_path / "gone"
     response = client.get("/readyz")
     assert (response.status_code, words(response)) == (503, "disk: The data folder is not there, or is closed.\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_is_not_ready_while_a_worker_has_another_data_folder(client, ready, tmp_path):
+    """Every import failed there, and all was said to be well."""
+    ready.DATA_DIR = tmp_path / "worker"
+    ready.DATA_DIR.mkdir()
+    take_up_stale_jobs()
+    assert client.get("/readyz").status_code == 200
+    ready.DATA_DIR = tmp_path
+    response = client.get("/readyz")
+    said = "workers: A worker has another data folder than this web server: is ASSAY_DATA the same for both?\n"
+    assert (response.status_code, words(response)) == (503, said)
 
 
 @pytest.mark.django_db(transaction=True)
