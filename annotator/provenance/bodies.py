@@ -114,8 +114,8 @@ class Text:
         """Count one look for a value: of a long one each character may be held against many, of a number its words, of
         a date its months are looked for, too.
         """
-        times = 16 if forms.dates else 4 if forms.number is not None else 1
-        return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 16))
+        times = 4 if forms.dates or forms.number is not None else 1
+        return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 8))
 
     def hits(self, forms: Forms) -> list[Hit]:
         """Where the value stands, at most MOST_SPANS places, best quality first; only the best form is given."""

@@ -2,10 +2,10 @@
 
 #: Characters looked through for one document; what is not found until then is not known. No dialogue a person reads
 #: comes near.
-MAX_WORK = 200_000_000
+MAX_WORK = 400_000_000
 #: What costs more than reading on by a character, in characters: looking into a text at all, a place that looks right
 #: at first, one of many dates or words held against a value.
-LOOK, PLACE, ITEM = 1_000, 400, 100
+LOOK, PLACE, ITEM = 1_000, 800, 200
 
 
 class Work:
