@@ -12,7 +12,7 @@ from reviews.services.claims import lock_slot, stage_of, withdraw
 from reviews.services.eligibility import refusal
 from reviews.services.journal import Journal
 from reviews.services.queues import ASIDE, new_position
-from reviews.services.telling import tell_of_assignment
+from reviews.services.telling import tell_of_assignment, tell_of_withdrawal
 
 
 def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool = True) -> Slot:
@@ -48,6 +48,7 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
             after={"slot": slot.public_id, "stage": slot.stage, "person": to.public_id, "reason": reason[:500]},
         )
         journal.write()
+        tell_of_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and before != to else None])
         if tell:
             words = f"{dialogue.external_id} is reserved for you: {stage.title}. {reason[:300]}"
             tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
@@ -69,15 +70,18 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
             return dialogue
         dialogue.owner = to
         dialogue.save(update_fields=["owner"])
+        lost = False
         waiting = Slot.objects.select_for_update(of=("self",)).select_related("protocol", "stage_run")
         for slot in waiting.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN]).order_by("pk"):
             slot.owner = to
-            own = slot.stage_kind == StageKind.SELF_CHECK and before is not None and slot.reserved_for_id == before.pk
+            theirs = before is not None and slot.reserved_for_id == before.pk
+            own = theirs and slot.stage_kind == StageKind.SELF_CHECK
             if own or stage_of(slot).eligible.author is AuthorRule.OWNER:
                 slot.reserved_for = to
             elif slot.reserved_for_id == to.pk and slot.stage_kind != StageKind.SELF_CHECK:
                 slot.reserved_for = None
             slot.save(update_fields=["owner", "reserved_for"])
+            lost = lost or (theirs and slot.state == SlotState.OPEN and slot.reserved_for_id == to.pk)
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         journal.event(
             "dialogue.handed_over",
@@ -85,6 +89,7 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
             after={"owner": to.public_id, "reason": reason[:500]},
         )
         journal.write()
+        tell_of_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and lost else None])
         if tell:
             words = f"{dialogue.external_id} is yours now. {reason[:300]}"
             tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
@@ -135,4 +140,5 @@ def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
             after={"slot": slot.public_id, "stage": slot.stage, "reason": reason[:500]},
         )
         journal.write()
+        tell_of_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk])
     return slot

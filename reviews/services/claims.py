@@ -29,6 +29,7 @@ from reviews.services.queues import (
     read_versions,
     take_first,
 )
+from reviews.services.telling import tell_of_lapse
 from reviews.services.worksheets import HELD_BY
 
 #: Overdue claims that one call to claim looks at.
@@ -253,7 +254,7 @@ def stage_of(slot: Slot) -> Stage:
 
 
 def withdraw(slot: Slot) -> None:
-    """End the live claim on a locked slot, whoever holds it; the slot is open afterwards."""
+    """End the live claim on a locked slot, whoever holds it; the slot is open afterwards. Tells nobody."""
     Claim.objects.filter(slot=slot, state=ClaimState.LIVE).update(state=ClaimState.WITHDRAWN, ended_at=Now())
     _open(slot)
 
@@ -366,7 +367,10 @@ def _open(slot: Slot) -> None:
 def _let_go_if_overdue(claim: Claim, slot: Slot) -> bool:
     """Compare-and-swap: the claim ends unless its holder was heard of meanwhile. The slot is locked."""
     ended = Claim.objects.filter(pk=claim.pk, slot=slot, state=ClaimState.LIVE, expires_at__lte=Now())
-    return ended.update(state=ClaimState.EXPIRED, ended_at=Now()) == 1
+    if not ended.update(state=ClaimState.EXPIRED, ended_at=Now()):
+        return False
+    tell_of_lapse(slot, claim.person_id)
+    return True
 
 
 def _own_claim(actor: User, token: str) -> Claim:

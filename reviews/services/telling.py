@@ -1,12 +1,12 @@
 """Whom a dialogue's moves concern: experts for whom something waits, people to whom work is given."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.urls import reverse
 
 from annotator.models import Dialogue, NoticeKind, Project, Role, User
 from annotator.services.notices import dialogue_page, members_with, notify
-from reviews.models import AssignmentPlan, PlanAction
+from reviews.models import AssignmentPlan, PlanAction, Slot
 from reviews.protocols import Stage
 
 
@@ -49,6 +49,44 @@ def tell_of_assignment(*, actor: User, dialogue: Dialogue, person: User, words: 
         text=words,
         target=dialogue_page(dialogue.project, dialogue),
         dialogue=dialogue,
+    )
+
+
+def tell_of_loss(
+    *, actor: User | None, project: Project, people: Iterable[int | None], words: str, target: str
+) -> None:
+    """Something they had is theirs no longer. Who has not read that yet is not told of every further item."""
+    notify(
+        actor=actor,
+        project=project,
+        people=people,
+        kind=NoticeKind.ASSIGNMENT,
+        text=f"{words} There may be more by now.",
+        target=target,
+        key=f"lost:{project.pk}",
+    )
+
+
+def tell_of_lapse(slot: Slot, person: int) -> None:
+    """A lease ran out. Its page says how the item stands, and gives it back where nobody has taken it."""
+    tell_of_loss(
+        actor=None,
+        project=slot.project,
+        people=[person],
+        words=f"Your time on {slot.dialogue.external_id} ran out: it goes to a colleague, unless you open it again "
+        "first. Your draft is kept.",
+        target=reverse("workspace", args=[slot.public_id]),
+    )
+
+
+def tell_of_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int | None]) -> None:
+    """Somebody else decided that others go on with it."""
+    tell_of_loss(
+        actor=actor,
+        project=dialogue.project,
+        people=people,
+        words=f"{dialogue.external_id} is no longer yours to work on; others go on with it. Your draft is kept.",
+        target=dialogue_page(dialogue.project, dialogue),
     )
 
 

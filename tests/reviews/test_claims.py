@@ -8,10 +8,10 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Role, User
+from annotator.models import Dialogue, Notice, Role, User
 from annotator.services.projects import end_role
 from reviews.models import Claim, ClaimState, Cursor, Priority, Slot, SlotState
-from reviews.services.assignments import prioritise
+from reviews.services.assignments import free_claim, hand_over, prioritise, reassign
 from reviews.services.claims import (
     claim_next,
     claim_slot,
@@ -22,6 +22,7 @@ from reviews.services.claims import (
     skip,
 )
 from reviews.services.queues import rewind_cursors
+from reviews.services.submissions import submit_review
 from tests.factories import (
     Team,
     adopt_c3,
@@ -509,3 +510,39 @@ def test_whoever_left_the_project_loads_nothing(team: Team) -> None:
     end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
     with pytest.raises(Hidden):
         load_work(actor=team.annotator, public_id=claim.slot.public_id)
+
+
+def test_who_loses_an_item_finds_one_notice_of_it_on_my_work(team: Team, client: Client) -> None:
+    """It was gone from My work without a word."""
+    items(team, 3)
+    person = team.annotator
+    lapsed = take(person, team)
+    overdue(lapsed)
+    assert take(team.annotators[1], team).slot_id == lapsed.slot_id
+    [notice] = Notice.objects.filter(person=person)
+    name = lapsed.slot.dialogue.external_id
+    assert notice.text.startswith(f"Your time on {name} ran out: it goes to a colleague")
+    client.force_login(person)
+    assert f"Your time on {name}" in client.get("/").content.decode()
+    assert client.get(notice.target).status_code == 409
+    # Of what goes as well they are not told once more before they have read it.
+    other = take(person, team)
+    overdue(other)
+    assert expire_overdue() == 1
+    assert Notice.objects.filter(person=person).count() == 1
+    assert client.get(f"/work/{other.slot.public_id}/").status_code == 200
+
+
+def test_who_decides_that_others_go_on_tells_whoever_was_at_it(team: Team) -> None:
+    items(team, 1)
+    claim = take(team.annotator, team)
+    reassign(actor=team.administrator, slot=claim.slot, to=team.annotators[1])
+    notice = Notice.objects.get(person=team.annotator)
+    assert notice.text.startswith(f"{claim.slot.dialogue.external_id} is no longer yours to work on")
+    assert not any(str(one) in notice.text for one in team.annotators)
+    free_claim(actor=team.administrator, slot=claim.slot)
+    assert Notice.objects.filter(person=team.annotators[1], text__contains="no longer yours").count() == 1
+    again = take(team.annotators[2], team)
+    submit_review(actor=team.annotators[2], slot=again.slot, token=again.token)
+    hand_over(actor=team.administrator, dialogue=again.slot.dialogue, to=team.annotator)
+    assert Notice.objects.filter(person=team.annotators[2], text__contains="no longer yours").count() == 1
