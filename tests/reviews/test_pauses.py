@@ -220,11 +220,11 @@ def test_my_work_offers_nothing_of_what_is_paused(team: Team) -> None:
     def offers() -> list[int]:
         return [client.get(page).content.decode().count(f'action="/p/{team.project.slug}/next/"') for page in pages]
 
-    assert offers() == [2, 1]
+    assert offers() == [3, 1]  # My work: what comes first, and each of the two stages
     stage, _ = pause(actor=team.administrator, project=team.project, stage="cross_check")
-    assert offers() == [1, 1]
+    assert offers() == [2, 1]
     mine, _ = pause(actor=team.administrator, project=team.project, person=team.annotators[1])
     assert offers() == [0, 0]
     for one in (stage, mine):
         resume(actor=team.administrator, project=team.project, public_id=one.public_id)
-    assert offers() == [2, 1]
+    assert offers() == [3, 1]
