@@ -107,6 +107,12 @@ def test_no_body_is_sent_again():
     assert all("max_buffer_size" in handler or "response_buffers" in handler for handler in found)
 
 
+def test_a_form_goes_to_the_web_server_that_has_just_answered():
+    """The other was the less busy one, and while it was away it got every form: 502."""
+    _, sending, _ = handlers_of(read_server())
+    assert sending["upstreams"] == [{"dial": "{http.reverse_proxy.upstream.hostport}"}]
+
+
 @pytest.fixture
 def site(process_environment, tmp_path):
     """The port of the proxy. Behind it two threads serve, which two requests that dawdle would take."""
