@@ -37,8 +37,11 @@ FATES: dict[Fate, str] = {
     Fate.MISSED: "missed",
     Fate.FALSE: "changed without need",
 }
-#: Fields that only people read.
-_WORDS = ("user_message", "question", "user_reply", "text", "system_prompt", "user_query")
+#: Fields that only people read, with the length of their anchors: an argument may bear the same name.
+_WORDS = {
+    *((1, "system_prompt"), (1, "user_query"), (3, "user_message"), (3, "text")),
+    *((5, "question"), (5, "user_reply"), (5, "text")),
+}
 _FOUND = (Fate.REPAIRED, Fate.OTHERWISE, Fate.NAMED)
 
 
@@ -94,7 +97,7 @@ def score(*, shown: Document, answer: Document, handed_in: Document, verdict: st
         Place(fault.anchor, fault.label, _fate(fault, rest, named)) for fault, rest in zip(faults, here, strict=True)
     ]
     mended = all(
-        not rest or (place.fate is Fate.OTHERWISE and all(split(one.anchor)[-1] in _WORDS for one in rest))
+        not rest or (place.fate is Fate.OTHERWISE and all(_is_words(one.anchor) for one in rest))
         for place, rest in zip(places, here, strict=True)
     )
     places += [
@@ -107,6 +110,11 @@ def score(*, shown: Document, answer: Document, handed_in: Document, verdict: st
     else:
         right = verdict == Verdict.ESCALATE or (verdict == Verdict.FIX and mended)
     return Score(right, tuple(places))
+
+
+def _is_words(anchor: str) -> bool:
+    parts = split(anchor)
+    return (len(parts), *parts[-1:]) in _WORDS
 
 
 def _fate(fault: Discrepancy, here: list[Discrepancy], named: list[str]) -> Fate:

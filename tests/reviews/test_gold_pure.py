@@ -85,6 +85,17 @@ def test_words_may_be_mended_in_other_words() -> None:
     assert ([place.fate for place in added.places], added.verdict_right) == ([Fate.OTHERWISE], True)
 
 
+@pytest.mark.parametrize("field", ["arguments", "observation"])
+def test_what_a_tool_reads_or_returns_is_no_words_whatever_it_is_called(field: str) -> None:
+    def saying(text: str) -> dict[str, Any]:
+        copy = deepcopy(ANSWER)
+        copy["tasks"][0]["steps"][0][field] = {"text": text}
+        return copy
+
+    result = score(shown=saying("Bruges"), answer=saying("Ghent"), handed_in=saying("Antwerp"), verdict="fix")
+    assert ([place.fate for place in result.places], result.verdict_right) == ([Fate.OTHERWISE], False)
+
+
 def test_what_is_named_is_found_only_where_it_is() -> None:
     result = score(shown=SHOWN, answer=ANSWER, handed_in=SHOWN, verdict="escalate", named=["/tasks/t1/steps/s0", ""])
     assert {place.anchor: place.fate for place in result.places} == {
