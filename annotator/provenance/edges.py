@@ -90,7 +90,7 @@ def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
 
     Nothing is said where it cannot be known: when the observation is missing, empty or a mere acknowledgement, and when
     an argument has no other explanation (inferred, chosen from an enum, found nowhere), so that it may well be
-    concluded from that observation.
+    concluded from that observation; and when not every value was looked for.
     """
     task = finder.places.tasks[index]
     if len(task.calls) < 2 or task.reading.graph is None:
@@ -104,9 +104,10 @@ def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
             place = places.get(needed["id"])
             if needed["kind"] != "parameter" or place is None or needed["id"] == call.step["id"]:
                 continue
-            if not call.arguments or is_acknowledgement(_observation(task, place)):
+            if not call.arguments or call.cut or is_acknowledgement(_observation(task, place)):
                 continue
-            if not any(_supports(found, place) for found in held.get(call.position, ())):
+            carries = any(_supports(found, place) for found in held.get(call.position, ()))
+            if not carries and not finder.places.work.spent:
                 yield call, needed["id"]
 
 

@@ -134,6 +134,22 @@ def test_a_call_of_thousands_of_values_is_traced_in_part_and_says_so() -> None:
     assert "Only the first 1,999 values" in told[0].message
 
 
+def test_a_dependency_is_called_unfounded_only_where_every_value_was_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unfounded(names: list[str], last: str) -> int:
+        first = call("s0", "find", "", {"hotelId": "H-17"}, city="Graz")
+        later = call("s1", "book", "s0", "done", rooms=[*names, last])
+        doubtful = document(task("t1", None, None, first, later, message=f"In Graz: {' '.join(names)} y"))
+        found = run_checks(doubtful, TOOLSET, stage="submit")
+        return sum(one.check == "provenance.unsupported_dependency" for one in found)
+
+    names = [f"x{n}" for n in range(MAX_VALUES + 100)]
+    assert [unfounded(names[:9], "y"), unfounded(names[:9], "H-17"), unfounded(names, "H-17")] == [1, 0, 0]
+    monkeypatch.setattr(Work, "spent", True)
+    assert unfounded(names[:9], "y") == 0
+
+
 @pytest.mark.parametrize(
     "value",
     [
