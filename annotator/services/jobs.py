@@ -317,7 +317,10 @@ def stale_jobs() -> list[tuple[int, str]]:
     moment = timedelta(seconds=5)
     waiting = Q(state=JobState.QUEUED) & ~Q(created_at__range=(Now() - moment, Now() + moment))
     quiet = Q(state=JobState.RUNNING) & _quiet(STALE_AFTER)
-    found = Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("id").values_list("id", "kind")
+    # Those that were interrupted come first ("running" sorts after "queued"): their owners' other jobs wait for them.
+    found = (
+        Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("-state", "id").values_list("id", "kind")
+    )
     # Of each queue: a hundred uploads that wait their turn do not hide what others wait for.
     strangers = Q(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
     return [*found.exclude(strangers)[:100], *found.filter(strangers)[:100]]

@@ -358,11 +358,11 @@ def test_beat_finds_what_waits_and_what_has_gone_quiet(start, monkeypatch):
     go_quiet(quiet)
     jobs.take_up(runs.pk)
     jobs.run(ended.pk)
-    assert jobs.stale_jobs() == [(waits.pk, "test"), (quiet.pk, "test")]
+    assert jobs.stale_jobs() == [(quiet.pk, "test"), (waits.pk, "test")]
     sent = []
     monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, **options: sent.append((arguments, options)))
     tasks.take_up_stale_jobs()
-    assert [arguments for arguments, _ in sent] == [(waits.pk,), (quiet.pk,)]
+    assert [arguments for arguments, _ in sent] == [(quiet.pk,), (waits.pk,)]
     assert [(options["expires"], options["queue"]) for _, options in sent] == [(30, "assay")] * 2
 
 
@@ -373,7 +373,7 @@ def test_a_clock_that_was_ahead_holds_no_job_back(start):
     for job in (dead, lives):
         jobs.take_up(job.pk)
     Job.objects.filter(pk=dead.pk).update(heartbeat_at=ahead)
-    assert jobs.stale_jobs() == [(waits.pk, "test"), (dead.pk, "test")]
+    assert jobs.stale_jobs() == [(dead.pk, "test"), (waits.pk, "test")]
     assert jobs.take_up(dead.pk).attempt == 2
     assert jobs.take_up(lives.pk) is None
 
@@ -434,6 +434,17 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
     assert sent[0] == (other.pk, "assay")
     assert [queue for _, queue in sent[1:]] == ["strangers"] * 100
     assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "strangers"}
+
+
+def test_beat_wakes_what_was_interrupted_though_others_have_a_hundred_that_wait(ask, team):
+    """It was not among the hundred that beat wakes, and what its owner asks for later waits for it."""
+    for _ in range(100):
+        ask(team.annotator)
+    interrupted = ask(team.annotators[1])
+    jobs.take_up(interrupted.pk)
+    Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    go_quiet(interrupted)
+    assert jobs.stale_jobs()[0] == (interrupted.pk, "test")
 
 
 def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(ask, team, woken, django_capture_on_commit_callbacks):
