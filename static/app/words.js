@@ -202,7 +202,7 @@ function forgetStored() {
   }
 }
 
-/** Put the words that were kept back into the forms of the page. (A review's form gets them once: see htmx:after:init.) */
+/** Put the words that were kept back into the forms of the page. (A review's form gets them once: see takeUp.) */
 function restore(forms = document.querySelectorAll("form[data-autosave], form[data-words]")) {
   if (!root()) return;
   for (const form of forms) {
@@ -434,13 +434,20 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
 });
 
 // What the server may not have is sent to it again, as soon as htmx listens to the form.
-document.addEventListener("htmx:after:init", ({target}) => {
-  if (!target.matches("form[data-keep]") || !root()) return;
-  inherit(target);
-  if (raw(keyOf(target)) === null) return;
-  restore([target]);
-  target.dispatchEvent(new Event("change", {bubbles: true}));
-});
+const takenUp = new WeakSet();
+
+function takeUp(form) {
+  if (!form.matches("form[data-keep]") || !root() || takenUp.has(form)) return;
+  takenUp.add(form);
+  inherit(form);
+  if (raw(keyOf(form)) === null) return;
+  restore([form]);
+  form.dispatchEvent(new Event("change", {bubbles: true}));
+}
+
+document.addEventListener("htmx:after:init", ({target}) => takeUp(target));
+// htmx may have started before this module came; by now it has in any case (app.js).
+document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("form[data-keep]").forEach(takeUp));
 
 // --- the page ----------------------------------------------------------------------------------------------------------------------
 
