@@ -116,6 +116,8 @@ document.addEventListener("htmx:config:request", (event) => {
   }
 });
 
+const keepsItself = ({sourceElement}) => sourceElement?.matches?.("form[data-keep]");
+
 document.addEventListener("htmx:after:request", (event) => {
   const {ctx} = event.detail;
   // Edits of a draft answer for themselves (autosave.js).
@@ -124,6 +126,8 @@ document.addEventListener("htmx:after:request", (event) => {
   const isPage = /^\s*<!doctype html/i.test(ctx.text ?? "");
   if (status >= 400 && (isPage || status >= 500)) {
     event.preventDefault();
+    // What a form that keeps itself could not send, kept-forms.js sends again, and says so.
+    if (status >= 500 && keepsItself(ctx)) return;
     emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : "The server failed. Try again."});
   } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
     // It only saves itself: the page stays, with what was typed.
@@ -139,8 +143,7 @@ document.addEventListener("htmx:after:request", (event) => {
 
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const polls = ctx?.sourceEvent?.type === "every";
-  // What a form that keeps itself could not send, kept-forms.js sends again.
-  if (!ctx || ctx.edit || polls || ctx.sourceElement?.closest?.("form[data-keep]") || !(error instanceof TypeError || error?.name === "AbortError")) return;
+  if (!ctx || ctx.edit || polls || keepsItself(ctx) || !(error instanceof TypeError || error?.name === "AbortError")) return;
   // What is typed meanwhile is kept: of what was only asked for there is nothing to say but that it did not come.
   const asked = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
   const sentence = asked ? "This could not be loaded" : "Nothing was changed";

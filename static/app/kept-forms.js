@@ -7,11 +7,12 @@ const waiting = new Set(); // forms of which the server lacks something
 let failures = 0;
 let timer;
 
-const keeping = ({sourceElement, request}) => request.method === "POST" && sourceElement?.closest?.("form[data-keep]");
+// A button in such a form does something besides: whoever pressed it is told by app.js that it has not come about.
+const keeping = ({sourceElement}) => sourceElement?.matches?.("form[data-keep]") && sourceElement;
 
-function wait(form) {
+function wait(form, why) {
   if (!waiting.size) {
-    const text = "There is no connection to the server. What you filled in stays in this browser, and is sent when it is back.";
+    const text = `${why} What you filled in stays in this browser, and is sent when the server is back.`;
     document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
   }
   waiting.add(form);
@@ -29,13 +30,13 @@ function takeUp() {
 
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const form = (error instanceof TypeError || error?.name === "AbortError") && ctx && keeping(ctx);
-  if (form) wait(form);
+  if (form) wait(form, "There is no connection to the server.");
 });
 
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   const form = keeping(ctx);
   if (!form) return;
-  if (ctx.response.status >= 500) return wait(form);
+  if (ctx.response.status >= 500) return wait(form, "The server failed.");
   waiting.delete(form);
   if (waiting.size) return;
   failures = 0;

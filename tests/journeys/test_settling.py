@@ -82,8 +82,9 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     expect(verified.first).to_have_text("1")
 
 
-def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(desk_of, team):
+def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(desk_of, team, page_problems):
     """The page said that it was kept, and came back without it."""
+    page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED")
     item = make_item(team, "cross_check", make_document("x"))
     hand_in(team.annotators[1], item, "approve")
     hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
@@ -114,6 +115,12 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
         reason.press("Enter")
     expect(reason).to_have_value("It is the title of a film.")
     assert not Waiver.objects.exists()
+    # The form sends itself after an outage; what a button in it was to do, it does not.
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Waive", exact=True).click()
+    expect(page.locator(".toasts")).to_contain_text("Nothing was changed; try again.")
+    expect(page.locator(".toasts")).not_to_contain_text("What you filled in")
+    page.context.set_offline(False)
     page.get_by_role("button", name="Waive", exact=True).click()
     expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
     assert Waiver.objects.get().reason == "It is the title of a film."
@@ -121,7 +128,7 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
 
 def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_problems):
     """“Kept” stood beside it from the time before; and the page of a joint session was wider than a narrow window."""
-    page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED")
+    page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED|502")
     item = make_item(team, "cross_check", make_document("x"))
     hand_in(team.annotators[1], item, "approve")
     hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
@@ -147,6 +154,16 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_
     page.context.set_offline(False)
     expect(page.locator("#settle-note")).to_have_text("Kept")
     expect(page.locator("#settle-progress strong")).to_have_text("1 of 3")
-    page.locator("#place-3 input[value=left]").check()
+    with page.expect_response(lambda response: (response.request.post_data or "").count("&ruling%3A") == 3):
+        page.locator("#place-3 input[value=left]").check()
     expect(page.locator("#settle-note")).to_have_text("Kept")
     assert len(ReviewDraft.objects.get(slot__dialogue=item).form["rulings"]) == 3
+    # A server that fails says so once, and the form is sent again as well.
+    page.route("**/settle/keep/", lambda route: route.fulfill(status=502))
+    page.locator("#place-3 input[value=right]").check()
+    failed = "The server failed. What you filled in stays in this browser"
+    expect(page.locator(".toasts").get_by_text("The server failed.")).to_have_count(1)
+    expect(page.locator(".toasts")).to_contain_text(failed)
+    page.unroute("**/settle/keep/")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#settle-note")).to_have_text("Kept")
