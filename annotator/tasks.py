@@ -59,6 +59,9 @@ def mail_new_password(self: Any, email: str) -> None:
     try:
         accounts.mail_new_password(email)
     except OSError as error:
+        if accounts.refused_for_good(error):
+            _LOG.error("A mail about a password was refused for good: %s", error)
+            return
         if self.request.retries == MAIL_TRIES:
             _LOG.error("A mail about a password was given up after a day: %s", error)
             return

@@ -1,6 +1,7 @@
 """Accounts: who may sign up, and the demo's sign-in without a password."""
 
 import logging
+import smtplib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -30,6 +31,8 @@ from annotator.services.projects import accept_invitation, find_invitation
 from annotator.services.sign_in import is_known_device, remember_device
 
 _LOG = logging.getLogger(__name__)
+#: Replies of a mail server from here on are final.
+_FOR_GOOD = 500
 
 #: What is sent aside goes out one by one; how often somebody may ask for it is limited.
 MAILING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
@@ -119,12 +122,25 @@ def mail_new_password(email: str) -> None:
     request_password_reset(None, email, people, None)
 
 
+def refused_for_good(error: OSError) -> bool:
+    """Whether a mail server that was there said that it will never take this mail (RFC 5321: 5xx).
+
+    That it refuses the sender is for the operator to mend, so that the mail may go out later.
+    """
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return all(code >= _FOR_GOOD for code, _ in error.recipients.values())
+    return isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= _FOR_GOOD
+
+
 def _mail_aside(email: str) -> None:
     from annotator.tasks import mail_new_password_later
 
     try:
         mail_new_password(email)
     except OSError as error:
+        if refused_for_good(error):
+            _LOG.error("A mail about a password was refused for good: %s", error)
+            return
         _LOG.warning("A mail about a password waits for the mail server: %s", error)
         mail_new_password_later(email)
     except Exception:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from functools import partial
 from ipaddress import ip_network
+from smtplib import SMTPRecipientsRefused
 from threading import Event
 from types import SimpleNamespace
 from urllib.parse import quote, urlencode
@@ -272,6 +273,32 @@ def test_a_mail_server_that_is_away_tells_nobody_who_has_an_account_and_the_mail
     tasks.mail_new_password.apply(("nadia@example.org",), throw=True)
     (sent,) = mails()
     assert "/accounts/password/reset/key/" in sent.body
+
+
+class RefusingServer(EmailBackend):
+    """A mail server that answers about the address with ``code``."""
+
+    code = 550
+
+    def send_messages(self, messages):
+        raise SMTPRecipientsRefused({one: (self.code, b"no such mailbox") for one in messages[0].to})
+
+
+@mailing
+def test_a_mail_that_is_refused_for_good_is_not_tried_for_a_day(client, person, settings, monkeypatch, caplog):
+    waiting = []
+    monkeypatch.setattr(tasks.mail_new_password, "apply_async", lambda *arguments, **_: waiting.append(arguments))
+    settings.EMAIL_BACKEND = f"{__name__}.RefusingServer"
+    client.post("/accounts/password/reset/", {"email": "nadia@example.org"})
+    tasks.mail_new_password.apply(("nadia@example.org",), throw=True)
+    assert waiting == []
+    said = [record.message for record in caplog.records if "refused for good" in record.message]
+    assert len(said) == 2
+    assert "no such mailbox" in said[0]
+    # A server may also say: not now.
+    monkeypatch.setattr(RefusingServer, "code", 450)
+    with pytest.raises(Retry):
+        tasks.mail_new_password.apply(("nadia@example.org",), throw=True)
 
 
 class SilentServer(EmailBackend):
