@@ -153,19 +153,31 @@ def change_project(
         }
         if seen is not None:
             new = _beside(new, seen, settings_of(project))
-        before = {field: getattr(project, field) for field in new if getattr(project, field) != new[field]}
-        for field in before:
-            setattr(project, field, new[field])
-        if before:
-            project.save(update_fields=list(before))
-            append_event(
-                actor=actor,
-                project=project,
-                kind="project.changed",
-                before=before,
-                after={field: new[field] for field in before},
-            )
+        _set(actor, project, new)
     return project
+
+
+def follow_long_range_rule(*, actor: User | None, project: Project, rule: str) -> None:
+    """Let labels follow the rule of a benchmark whose protocol the project has just adopted, its first one.
+
+    In the caller's transaction, which has locked the project.
+    """
+    _set(actor, project, {"long_range_rule": rule})
+
+
+def _set(actor: User | None, project: Project, new: dict[str, Any]) -> None:
+    before = {field: getattr(project, field) for field in new if getattr(project, field) != new[field]}
+    for field in before:
+        setattr(project, field, new[field])
+    if before:
+        project.save(update_fields=list(before))
+        append_event(
+            actor=actor,
+            project=project,
+            kind="project.changed",
+            before=before,
+            after={field: new[field] for field in before},
+        )
 
 
 def _beside(mine: dict[str, Any], seen: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

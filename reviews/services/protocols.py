@@ -11,6 +11,7 @@ from annotator.schema.canonical import without_kinds
 from annotator.schema.errors import Problem
 from annotator.services.access import require_administrator
 from annotator.services.events import append_event
+from annotator.services.projects import follow_long_range_rule
 from reviews.models import ProtocolVersion
 from reviews.protocols import (
     PRESETS,
@@ -76,7 +77,8 @@ def adopt_protocol(
     """Put a protocol in force for the cycles that begin from now on (None as actor: the command line).
 
     Cycles under way keep the version they began under. Adopting what is in force already changes nothing. A checklist
-    that differs from its stage's last one gets the next version number. ``seen``: the number of the version it was
+    that differs from its stage's last one gets the next version number. Where the first protocol is WildToolBench's,
+    labels follow its long-range rule from then on; the settings change it. ``seen``: the number of the version it was
     written from (0: there was none). Raises Invalid, with every problem, where items could get stuck, Conflict where
     another version, of other content, has come into force since ``seen``.
     """
@@ -90,7 +92,7 @@ def adopt_protocol(
         )
     with transaction.atomic():
         # Numbers are given out under the project's row.
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         versions = list(ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"))
         current = versions[0] if versions else None
         number = current.number if current else 0
@@ -119,6 +121,9 @@ def adopt_protocol(
             before={"number": current.number, "hash": current.content_hash} if current else {},
             after={"number": version.number, "hash": digest, "preset": protocol.preset},
         )
+        if current is None and protocol.preset == "wild":
+            follow_long_range_rule(actor=actor, project=locked, rule="wild")
+            project.long_range_rule = locked.long_range_rule
         if current is not None:
             from reviews.services.gold_settings import retire_with_stages
 

@@ -63,8 +63,8 @@ def protocol(request: PageRequest) -> HttpResponse:
             return redirect("protocol", slug=request.project.slug)
         if versions:
             raise Conflict("This project has a protocol already; write its next version in the editor.")
-        protocols.adopt_preset(actor=request.user, project=request.project, preset=preset)
-        messages.success(request, "The protocol is in force.")
+        version = protocols.adopt_preset(actor=request.user, project=request.project, preset=preset)
+        messages.success(request, f"The protocol is in force.{_rule_it_brings(version)}")
         return redirect("protocol", slug=request.project.slug)
     wanted = request.GET.get("version", "")
     version = _version(versions, wanted) if wanted else versions[0] if versions else None
@@ -222,6 +222,12 @@ def _editor(
     )
 
 
+def _rule_it_brings(version: ProtocolVersion) -> str:
+    if version.number > 1 or version.preset != "wild":
+        return ""
+    return " Labels follow WildToolBench’s long-range rule from now on, which the project’s settings can change."
+
+
 def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> HttpResponse:
     """What adopting would change, or the adoption itself; back to the editor where something is wrong."""
     draft = complete(draft)
@@ -241,7 +247,11 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
             refused, seen = error.sentence, error.details["number"]
             current = protocols.current_version(request.project)
         else:
-            messages.success(request, f"Version {version.number} is in force for every cycle that begins from now on.")
+            messages.success(
+                request,
+                f"Version {version.number} is in force for every cycle that begins from now on."
+                f"{_rule_it_brings(version)}",
+            )
             if request.POST.get("under_way") == "move":
                 _move(request, version, request.POST.get("reason", ""))
             return redirect("protocol", slug=request.project.slug)

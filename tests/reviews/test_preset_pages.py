@@ -20,9 +20,13 @@ def test_a_preset_is_adopted_and_shown(client: Client, preset: str) -> None:
     team = make_team()
     client.force_login(team.administrator)
     page = reverse("protocol", args=[team.project.slug])
-    for _ in range(2):
-        # A double click adopts it once.
-        assert client.post(page, {"preset": preset}, follow=True).status_code == 200
+    said = client.post(page, {"preset": preset}, follow=True)
+    # A double click adopts it once.
+    assert client.post(page, {"preset": preset}, follow=True).status_code == 200
+    # Labels of long range follow the rule of the benchmark.
+    team.project.refresh_from_db()
+    assert team.project.long_range_rule == ("wild" if preset == "wild" else "c3")
+    assert ("WildToolBench’s long-range rule" in said.content.decode()) is (preset == "wild")
     assert ProtocolVersion.objects.get(project=team.project).preset == preset
     for name in ("project", "protocol", "protocol-edit"):
         assert client.get(reverse(name, args=[team.project.slug])).status_code == 200
