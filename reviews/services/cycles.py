@@ -37,6 +37,7 @@ from reviews.services.journal import Journal
 from reviews.services.protocols import parse, require_version
 from reviews.services.queues import new_position
 from reviews.services.sealing import unseal_set_aside
+from reviews.services.telling import tell_of_new_beginning
 
 
 @dataclass(slots=True)
@@ -234,7 +235,9 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
     runs = StageRun.objects.filter(cycle=cycle)
     if runs.filter(state=StageRunState.DRAWN).exists():
         raise Conflict(f"{journal.dialogue.external_id} is in a draw that is being carried out; try again in a moment.")
-    Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE).update(state=ClaimState.WITHDRAWN, ended_at=Now())
+    live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
+    tell_of_new_beginning(actor=journal.actor, dialogue=journal.dialogue, people=live.values_list("person", flat=True))
+    live.update(state=ClaimState.WITHDRAWN, ended_at=Now())
     for slot in slots:
         if slot.state != SlotState.HIDDEN:
             journal.count(f"left:{slot.stage}", -1)

@@ -90,6 +90,17 @@ def tell_of_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int 
     )
 
 
+def tell_of_new_beginning(*, actor: User | None, dialogue: Dialogue, people: Iterable[int | None]) -> None:
+    """The item begins a stage anew, or the whole protocol, while somebody holds it."""
+    tell_of_loss(
+        actor=actor,
+        project=dialogue.project,
+        people=people,
+        words=f"{dialogue.external_id} begins anew, so it is no longer yours to work on. Your draft is kept.",
+        target=dialogue_page(dialogue.project, dialogue),
+    )
+
+
 def tell_of_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mapping[str, int] | None = None) -> None:
     """One notice of many items for each person: ``given``, less the ``missed`` that had moved (keys as texts)."""
     what = "yours" if plan.action == PlanAction.HAND_OVER else "reserved for you"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.errors import Conflict, Denied
-from annotator.models import Dialogue, Event, Job, JobState, Revision, User
+from annotator.models import Dialogue, Event, Job, JobState, Notice, Revision, User
 from annotator.models.content import DialogueStatus
 from annotator.services import jobs
 from annotator.services.events import broken_links
@@ -179,6 +179,9 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     adopt(team, edited(2, reviewers=3, outcomes=THREE))
     assert migrate(team) == {"restart": 1}
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.WITHDRAWN
+    (notice,) = Notice.objects.filter(text__contains="begins anew")
+    assert notice.person == team.annotators[2]
+    assert notice.text.startswith(f"{item.external_id} begins anew, so it is no longer yours to work on.")
     assert Review.objects.filter(dialogue=item, stage_run__stage="cross_check").count() == 1
     run = StageRun.objects.get(cycle__dialogue=item, stage="cross_check", state="open")
     assert run.round == 2
