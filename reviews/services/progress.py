@@ -14,7 +14,7 @@ from reviews.services.gold_turns import items_for
 from reviews.services.pauses import pauses_for, sentence
 from reviews.services.protocols import parse, roles_of_members, shortfalls
 from reviews.services.queues import before_what_was_given_back, count_waiting, queues_for, read_turns, read_versions
-from reviews.services.stuck import count_stuck, stuck_sentence
+from reviews.services.stuck import Stuck, count_stuck, stuck_sentence
 
 #: My work counts up to here in each queue, then says “or more”.
 MANY = 100
@@ -44,7 +44,7 @@ class StageProgress:
     sampled: int
     sampled_errors: int
     #: Of the items with open slots, those that nobody may take; of who does not oversee the project, nothing is asked.
-    stuck: int = 0
+    stuck: Stuck | None = None
 
     @property
     def key(self) -> str:
@@ -118,7 +118,7 @@ class Waiting:
     #: Nothing of it is given out to them now.
     paused: bool = False
     #: How many more there are that nobody can take: told to those who oversee the project.
-    stuck: int = 0
+    stuck: Stuck | None = None
 
     @property
     def more(self) -> bool:
@@ -222,7 +222,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
             titles[queue.stage],
             counts.get(queue.stage, 0),
             paused=everything or any(one.stage == queue.stage for one in pauses),
-            stuck=stuck.get(known[queue.stage], 0),
+            stuck=stuck.get(known[queue.stage]),
         )
         for queue in queues
     ]

@@ -1,6 +1,7 @@
 """Items that wait, and that nobody in the project may take."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from annotator.models import Project, Role
 from annotator.wording import counted
@@ -11,7 +12,16 @@ from reviews.protocols import Stage, StageKind
 LOOKED_AT = 1_000
 
 
-def count_stuck(*, project: Project, stages: Iterable[Stage], people: Mapping[int, frozenset[str]]) -> dict[Stage, int]:
+class Stuck(NamedTuple):
+    """How many items nobody can take, and whether there may be more: the queue is longer than what was looked at."""
+
+    count: int
+    more: bool
+
+
+def count_stuck(
+    *, project: Project, stages: Iterable[Stage], people: Mapping[int, frozenset[str]]
+) -> dict[Stage, Stuck]:
     """Stage → items in it that each of ``people`` (key → roles) has reviewed, wrote or owns.
 
     Where nobody has the stage's role at all, that is said elsewhere. What is reserved is its person's.
@@ -25,26 +35,28 @@ def count_stuck(*, project: Project, stages: Iterable[Stage], people: Mapping[in
             project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, position__gt=0
         )
         found = Slot.objects.filter(pk__in=waiting.order_by("position").values("pk")[:LOOKED_AT]).values_list(
-            "stage_run", "round", "confirms", "revision_author", "owner",
+            "pk", "stage_run", "round", "confirms", "revision_author", "owner",
             "cycle__slots__holder", "cycle__slots__stage", "cycle__slots__round",
         )  # fmt: skip
-        barred: dict[int, set[int | None]] = {}
-        for run, number, confirms, author, owner, holder, *held in found:
+        slots, barred = set[int](), dict[int, set[int | None]]()
+        for slot, run, number, confirms, author, owner, holder, *held in found:
+            slots.add(slot)
             people_of_it = barred.setdefault(run, {author, owner})
             # Who looks at it in this round, or has just approved this version, leaves the next look to others.
             beside = (held[0], held[1]) in {(stage.key, number - back) for back in range(confirms + 1)}
             if beside or stage.eligible.not_earlier_reviewers:
                 people_of_it.add(holder)
         if stuck := sum(able <= people_of_it for people_of_it in barred.values()):
-            out[stage] = stuck
+            out[stage] = Stuck(stuck, more=len(slots) == LOOKED_AT)
     return out
 
 
-def stuck_sentence(stage: Stage, count: int) -> str:
+def stuck_sentence(stage: Stage, stuck: Stuck) -> str:
     """What is wrong, and what to do."""
+    count = stuck.count
     words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
     it = "it" if count == 1 else "them"
     return (
-        f"“{stage.title}”: {counted(count, 'item')} {'waits' if count == 1 else 'wait'} that nobody can take, because "
+        f"“{stage.title}”: {'at least ' if stuck.more else ''}{counted(count, 'item')} {'waits' if count == 1 else 'wait'} that nobody can take, because "
         f"everybody with the role {words} has reviewed {it} before, or wrote or owns {it}. Add another {words}."
     )

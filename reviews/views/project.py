@@ -45,10 +45,12 @@ def home(request: PageRequest) -> HttpResponse:
     waiting = unread_notices(actor=request.user, limit=_MOST_NOTICES)
     # What somebody holds comes before anything new.
     resume = next((claim for row in rows for claim in row.claims), None)
+    first = None if resume else next((row for row in rows if row.total), None)
     context = {
         "rows": rows,
         "notices": waiting,
         "resume": resume,
+        "first": first,
         "may_create": not rows and may_create_projects(request.user),
     }
     return render(request, "reviews/home.html", context)

@@ -139,6 +139,19 @@ def test_the_key_and_the_button_of_my_work_take_what_comes_first(team: Team, cli
         submit_review(actor=person, slot=slot, token=slot.claims.get().token, verdict="approve" if item == late else "")
 
 
+def test_the_key_of_my_work_stands_at_one_button(team: Team, client: Client) -> None:
+    """It stood beside each project's, and took the first project's item whichever one meant."""
+    other = make_team("another")
+    adopt_c3(other)
+    give_role(other.project, team.annotator, Role.ANNOTATOR)
+    for one in (team, other):
+        begin(one.project, make_dialogues(one.project, 1))
+    client.force_login(team.annotator)
+    page = client.get("/").content.decode()
+    assert page.count("Take the next item<span") == 2
+    assert page.count('data-key="n"') == page.count(">n</kbd>") == 1
+
+
 def test_an_administrator_alone_has_no_work(team: Team) -> None:
     begin(team.project, make_dialogues(team.project, 1))
     work = read_my_work(actor=team.administrator, project=team.project)
@@ -163,7 +176,9 @@ def test_too_few_people_are_said() -> None:
     assert shortfalls(project=team.project, protocol=load_preset("c3")) == []
 
 
-def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wait_for_nobody(client: Client) -> None:
+def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wait_for_nobody(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It waited for ever: My work said “Nothing at the moment”, and the project page that one waits."""
     team = make_team("stuck")
     adopt_c3(team)
@@ -179,13 +194,19 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
     work = read_my_work(actor=team.senior, project=team.project)
     assert (work.stuck, [(one.count, one.stuck) for one in work.waiting if one.key == "expert"]) == (
         [sentence],
-        [(1, 1)],
+        [(1, (1, False))],
     )
     for person, address in ((team.senior, "/"), (team.senior, "/p/stuck/"), (team.administrator, "/p/stuck/")):
         client.force_login(person)
         page = client.get(address).content.decode()
         assert sentence in page
         assert ("1 that nobody can take" if address == "/" else "(1 item for nobody)") in page
+    # Of a long queue the oldest places are looked at: there may be more.
+    monkeypatch.setattr("reviews.services.stuck.LOOKED_AT", 2)
+    client.force_login(team.senior)
+    assert "1+ that nobody can take" in (page := client.get("/").content.decode())
+    assert "“Expert verification”: at least 1 item waits that nobody can take" in page
+    assert "(1+ item for nobody)" in client.get("/p/stuck/").content.decode()
     # Who is asked to review blind hears nothing of who has reviewed what.
     client.force_login(team.annotators[2])
     assert "nobody can take" not in client.get("/").content.decode() + client.get("/p/stuck/").content.decode()
