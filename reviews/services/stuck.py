@@ -15,7 +15,7 @@ LOOKED_AT = 1_000
 class Stuck(NamedTuple):
     """How many items nobody can take, and whether there may be more: the queue is longer than what was looked at."""
 
-    count: int
+    items: int
     more: bool
 
 
@@ -53,10 +53,10 @@ def count_stuck(
 
 def stuck_sentence(stage: Stage, stuck: Stuck) -> str:
     """What is wrong, and what to do."""
-    count = stuck.count
     words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
-    it = "it" if count == 1 else "them"
+    wait, it = ("waits", "it") if stuck.items == 1 else ("wait", "them")
+    least = "at least " if stuck.more else ""
     return (
-        f"“{stage.title}”: {'at least ' if stuck.more else ''}{counted(count, 'item')} {'waits' if count == 1 else 'wait'} that nobody can take, because "
-        f"everybody with the role {words} has reviewed {it} before, or wrote or owns {it}. Add another {words}."
+        f"“{stage.title}”: {least}{counted(stuck.items, 'item')} {wait} that nobody can take, because everybody "
+        f"with the role {words} has reviewed {it} before, or wrote or owns {it}. Add another {words}."
     )

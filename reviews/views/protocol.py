@@ -63,8 +63,8 @@ def protocol(request: PageRequest) -> HttpResponse:
             return redirect("protocol", slug=request.project.slug)
         if versions:
             raise Conflict("This project has a protocol already; write its next version in the editor.")
-        version = protocols.adopt_preset(actor=request.user, project=request.project, preset=preset)
-        messages.success(request, f"The protocol is in force.{_rule_it_brings(version)}")
+        adopted = protocols.adopt_preset(actor=request.user, project=request.project, preset=preset)
+        messages.success(request, f"The protocol is in force.{_rule_it_brings(adopted)}")
         return redirect("protocol", slug=request.project.slug)
     wanted = request.GET.get("version", "")
     version = _version(versions, wanted) if wanted else versions[0] if versions else None

@@ -281,7 +281,7 @@ class RefusingServer(EmailBackend):
     code = 550
 
     def send_messages(self, messages):
-        raise SMTPRecipientsRefused({one: (self.code, b"no such mailbox") for one in messages[0].to})
+        raise SMTPRecipientsRefused(dict.fromkeys(messages[0].to, (self.code, b"no such mailbox")))
 
 
 @mailing

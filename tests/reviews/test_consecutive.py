@@ -288,7 +288,7 @@ def test_an_item_whose_owner_editor_and_approver_are_all_there_is_said_to_wait_f
 
     def stuck() -> dict[str, int]:
         found = count_stuck(project=team.project, stages=protocol.stages, people=roles_of_members(team.project))
-        return {stage.key: one.count for stage, one in found.items()}
+        return {stage.key: one.items for stage, one in found.items()}
 
     say(a, item, "approve")
     say(b, item, "fix")
