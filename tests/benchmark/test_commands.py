@@ -200,7 +200,7 @@ class TestImport:
         ("content", "name", "said"),
         [
             (as_lines(candidates(3))[:-50], "a.jsonl", "cut off"),
-            (as_zip({"a.jsonl": b"\n" * (64 << 20)}), "a.zip", "zip bomb"),
+            (as_zip({"a.jsonl": (b" " * 1023 + b"\n") * (64 << 10)}), "a.zip", "zip bomb"),
             (b"\n  \n", "a.jsonl", "no record"),
             (b"[]", "a.json", "no record"),
             (b'{"id": "x", "messages": [{"role": "user", "content": "hi"}]}\n', "a.jsonl", "openai"),
