@@ -1,6 +1,7 @@
 """What every test can ask for. What a test needs and the machine lacks is listed as NOT TESTED, never passed over."""
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -78,6 +79,13 @@ def uses_database(item: pytest.Item) -> bool:
     names = set(getattr(item, "fixturenames", ()))
     marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres", "redis"))
     return marked or bool(names & DATABASE_FIXTURES)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what was imported, and most of its rounds: they took a tenth of the suite's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
