@@ -210,7 +210,6 @@ def _gold(team: Team) -> GoldItem:
         answer=source.head,
         stage_run=run,
         faults=1,
-        pool=1,
         created_by=team.administrator,
     )
 

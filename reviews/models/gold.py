@@ -49,8 +49,6 @@ class GoldItem(models.Model):
     planted = models.BooleanField(default=False)
     #: On how many places what is shown differs from the answer; 0: there is nothing to mend.
     faults = models.PositiveIntegerField()
-    #: How many people were expected to get it.
-    pool = models.PositiveIntegerField()
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     retired_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)

@@ -13,8 +13,7 @@ Stored keys (``read_counters`` offers them under the names of its docstring):
     compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
     sampled:<stage>            drawn items that were looked at, sampled_errors:<stage> those of them that held an error
     round:seen:<stage>:<n>     items looked at in a round, round:errors:… and round:conflicts:… those of them with one
-    gold:<status, left, done>  what gold items add, for people who must take them for ordinary ones: of the last two,
-                               which count what everybody does on them, each reader is shown a part
+    gold:status:<status>       what gold items add, for people who must take them for ordinary ones
 """
 
 from collections import Counter as Tally
@@ -83,7 +82,7 @@ def read_counters(project: Project, *, with_gold: bool = False, viewer: User | N
         name, _, rest = key.partition(":")
         if name == "gold":
             name, _, rest = rest.partition(":")
-            if not with_gold or name != "status":
+            if not with_gold:
                 continue
         if name == "left":
             out[f"stage:{rest}:open"] += value
@@ -159,12 +158,9 @@ def recount(project: Project) -> dict[str, int]:
     _take_rounds(out, "conflicts", looked_at.filter(outcome="escalate"), "")
     _take_rounds(out, "errors", looked_at.exclude(outcome="escalate").filter(wrong), "")
     _take_rounds(out, "errors", settled.filter(wrong, escalated_from__looks__isnull=False), "escalated_from__")
-    for item in GoldItem.objects.filter(project=project).annotate(done=Count("scores")):
-        out[f"gold:left:{item.stage}"] += item.pool - item.done
-        out[f"gold:done:{item.stage}"] += item.done
-        if item.live:
-            out["gold:status:in_review"] += 1
-            out["gold:status:verified"] -= 1
+    live = GoldItem.objects.filter(project=project, retired_at=None).count()
+    out["gold:status:in_review"] += live
+    out["gold:status:verified"] -= live
     return {key: value for key, value in out.items() if value}
 
 

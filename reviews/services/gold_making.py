@@ -120,11 +120,10 @@ def _item(actor: User, way: Way, stage: Stage, run: StageRun, *, planted: bool) 
         stage_run=run,
         planted=planted,
         faults=len(faults_of(run.entry_revision.document(), way.answer.document())),
-        pool=len(people_for(project=way.source.project, stage=stage, source=way.source)),
         created_by=actor,
     )
     hidden = Dialogue.objects.filter(pk=way.source.pk)
-    write_deltas(project_id=item.project_id, deltas=shown_as(hidden, 1) | {f"gold:left:{stage.key}": item.pool})
+    write_deltas(project_id=item.project_id, deltas=shown_as(hidden, 1))
     hidden.update(set_apart=SetApart.ANSWER)
     append_event(
         actor=actor,

@@ -3,20 +3,17 @@
 from annotator.models import Revision
 from reviews.gold import Score, score
 from reviews.models import GoldItem, GoldScore, Review
-from reviews.services.journal import Journal
 
 
-def score_review(*, journal: Journal, review: Review, seen: Revision, made: Revision | None) -> GoldScore | None:
+def score_review(*, review: Review, seen: Revision, made: Revision | None) -> GoldScore | None:
     """Score a review that is being handed in, in its transaction, which has locked the dialogue.
 
-    None for a retired item, whose answer anybody can read. ``journal``: of that transition.
+    None for a retired item, whose answer anybody can read.
     """
     item = GoldItem.objects.select_related("answer").get(stage_run_id=review.stage_run_id)
     if not item.live:
         return None
     found = compare(item=item, review=review, seen=seen, made=made)
-    journal.count(f"gold:left:{item.stage}", -1)
-    journal.count(f"gold:done:{item.stage}")
     return GoldScore.objects.create(
         item=item,
         review=review,

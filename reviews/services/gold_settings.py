@@ -140,13 +140,10 @@ def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     retired = GoldItem.objects.filter(pk=item.pk, retired_at=None)
     if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
         return False
-    pool = item.scores.count()
-    before = GoldItem.objects.values_list("pool", flat=True).get(pk=item.pk)
-    GoldItem.objects.filter(pk=item.pk).update(pool=pool)
     Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)
     hidden = Dialogue.objects.filter(pk__in=behind(item.source), set_apart=SetApart.ANSWER)
     hidden = hidden.exclude(pk__in=GoldItem.objects.filter(project=item.project_id, retired_at=None).values("source"))
-    deltas = shown_as(hidden, -1) | {f"gold:left:{item.stage}": pool - before}
+    deltas = shown_as(hidden, -1)
     hidden.update(set_apart="")
     write_deltas(project_id=item.project_id, deltas=deltas)
     append_event(

@@ -8,7 +8,6 @@ from annotator.services.access import OVERSEERS
 from annotator.services.statements import Value, locked, rows, write
 from reviews.gold import draw_number, is_due
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
-from reviews.services.counters import write_deltas
 from reviews.services.queues import Queue, Turns, in_turn, place_of
 
 #: The dialogue behind an item, and its variants in other languages, which have the same answer.
@@ -124,18 +123,15 @@ def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:
 def _new_slot(actor: User, item_id: int, place: int) -> Slot | None:
     """The actor's slot of the item, at that place of the queue; None where it is no longer in use."""
     # Two people who get one item at once are numbered one after the other.
-    found = rows(locked("SELECT stage_run_id, pool FROM reviews_golditem WHERE id = %s AND retired_at IS NULL",
+    found = rows(locked("SELECT stage_run_id FROM reviews_golditem WHERE id = %s AND retired_at IS NULL",
                         "FOR NO KEY UPDATE"), [item_id])  # fmt: skip
     if not found:
         return None
-    [(run_id, pool)] = found
+    [(run_id,)] = found
     item = GoldItem.objects.select_related("stage_run__cycle", "dialogue", "dialogue__head").get(pk=item_id)
     run, dialogue, head = item.stage_run, item.dialogue, item.dialogue.head
     assert head is not None  # noqa: S101 - it was made with one
     [(index,)] = rows("SELECT count(*) FROM reviews_slot WHERE stage_run_id = %s", [run_id])
-    if index >= pool:
-        GoldItem.objects.filter(pk=item_id).update(pool=index + 1)
-        write_deltas(project_id=item.project_id, deltas={f"gold:left:{item.stage}": index + 1 - pool})
     return Slot.objects.create(
         stage_run=run,
         index=index,

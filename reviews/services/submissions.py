@@ -291,7 +291,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
     if slot.aside:
         # What it says of faults would wait for a stage that never settles.
         await_work_count(review=review, faults=False)
-        score_review(journal=journal, review=review, seen=seen, made=made)
+        score_review(review=review, seen=seen, made=made)
         journal.write()
         return review
     await_work_count(review=review, faults=bool(handed_in.faults or handed_in.rulings))

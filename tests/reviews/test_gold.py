@@ -93,7 +93,7 @@ def test_it_shows_what_came_into_the_stage_and_knows_what_was_verified(team: Tea
     assert item.dialogue.head is not None
     assert item.dialogue.head.document() == make_document(source.external_id)
     assert item.answer.document() == changed(make_document(source.external_id))
-    assert (item.faults, item.planted, item.pool) == (1, False, 3)
+    assert (item.faults, item.planted) == (1, False)
     assert item.dialogue.set_apart == SetApart.GOLD
     assert (item.dialogue.status, item.dialogue.stage) == (DialogueStatus.IN_REVIEW, STAGE)
     source.refresh_from_db()
@@ -126,7 +126,6 @@ def test_who_was_told_of_the_verified_dialogue_is_not_tested(team: Team, monkeyp
     item = make_gold(team, source)
     ordinary = make_item(team, STAGE)
     certain(monkeypatch, team)
-    assert item.pool == 2
     assert take(told, team).slot.dialogue_id == ordinary.pk
     assert take(other, team).slot.dialogue_id == item.dialogue_id
 
@@ -333,7 +332,6 @@ def test_made_anew_it_comes_to_nobody_who_had_the_earlier_one(team: Team, monkey
     claims.release(actor=given_back, token=take(given_back, team).token)
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     again = make_gold(team, item.source)
-    assert again.pool == 1
     assert people_for(project=team.project, stage=gold_stage(team.project, STAGE), source=item.source) == [fresh]
     assert offered(handed_in, team, 2) == offered(given_back, team, 2) == [waiting.pk] * 2
     assert again.dialogue_id in offered(fresh, team, 2)
@@ -713,7 +711,7 @@ def test_a_hand_in_after_the_last_expected_one_is_counted_too(team: Team, monkey
     late = give_role(team.project, team.outsider, "annotator")
     for person in (*team.annotators[3:], late):
         answer_with(person, take(person, team), "approve")
-    assert GoldScore.objects.count() == GoldItem.objects.get().pool == 4
+    assert GoldScore.objects.count() == 4
     assert stored_counters(team.project) == recount(team.project)
 
 

@@ -57,12 +57,12 @@ def test_variants_are_hidden_while_the_item_is_in_use_and_each_has_its_own(team:
     item = make_gold(team, english)
     assert (item.source, item.faults) == (english, 1)
     twin = GoldItem.objects.get(source=chinese)
-    assert (twin.faults, twin.pool, twin.stage_run.stage) == (0, item.pool, STAGE)
+    assert (twin.faults, twin.stage_run.stage) == (0, STAGE)
     assert set(Dialogue.objects.shown_to(team.annotators[5])) == {stranger, item.dialogue, twin.dialogue}
     assert chinese in Dialogue.objects.shown_to(team.senior)
     after = stored_counters(team.project)
     moved = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
-    assert moved == {"gold:status:in_review": 2, "gold:status:verified": -2, f"gold:left:{STAGE}": 2 * item.pool}
+    assert moved == {"gold:status:in_review": 2, "gold:status:verified": -2}
     # The factory's dialogue stands in no counter; gold items do.
     assert not [row for row in recount_counters(team.project) if row[0].startswith("gold:")]
     retire_gold_item(actor=team.administrator, project=team.project, public_id=twin.public_id)
@@ -179,8 +179,7 @@ def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pyte
     english, _ = pair(team)
     found = preview(project=team.project, source=english, stage=STAGE)
     assert found.people == [team.annotators[5]]
-    item = make_gold(team, english)
-    assert item.pool == 1
+    make_gold(team, english)
     make_item(team, STAGE)
     certain(monkeypatch, team)
     for person, gold in ((team.annotators[4], False), (team.annotators[5], True)):
