@@ -4,6 +4,7 @@ No sentence repeats an address that may hold a password.
 """
 
 import os
+import re
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -66,9 +67,10 @@ def hosts(*, default: list[str]) -> list[str]:
     """Names the server answers to."""
     found = names("ALLOWED_HOSTS", default=default)
     for one in found:
-        if "/" in one or one.count(":") == 1:
+        if "/" in one or one.count(":") == 1 or len(one.split()) > 1:
             raise ImproperlyConfigured(
-                f"ALLOWED_HOSTS has “{one}”; it must be names like assay.example.org, without https:// or a port."
+                f"ALLOWED_HOSTS has “{one}”; it must be names like assay.example.org, separated by commas, without "
+                "https:// or a port."
             )
     return found
 
@@ -77,8 +79,12 @@ def origins() -> list[str]:
     """Addresses that forms may come from."""
     found = names("CSRF_TRUSTED_ORIGINS", default=[])
     for one in found:
-        if not one.startswith(("https://", "http://")):
-            raise ImproperlyConfigured(f"CSRF_TRUSTED_ORIGINS has “{one}”; it must begin with https:// (or http://).")
+        parts = _parts(one)
+        if parts is None or one != f"{parts.scheme}://{parts.netloc}" or parts.scheme not in ("https", "http"):
+            raise ImproperlyConfigured(
+                f"CSRF_TRUSTED_ORIGINS has “{one}”; it must be addresses like https://assay.example.org, separated by "
+                "commas, with nothing behind the name, not even a slash."
+            )
     return found
 
 
@@ -152,9 +158,24 @@ def redis(*, required: bool) -> str:
     if required and not address:
         raise ImproperlyConfigured("Server mode needs Redis: set REDIS_URL to redis://host:port/0.")
     parts = _parts(address)
-    if address and (parts is None or parts.scheme not in ("redis", "rediss") or not parts.hostname):
+    # What is no number is taken for 0 here and there, and refused elsewhere.
+    usable = parts and parts.scheme in ("redis", "rediss") and parts.hostname and _NUMBER.fullmatch(parts.path)
+    if address and not usable:
         raise ImproperlyConfigured("REDIS_URL cannot be read; it must be redis://host:port/0, or rediss:// for TLS.")
     return address
+
+
+_NUMBER = re.compile(r"/?[0-9]*")
+
+
+def host(name: str, *, default: str) -> str:
+    """The name of a server, whose port is set elsewhere."""
+    said = text(name, default=default)
+    if "/" in said or said.count(":") == 1 or len(said.split()) > 1:
+        raise ImproperlyConfigured(
+            f"{name} is “{said}”; it must be a name like mail.example.org alone. EMAIL_PORT sets the port."
+        )
+    return said
 
 
 def mail_backend(*, default: str) -> str:

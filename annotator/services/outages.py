@@ -63,6 +63,18 @@ def has_room(size: int = 0) -> bool:
     return free - size >= settings.DISK_RESERVE_MB << 20
 
 
+class NoRoom(OSError):
+    """A file needs more of the disk than there is: ``size`` bytes, beside the reserve."""
+
+    def __init__(self, size: int) -> None:
+        need = -(-size // 2**20) + settings.DISK_RESERVE_MB
+        super().__init__(
+            errno.ENOSPC,
+            f"The server’s disk has too little room for this file: {need:,} MB would have to be free, for two copies "
+            "of it and a reserve. Nothing was kept. Send less at a time, or packed; else tell the server’s operator.",
+        )
+
+
 def require_room(size: int = 0) -> None:
     """Raises what a full disk raises, before it is full: then the site itself could keep nothing more."""
     if not has_room(size):

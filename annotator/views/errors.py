@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from annotator.errors import Busy
-from annotator.services.outages import outage
+from annotator.services.outages import NoRoom, outage
 from annotator.views.uploads import TakesNoFile
 
 #: Seconds after which it is worth trying again what an outage has stopped.
@@ -105,8 +105,10 @@ def not_allowed(request: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """What no view has answered: 503 where it was an outage, which passes, else 500."""
     # No context processors here: whatever failed may fail in them again.
-    what = outage(sys.exception())
-    if what:
+    error = sys.exception()
+    if isinstance(error, NoRoom):
+        return _unavailable(request, str(error.strerror))
+    if what := outage(error):
         return _unavailable(request, f"{what}. {_PASSES}")
     if _is_api(request):
         return JsonResponse({"error": "failed", "sentence": _FAILED, "details": {}}, status=500)

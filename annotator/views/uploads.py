@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 
 from annotator.models import Project
-from annotator.services.outages import require_room
+from annotator.services.outages import NoRoom, has_room, require_room
 from annotator.views.slow import take_a_place
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -56,7 +56,10 @@ class DoorHandler(FileUploadHandler):
             raise StopUpload(connection_reset=True)
         # It comes in on the disk, and is then stored a second time.
         length = str(request.META.get("CONTENT_LENGTH") or 0)
-        require_room(2 * int(length) if length.isdecimal() else 0)
+        size = 2 * int(length) if length.isdecimal() else 0
+        require_room()
+        if not has_room(size):
+            raise NoRoom(size)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         return raw_data

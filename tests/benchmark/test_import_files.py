@@ -204,7 +204,11 @@ def test_no_upload_takes_the_reserve_of_the_disk(
     ):
         answer = client.post(path, {"file": ContentFile(b"{}", "a.jsonl"), chosen: "neutral"})
         assert (answer.status_code, answer["Retry-After"]) == (503, "10")
-        assert "disk is full" in answer.content.decode()
+        # The disk is not full: this file is too large for it, and waiting would not help.
+        assert "too little room for this file: 101 MB would have to be free" in answer.content.decode()
+    free[0] -= 1
+    assert "disk is full" in client.post(path, {"file": ContentFile(b"{}", "a.jsonl")}).content.decode()
+    free[0] += 1
     assert read == []
     # A file of the server's own, which is larger than the room beside the reserve.
     free += [(100 + n) << 20 for n in range(1, 4)]
