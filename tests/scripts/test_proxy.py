@@ -231,8 +231,10 @@ def test_large_requests_are_refused_and_nothing_is_kept(site, tmp_path):
         answer, sent = refusal(site, path, 400 * 10**6, line)
         assert answer in (None, 413, 401, 502)
         assert sent < 100 * 10**6
-    # Within the limit, and from a stranger: sent to sign in, unread.
-    assert refusal(site, "/theme/", 2 * 10**6)[0] == 302
+    # Within the limit, and from a stranger: sent to sign in, unread. The web server closed the connection behind such
+    # an answer, and whoever was next on it was told 502.
+    with ThreadPoolExecutor(4) as people:
+        assert list(people.map(lambda _: refusal(site, "/theme/", 2 * 10**6)[0], range(24))) == [302] * 24
     assert list((tmp_path / "uploads").rglob("*.upload*")) == []
     assert status(site) == 200
 
