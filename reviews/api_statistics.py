@@ -65,7 +65,8 @@ class RoundsSerializer(serializers.Serializer[Any]):
 
 class RevisionsSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
-    items = serializers.IntegerField(help_text="Items that came to the stage.")
+    items = serializers.IntegerField(help_text="Items that were looked at in the stage.")
+    not_drawn = serializers.IntegerField(help_text="Items that came to the stage and that no draw took: apart.")
     revised = serializers.DictField(
         child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
     )
@@ -77,7 +78,8 @@ class StageRoundsSerializer(serializers.Serializer[Any]):
 
     stage = serializers.CharField()
     title = serializers.CharField()
-    items = serializers.IntegerField(help_text="Items that came to the stage and have come to their end.")
+    items = serializers.IntegerField(help_text="Items that were looked at in the stage and have come to their end.")
+    not_drawn = serializers.IntegerField(help_text="Such items that came to the stage and that no draw took: apart.")
     revised = serializers.DictField(
         child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
     )

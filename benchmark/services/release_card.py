@@ -199,8 +199,10 @@ def _revisions(figures: dict[str, Any] | None) -> list[str]:
     if figures is None or not stages:
         return []
     rounds = range(1, max(2, *(int(number) for one in stages for number in ("1", *one["revised"]))) + 1)
+    pools = any(one.get("not_drawn") for one in stages)
     rows = [
         f"| {_cell(one['title'])} | {one['items']:,} | "
+        + (f"{one['not_drawn']:,} | " if pools else "")
         + "".join(f"{one['revised'].get(str(number), 0):,} | " for number in rounds)
         + f"{sum(one['revised'].values()):,} | {_share(one['rate'])} |"
         for one in stages
@@ -208,8 +210,8 @@ def _revisions(figures: dict[str, Any] | None) -> list[str]:
     heads = "".join(f"{number} round{'s' if number > 1 else ''} | " for number in rounds)
     table = "\n".join(
         [
-            f"| stage | items | {heads}revised | revision rate (95 % interval) |",
-            "|" + "---|" * (len(rounds) + 4),
+            f"| stage | items | {'not drawn | ' if pools else ''}{heads}revised | revision rate (95 % interval) |",
+            "|" + "---|" * (len(rounds) + 4 + pools),
             *rows,
         ]
     )

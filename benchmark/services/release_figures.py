@@ -25,7 +25,7 @@ NOTES = {
     "accuracy": "The share of finished dialogues that were, at the end of a stage, what was verified in the end. "
     "Rejected ones count as wrong, unfinished ones are left out. Intervals are Wilson's, of 95 %.",
     "revision_rounds": "Finished dialogues that were changed in a stage that goes on until reviewers change nothing, "
-    "by the number of rounds it took. Intervals are Wilson's, of 95 %.",
+    "by the number of rounds it took, of those that somebody looked at there. Intervals are Wilson's, of 95 %.",
 }
 
 
@@ -54,7 +54,10 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
             "by_stage": _points(accuracy.by_stage),
             "by_round": [{"stage": one.stage, "rounds": _points(one.rounds)} for one in accuracy.by_round],
             "revisions": [
-                {"stage": one.stage, "items": one.items, "revised": _figure(one.rates.total)}
+                {
+                    "stage": one.stage, "items": one.items, "not_drawn": one.not_drawn,
+                    "revised": _figure(one.rates.total),
+                }
                 for one in accuracy.revisions
             ],
             "audits": [
@@ -67,7 +70,7 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
         },
         "revision_rounds": [
             {
-                "stage": one.stage, "title": one.title, "items": one.items,
+                "stage": one.stage, "title": one.title, "items": one.items, "not_drawn": one.not_drawn,
                 "revised": {str(rounds): count for rounds, count in one.revised.items()},
                 "rate": _figure(one.rates.total),
             }

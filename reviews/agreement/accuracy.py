@@ -72,7 +72,7 @@ def accuracy_curve(counts: Mapping[str, PointCount], level: float = LEVEL) -> di
 
 @dataclass(frozen=True, slots=True)
 class RevisionRates:
-    """Items that were revised, by the number of rounds they needed (CCTU, table 3), as shares of all items."""
+    """Items that were revised, by the number of rounds they needed (CCTU, table 3), as shares of all looked at."""
 
     by_rounds: dict[int, Figure]
     total: Figure
@@ -85,7 +85,7 @@ def revision_rates(revised: Mapping[int, int], items: int, level: float = LEVEL)
     """
     if any(rounds < 1 for rounds in revised):
         raise ValueError("An item that needed no round of revision was not revised; count rounds from 1.")
-    none = "No item has ended under this stage yet."
+    none = "No item that was looked at in this stage has ended yet."
     return RevisionRates(
         {
             rounds: wilson(f"Revised in {rounds} round{'s' if rounds > 1 else ''}", count, items, level, none=none)

@@ -39,6 +39,10 @@ class Visit:
     round: int
     came: str
     went: str
+    #: Whether somebody looked: not where a draw passed the item over.
+    looked: bool = True
+    #: The stage whose dispute was settled here, before the item came to that stage again: it is part of its round.
+    settles: str = ""
 
 
 def stage_points(stages: Sequence[str], baseline: str, visits: Sequence[Visit]) -> dict[str, str]:
@@ -58,18 +62,21 @@ def stage_points(stages: Sequence[str], baseline: str, visits: Sequence[Visit]) 
 def round_points(stage: str, visits: Sequence[Visit]) -> list[str]:
     """The content with which the item came into the stage, and that after each round; empty if it never did.
 
-    A round that passed the item over leaves it as it was. Where rounds are numbered anew, in a further passage, they
-    are taken as following on those before.
+    A round ends when what it disputed is settled, and passes over an item that it leaves as it was. Where rounds are
+    numbered anew, in a further passage, they are taken as following on those before.
     """
-    here = [visit for visit in visits if visit.stage == stage]
+    here = [visit for visit in visits if stage in (visit.stage, visit.settles)]
     out = [here[0].came] if here else []
     for visit in here:
-        out.extend([out[-1]] * (visit.round - len(out)))
-        out.append(visit.went)
+        if visit.settles == stage:
+            out[-1] = visit.went
+        elif visit.looked:
+            out.extend([out[-1]] * (visit.round - len(out)))
+            out.append(visit.went)
     return out
 
 
 def revised_rounds(stage: str, visits: Sequence[Visit]) -> int | None:
-    """In how many rounds of the stage the content was changed; None where the item never came there."""
-    here = [visit for visit in visits if visit.stage == stage]
+    """In how many rounds of the stage the content was changed; None where nobody looked at the item there."""
+    here = [visit for visit in visits if visit.stage == stage and visit.looked]
     return sum(visit.came != visit.went for visit in here) if here else None

@@ -68,8 +68,10 @@ class StageRevisions:
     title: str
     #: {rounds in which the content was changed, 1 or more: items}
     revised: dict[int, int]
-    #: Items that came to the stage.
+    #: Items that were looked at in the stage.
     items: int
+    #: Items that came to the stage, and that nobody looked at there: no draw took them.
+    not_drawn: int = 0
 
     @property
     def count(self) -> int:
@@ -162,8 +164,11 @@ def read_accuracy(
             for stage, title in titles.items()
             if f"{stage}:0" in axes["round"]
         ],
-        revisions=[_revisions(stage, title, axes["revised"][stage]) for stage, title in titles.items()
-                   if axes["revised"][stage]],
+        revisions=[
+            _revisions(stage, title, axes["revised"][stage], axes["not_drawn"][stage].total())
+            for stage, title in titles.items()
+            if axes["revised"][stage] or axes["not_drawn"][stage]
+        ],
         audits=[_audit(stage, title, strata[stage], shares) for stage, title in titles.items() if strata[stage]],
         verified=items["verified"],
         rejected=items["rejected"],
@@ -196,9 +201,9 @@ def _point(key: str, title: str, values: Tally[str]) -> PointAccuracy:
     return PointAccuracy(key, title, values[Closeness.RIGHT], values[Closeness.MESSAGE], values.total())
 
 
-def _revisions(stage: str, title: str, values: Tally[str]) -> StageRevisions:
+def _revisions(stage: str, title: str, values: Tally[str], not_drawn: int) -> StageRevisions:
     revised = {int(rounds): count for rounds, count in values.items() if rounds != "0" and count}
-    return StageRevisions(stage, title, dict(sorted(revised.items())), values.total())
+    return StageRevisions(stage, title, dict(sorted(revised.items())), values.total(), not_drawn)
 
 
 def _audit(

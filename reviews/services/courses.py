@@ -13,7 +13,8 @@ pseudonym:
     stage   <stage>          right | message | wrong (``Closeness``); also "baseline" and "verified"
     round   <stage>:<round>  the same after each round of a stage; round 0 is how the item came there
     ended   <stage>:<round>  the same for the item's last round there
-    revised <stage>          in how many of the stage's rounds the content was changed
+    revised <stage>          in how many of the stage's rounds the content was changed, of items that were looked at
+    not_drawn <stage>        (blank) of items that came there and that nobody looked at
     audit   <stage>:<draw>   passed_over | right | error, of items that were in the population of a draw (its number)
 """
 
@@ -30,6 +31,7 @@ from annotator.services.statements import write
 from reviews.agreement import Closeness
 from reviews.agreement.courses import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
+from reviews.protocols import Outcome
 from reviews.protocols.drawing import ROUNDS
 from reviews.services.audits import IS_ERROR
 from reviews.services.chains import in_portions
@@ -132,6 +134,21 @@ def read_courses(dialogue_ids: Sequence[int]) -> tuple[dict[int, list[Key]], dic
     return found, problems
 
 
+def as_visit(run: StageRun) -> Visit:
+    """What a settled run says of its item's way."""
+    origin = run.escalated_from
+    # As rounds count it: of a stage that goes by rounds, whatever follows; elsewhere, where the item goes back.
+    back = origin is not None and (origin.looks is not None or run.outcome == Outcome.RETURN)
+    return Visit(
+        run.stage,
+        run.round,
+        run.entry_revision.content_hash,
+        _exit(run).content_hash,
+        looked=run.outcome != "not_drawn",
+        settles=origin.stage if origin is not None and back else "",
+    )
+
+
 def describe(problem: Exception) -> str:
     """An exception as one line that is kept."""
     return f"{type(problem).__name__}: {problem}".strip(": ").replace("\x00", "")[:500]
@@ -180,7 +197,7 @@ def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
         way.runs[cycle.pk] = []
     runs = (
         StageRun.objects.filter(cycle__in=by_cycle, state=StageRunState.SETTLED)
-        .select_related("entry_revision", "exit_revision", "draw_item__draw")
+        .select_related("entry_revision", "exit_revision", "escalated_from", "draw_item__draw")
         .defer("entry_revision__content", "exit_revision__content")
     )
     for run in runs.order_by("pk"):
@@ -200,7 +217,7 @@ def _keys(way: _Way) -> Iterator[Key]:
     passages = cycles[: first_end + 1]
     begun = next((cycle for cycle in passages if way.runs[cycle.pk]), passages[-1])
     runs = [run for cycle in passages for run in way.runs[cycle.pk]]
-    visits = [Visit(run.stage, run.round, run.entry_revision.content_hash, _exit(run).content_hash) for run in runs]
+    visits = [as_visit(run) for run in runs]
     stages = [stage.key for stage in parse(passages[-1].protocol).stages]
     compare = _Comparison(way, last.exit_revision)
 
@@ -216,7 +233,8 @@ def _keys(way: _Way) -> Iterator[Key]:
         for place, content in enumerate(contents):
             yield key("round", f"{stage}:{place}", compare.closeness(content))
         yield key("ended", f"{stage}:{len(contents) - 1}", compare.closeness(contents[-1]))
-        yield key("revised", stage, str(revised_rounds(stage, visits)))
+        revised = revised_rounds(stage, visits)
+        yield key("not_drawn", stage, "") if revised is None else key("revised", stage, str(revised))
     # The audit is of the population as it was drawn from last. Where items are drawn round after round, it is none.
     # What an expert has changed may come to experts again, undrawn: it stays in its sample, as it was found there. So
     # it does where the stage takes every item since.

@@ -19,21 +19,28 @@ def read_revision_rounds(
     """The stages that repeat after a change, in the protocol's order: revised items split by the rounds they needed.
 
     Of items that have come to the end of their way, as far as they have been counted (``fold_courses``); a stage to
-    which none of them came has no items. A round counts where its reviewer changed the content; what a settlement
-    changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
+    which none of them came has no items, and what no draw took is apart. A round counts where its reviewer changed the
+    content; what a settlement changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
     """
-    rows = CourseCount.objects.filter(project=project, axis="revised").values_list("point", "value")
+    rows = CourseCount.objects.filter(project=project, axis__in=("revised", "not_drawn"))
     by_stage: dict[str, Tally[int]] = defaultdict(Tally)
-    for stage, rounds, count in rows.annotate(total=Sum("count")).order_by():
-        by_stage[stage][int(rounds)] += int(count)
-    for (axis, stage, _, rounds), count in hidden_courses(project, public=public).items() if hide_answers else ():
+    not_drawn: Tally[str] = Tally()
+
+    def add(axis: str, stage: str, rounds: str, count: int) -> None:
         if axis == "revised":
-            by_stage[stage][int(rounds)] -= count
+            by_stage[stage][int(rounds)] += count
+        elif axis == "not_drawn":
+            not_drawn[stage] += count
+
+    for axis, stage, rounds, count in rows.values_list("axis", "point", "value").annotate(Sum("count")).order_by():
+        add(axis, stage, rounds, int(count))
+    for (axis, stage, _, rounds), count in hidden_courses(project, public=public).items() if hide_answers else ():
+        add(axis, stage, rounds, -count)
     out = []
     for stage, title in repeating_stages(project).items():
         rounds_needed = by_stage.get(stage, Tally())
         revised = {rounds: count for rounds, count in sorted(rounds_needed.items()) if rounds and count}
-        out.append(StageRevisions(stage, title, revised, rounds_needed.total()))
+        out.append(StageRevisions(stage, title, revised, rounds_needed.total(), not_drawn[stage]))
     return out
 
 

@@ -14,7 +14,7 @@ from reviews.models import Cycle, CycleState, Draw, Review, StageRun, StageRunSt
 from reviews.services.accuracy import Accuracy, read_accuracy
 from reviews.services.agreement import fold_agreement, read_agreement, recount_agreement
 from reviews.services.counters import fold_counters, recount, stored_counters
-from reviews.services.courses import fold_courses, recount_courses
+from reviews.services.courses import as_visit, fold_courses, recount_courses
 from reviews.services.simulating import Play
 from reviews.simulation import Item
 from reviews.simulation.comparing import compared, planted_patterns, share
@@ -96,7 +96,7 @@ def _read_ways(play: Play) -> list[_Way]:
     cycles = Cycle.objects.filter(project=play.project).select_related("dialogue", "entry_revision", "exit_revision")
     runs: dict[int, list[StageRun]] = defaultdict(list)
     settled = StageRun.objects.filter(project=play.project, state=StageRunState.SETTLED)
-    for run in settled.select_related("entry_revision", "exit_revision", "draw_item").order_by("pk"):
+    for run in settled.select_related("entry_revision", "exit_revision", "escalated_from", "draw_item").order_by("pk"):
         runs[run.cycle_id].append(run)
     for cycle in cycles.order_by("dialogue_id", "number"):
         if cycle.dialogue_id not in ways:
@@ -105,7 +105,7 @@ def _read_ways(play: Play) -> list[_Way]:
         way = ways[cycle.dialogue_id]
         # Accuracy is of the way to the first end, held against what was verified at the last.
         if cycle.dialogue_id not in over:
-            way.visits += [Visit(run.stage, run.round, _came(run), _went(run)) for run in runs[cycle.pk]]
+            way.visits += [as_visit(run) for run in runs[cycle.pk]]
         if cycle.state in _ENDED:
             over.add(cycle.dialogue_id)
         way.verified = cycle.exit_revision.content_hash if cycle.exit_revision else ""
@@ -115,10 +115,6 @@ def _read_ways(play: Play) -> list[_Way]:
 
 def _came(run: StageRun) -> str:
     return run.entry_revision.content_hash
-
-
-def _went(run: StageRun) -> str:
-    return (run.exit_revision or run.entry_revision).content_hash
 
 
 def _accuracy(play: Play, ways: list[_Way], measured: Accuracy) -> list[dict[str, Any]]:

@@ -13,7 +13,10 @@ _APART = 6
 
 
 def rounds_table(stages: Sequence[StageRevisions]) -> Table:
-    """A row for each stage: its items, those revised in one round, in two and so on, and their share of all."""
+    """A row for each stage: items looked at, those revised in one round, in two and so on, and their share.
+
+    What no draw took has a column where there is any.
+    """
     most = max((rounds for stage in stages for rounds in stage.revised), default=0)
     apart = range(1, min(max(most, 2), _APART) + 1)
     columns = [
@@ -23,6 +26,9 @@ def rounds_table(stages: Sequence[StageRevisions]) -> Table:
     ]
     if most > _APART:
         columns.append(Column("rounds_more", f"In more than {_APART}", "count"))
+    pools = any(stage.not_drawn for stage in stages)
+    if pools:
+        columns.insert(2, Column("not_drawn", "Not drawn", "count"))
     columns += [
         Column("revised", "Revised", "count"),
         Column("revision_rate", "Revision rate", "share"),
@@ -34,7 +40,7 @@ def rounds_table(stages: Sequence[StageRevisions]) -> Table:
         "revision-rounds",
         "Revised items, by stage and by the rounds they needed",
         columns,
-        [_row(stage, apart, most) for stage in stages],
+        [_row(stage, apart, most, pools) for stage in stages],
     )
 
 
@@ -53,12 +59,13 @@ def rounds_chart(stages: Sequence[StageRevisions]) -> str:
     )
 
 
-def _row(stage: StageRevisions, apart: range, most: int) -> list[Any]:
+def _row(stage: StageRevisions, apart: range, most: int, pools: bool) -> list[Any]:
     total = stage.rates.total
     beyond = [sum(count for rounds, count in stage.revised.items() if rounds > _APART)] if most > _APART else []
     return [
         stage.title,
         stage.items,
+        *([stage.not_drawn] if pools else []),
         *(stage.revised.get(rounds, 0) for rounds in apart),
         *beyond,
         stage.count,

@@ -82,10 +82,13 @@ def revision_table(accuracy: Accuracy) -> Table:
     rows: list[list[Any]] = []
     for stage in accuracy.revisions:
         rows.extend(
-            [stage.title, f"in {rounds} round{'s' if rounds > 1 else ''}", stage.revised[rounds], *figure_cells(figure)]
+            [
+                stage.title, f"in {rounds} round{'s' if rounds > 1 else ''}", stage.revised[rounds], stage.not_drawn,
+                *figure_cells(figure),
+            ]
             for rounds, figure in stage.rates.by_rounds.items()
-        )
-        rows.append([stage.title, "together", sum(stage.revised.values()), *figure_cells(stage.rates.total)])
+        )  # fmt: skip
+        rows.append([stage.title, "together", stage.count, stage.not_drawn, *figure_cells(stage.rates.total)])
     return Table(
         "revisions",
         "Items that were revised, by stage and by the rounds they needed",
@@ -93,6 +96,7 @@ def revision_table(accuracy: Accuracy) -> Table:
             Column("stage", "Stage"),
             Column("rounds", "Revised"),
             Column("revised", "Items", "count"),
+            Column("not_drawn", "Not drawn", "count"),
             *figure_columns("share"),
         ],
         rows,

@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from annotator.models import Dialogue, Role
 from annotator.models.content import SetApart
 from annotator.services import jobs
+from benchmark.services.release_figures import read_figures
 from reviews.agreement import Stratum
 from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
 from reviews.protocols import load_preset, read_protocol
@@ -27,6 +28,7 @@ from reviews.services.cycles import supersede_cycle
 from reviews.services.migrating import start_migration
 from reviews.services.protocols import adopt_protocol
 from reviews.services.sampling import close_population_and_draw
+from reviews.views.statistics_tables import revision_table
 from tests.factories import (
     STAGES,
     Team,
@@ -164,6 +166,33 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
     assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1", 0.1)]
     assert audit.residual.error_rate.value == 0
     assert recount_courses(team.project) == []
+
+
+def test_a_revision_rate_is_of_what_somebody_looked_at(team: Team) -> None:
+    items = [passed(team) for _ in range(11)]
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    fold_all()
+
+    def revised() -> tuple[int, int, int, float | None]:
+        *others, expert = read_accuracy(project=team.project).revisions
+        assert [(one.count, one.not_drawn) for one in others] == [(0, 0)] * 3
+        return expert.count, expert.items, expert.not_drawn, expert.rates.total.value
+
+    # Of what was not drawn, nobody knows.
+    assert revised() == (0, 0, 9, None)
+    first, second = [item for item in items if Cycle.objects.filter(dialogue=item, state="active").exists()]
+    hand_in(team.senior, first, "fix", document=changed(current(first)))
+    hand_in(team.senior, second, "approve")
+    fold_all()
+    assert revised() == (1, 2, 9, 0.5)
+    row = revision_table(read_accuracy(project=team.project)).rows[-1]
+    assert row[:5] == ["Expert verification", "together", 1, 9, 0.5]
+    released = read_figures(team.project)["accuracy"]["revisions"][-1]
+    assert (released["items"], released["not_drawn"], released["revised"]["value"]) == (2, 9, 0.5)
+    # As an earlier program counted: what was not drawn as looked at and left as it was.
+    CourseCount.objects.filter(axis="not_drawn").update(axis="revised", value="0", stratum="")
+    assert {one.key[0] for one in recount_courses(team.project, repair=True)} == {"revised", "not_drawn"}
+    assert revised() == (1, 2, 9, 0.5)
 
 
 def test_draws_of_unlike_shares_are_strata_of_their_own(team: Team) -> None:

@@ -84,7 +84,7 @@ def test_the_revision_rates_of_the_cctu_paper() -> None:
     assert (code.by_rounds[1].value, code.by_rounds[2].value) == (0.095, 0.175)
     assert (code.total.low, code.total.high) == (pytest.approx(0.21323, abs=1e-5), pytest.approx(0.33543, abs=1e-5))
     assert code.by_rounds[1].name == "Revised in 1 round"
-    assert revision_rates({}, 0).total.undefined == "No item has ended under this stage yet."
+    assert revision_rates({}, 0).total.undefined == "No item that was looked at in this stage has ended yet."
 
 
 def test_impossible_revisions_are_refused() -> None:

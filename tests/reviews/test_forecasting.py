@@ -64,6 +64,22 @@ def test_rounds_that_pass_an_item_over_leave_it_as_it_was() -> None:
     # In a further passage rounds are counted from one again.
     assert round_points("check", [Visit("check", 1, "a", "b"), Visit("check", 1, "b", "c")]) == ["a", "b", "c"]
     assert (revised_rounds("check", visits), revised_rounds("other", visits)) == (2, None)
+    # Nobody looked: no round, and neither revised nor left as it was.
+    passed_over = Visit("check", 5, "c", "c", looked=False)
+    assert round_points("check", [*visits, passed_over]) == ["a", "a", "b", "b", "c"]
+    assert round_points("check", [passed_over]) == ["c"]
+    assert revised_rounds("check", [passed_over]) is None
+
+
+def test_a_round_holds_what_its_session_mended() -> None:
+    disputed, session = Visit("check", 1, "a", "a"), Visit("session", 1, "a", "b", settles="check")
+    visits = [disputed, session, Visit("check", 2, "b", "b")]
+    assert round_points("check", visits) == ["a", "b", "b"]
+    # What it was changed in is the session.
+    assert (revised_rounds("check", visits), revised_rounds("session", visits)) == (0, 1)
+    assert round_points("session", visits) == ["a", "b"]
+    # Settled by one who looks for the next stage: not the round's.
+    assert round_points("check", [disputed, Visit("session", 1, "a", "b")]) == ["a", "a"]
 
 
 def test_how_near_a_version_is_to_the_verified_one() -> None:

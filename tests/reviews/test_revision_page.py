@@ -78,13 +78,15 @@ def test_a_stage_nobody_has_come_to_says_why_it_has_no_rate(team: Team) -> None:
     count(team, {"data": {0: 1}}, 1)
     data, code = csv.DictReader(StringIO(page(team, csv="revision-rounds").content.decode()))
     assert (data["revision_rate"], code["revision_rate"]) == ("0.0", "")
-    assert code["note"] == "No item has ended under this stage yet."
+    assert code["note"] == "No item that was looked at in this stage has ended yet."
     assert "undefined" in page(team).content.decode()
 
 
 def test_many_rounds_share_a_column() -> None:
     [row] = rounds_table([StageRevisions("verification", "Verification", {1: 4, 6: 2, 7: 1, 9: 1}, 20)]).rows
     assert row[:10] == ["Verification", 20, 4, 0, 0, 0, 0, 2, 2, 8]
+    table = rounds_table([StageRevisions("verification", "Verification", {1: 4}, 20, 11)])
+    assert ([column.key for column in table.columns][1:3], table.rows[0][1:3]) == (["items", "not_drawn"], [20, 11])
     assert "40 % (8 of 20)" in rounds_chart([StageRevisions("a", "A", {1: 8}, 20)])
 
 

@@ -8,10 +8,14 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
 from annotator.services.events import broken_links
+from reviews.agreement import Visit
 from reviews.models import Cycle, Draw, DrawItem, Slot, SlotState, StageRun, StageRunState
 from reviews.protocols.drawing import ROUNDS
+from reviews.services import courses
+from reviews.services.accuracy import read_accuracy
 from reviews.services.claims import claim_next
 from reviews.services.counters import recount, stored_counters
+from reviews.services.courses import fold_courses, recount_courses
 from reviews.services.cycles import supersede_cycle
 from reviews.services.protocols import adopt_preset
 from reviews.services.rounds import open_conflicts, read_rounds
@@ -253,6 +257,42 @@ def test_a_false_alarm_is_no_error_but_is_looked_at_again(team: Team) -> None:
     assert (figures.errors, figures.conflicts, figures.ended_at) == (0, 1, None)
     second = next_round(team)
     assert second.strata == {"unseen": [2, 1], "seen": [0, 0]}
+    consistent(team)
+
+
+def test_a_rounds_accuracy_holds_what_its_session_mended(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=1.0)
+    items = annotated(team, 4)
+    next_round(team)
+    for item in items[:2]:
+        look(item, "approve", "escalate")
+        hand_in(next(one for one in team.seniors if one != item.owner), item, "fix", document=changed(current(item)))
+    for item in items[2:]:
+        look(item, "approve", "approve")
+    for item in drawn(next_round(team)):
+        look(item, "approve", "approve")
+    draw_where_upstream_is_done()
+
+    def curve() -> list[tuple[str, int, int]]:
+        found = read_accuracy(project=team.project)
+        [stage] = [one for one in found.by_round if one.stage == "rounds"]
+        revised = {one.stage: (one.count, one.items, one.not_drawn) for one in found.revisions}
+        assert (revised["rounds"], revised["settlement"]) == ((0, 4, 0), (2, 2, 0))
+        return [(one.key, one.right, one.of) for one in stage.rounds]
+
+    # As an earlier program counted: what the session mended came a round later, and a third round never was.
+    monkeypatch.setattr(
+        courses,
+        "as_visit",
+        lambda run: Visit(run.stage, run.round, run.entry_revision.content_hash, run.exit_revision.content_hash),
+    )
+    fold_courses()
+    assert curve() == [("0", 2, 4), ("1", 2, 4), ("2", 4, 4), ("3", 4, 4)]
+    monkeypatch.undo()
+    assert recount_courses(team.project, repair=True)
+    assert curve() == [("0", 2, 4), ("1", 4, 4), ("2", 4, 4)]
+    assert recount_courses(team.project) == []
+    assert [one.number for one in read_rounds(team.project)] == [1, 2]
     consistent(team)
 
 
