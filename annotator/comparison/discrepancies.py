@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.comparison.alignment import align
 from annotator.comparison.anchors import Document, ordered_list, split
-from annotator.comparison.changes import Change, ChangeKind, Comparison, one_sided
+from annotator.comparison.changes import Change, ChangeKind, Comparison, apply_changes, diff, one_sided
 
 
 class Label(StrEnum):
@@ -125,6 +125,25 @@ def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> d
 def same_content(left: Document, right: Document) -> bool:
     """Whether two versions say the same."""
     return not discrepancies(left, right)
+
+
+def differ_in_remainder_only(left: Document, right: Document) -> bool:
+    """Whether two versions differ in nothing but what was kept of a native record."""
+    return all(_is_remainder(split(change.anchor)) for change in diff(left, right))
+
+
+def with_remainder_of(document: Document, base: Document) -> Document:
+    """``document`` with what ``base`` kept of a native record, wherever both have the part it was kept for.
+
+    That may stand in a constraint's parameters as well, among what counts.
+    """
+    lost = []
+    for change in diff(document, base):
+        parts = split(change.anchor)
+        in_parameters = parts[:1] == ("constraints",) and "parameters" in parts[2:-1]
+        if _is_remainder(parts) or (in_parameters and change.kind is ChangeKind.ADDED):
+            lost.append(change)
+    return apply_changes(document, lost)
 
 
 def differences(left: Document, right: Document) -> list[Change]:

@@ -121,24 +121,15 @@ def create_revision(
 ) -> Revision:
     """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
 
-    The head does not move: see ``move_head``. What was kept of a native record goes where it speaks of what was edited.
+    The head does not move: see ``move_head``. What is written: see ``as_stored``. Raises Conflict where that is what
+    the parent says: who changed nothing is no author.
     """
-    try:
-        document = read_document(document)
-        if parent is not None:
-            forget = import_string(settings.FORGET_OVERTAKEN)
-            # Versions made before copies were forgotten may still hold some.
-            for before in (parent, *came_as([parent]).values()):
-                document = forget(document, before.document())
-        text = canonical(document)
-    except SchemaProblem as problem:
-        raise Invalid(
-            f"The dialogue cannot be stored: {problem}",
-            problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
-        ) from None
+    text = as_stored(document, parent)
     toolset_revision = toolset_revision or (parent.toolset_revision if parent else None)
     if toolset_revision is None:
         raise ValueError("a first revision needs a toolset")
+    if parent is not None and (text, toolset_revision.pk) == (parent.content, parent.toolset_revision_id):
+        raise Conflict("Nothing has been changed, so there is no new version to store.")
     revision = Revision(
         dialogue=dialogue,
         parent=parent,
@@ -157,6 +148,29 @@ def create_revision(
     )
     revision.save(force_insert=True)
     return revision
+
+
+def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
+    """Canonical text of what is stored of a document that follows ``parent``: without what was kept of a native record
+    and speaks of what was edited. Whether somebody changed anything is said by this alone. Raises Invalid.
+    """
+    try:
+        document = read_document(document)
+        if parent is not None:
+            forget = import_string(settings.FORGET_OVERTAKEN)
+            document = forget(document, parent.document())
+            text = canonical(document)
+            if text == parent.content:
+                return text
+            # Versions made before copies were forgotten may still hold some.
+            for before in came_as([parent]).values():
+                document = forget(document, before.document())
+        return canonical(document)
+    except SchemaProblem as problem:
+        raise Invalid(
+            f"The dialogue cannot be stored: {problem}",
+            problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
+        ) from None
 
 
 def came_as(revisions: Iterable[Revision]) -> dict[int, Revision]:

@@ -18,6 +18,7 @@ from annotator.comparison import (
     moot_places,
     resolve_choices,
     same_content,
+    with_remainder_of,
     with_values,
 )
 from annotator.comparison.anchors import Places, split
@@ -25,7 +26,9 @@ from annotator.comparison.changes import same_value
 from annotator.comparison.discrepancies import differences
 from annotator.editing.json_text import JsonProblem, read_json
 from annotator.errors import Invalid
+from annotator.models import Revision
 from annotator.schema import SchemaProblem, canonical, load_text
+from annotator.services.revisions import as_stored
 from reviews.models import Review, Slot
 
 #: ``none``: neither side's, and nothing in its place.
@@ -146,7 +149,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
     sides = [
         Side(
             title=f"Reviewer {number}",
-            document=review.made_revision.document() if review.made_revision else base,
+            document=_as_written(review.made_revision, run.entry_revision) if review.made_revision else base,
             review=review,
         )
         for number, review in enumerate(reviews, 1)
@@ -167,6 +170,13 @@ def load_dispute(slot: Slot) -> Dispute | None:
         ),
         more=more,
     )
+
+
+def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
+    """A version with what storing it took from its native record: a ruling may take back the edit it went with."""
+    document = made.document()
+    whole = with_remainder_of(document, base.document())
+    return whole if whole != document and as_stored(whole, base) == made.content else document
 
 
 def disputed_anchors(slot: Slot) -> list[str]:

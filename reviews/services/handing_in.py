@@ -15,6 +15,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User, Waiver
 from annotator.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
 from annotator.schema.canonical import shortened
+from annotator.services.revisions import as_stored
 from annotator.services.statements import rows
 from annotator.services.trials import start_trials
 from reviews.models import Slot, Verdict
@@ -96,6 +97,8 @@ def prepare(
         raise Invalid("Only an expert rules on disputed places; here, edit the dialogue itself.")
     if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT:
         text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.finding_kinds())
+    if text != seen.content:
+        text = as_stored(load_text(text), seen)
     changed = content_hash(text) != seen.content_hash
     content = load_text(text)
     disputed = stage.kind is StageKind.EXPERT and slot.stage_run.disputed_run is not None

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from annotator.comparison import differ_in_remainder_only
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation import DialogueView, present
 from annotator.schema.toolsets import CompiledToolset
 from annotator.services.drafts import open_draft
+from annotator.services.revisions import as_stored
 from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
 from reviews.protocols import Outcome, Stage
 from reviews.services.claims import Work, load_work
@@ -80,10 +82,16 @@ class Workbench:
         """Whether a dispute is to be settled here: its verdict is given where its places are ruled on."""
         return self.work.slot.stage_run.disputed_run is not None
 
-    @property
+    @cached_property
     def changed(self) -> bool:
-        """Whether the draft differs from the version under review."""
-        return self.draft.content_hash() != self.work.slot.revision.content_hash
+        """Whether the draft, as it would be stored, differs from the version under review."""
+        seen = self.work.slot.revision
+        if self.draft.content_hash() == seen.content_hash:
+            return False
+        # Only of its native record does storing take back what somebody wrote.
+        return not differ_in_remainder_only(seen.document(), self.document) or (
+            as_stored(self.document, seen) != seen.content
+        )
 
     @property
     def stale(self) -> bool:
