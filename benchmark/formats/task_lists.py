@@ -233,7 +233,9 @@ class TaskListFormat(FormatDefaults, ABC):
                 kind: {k: v for k, v in entries.items() if len(dialogues) == 1 or self._is_of(k, english=english)}
                 for kind, entries in residue.items()
             }
-            note(dialogue.document, format=self.name, **{kind: entries for kind, entries in own.items() if entries})
+            own = {kind: entries for kind, entries in own.items() if entries}
+            if own:
+                note(dialogue.document, format=self.name, **own)
 
     def _is_of(self, key: str, *, english: bool) -> bool:
         """Whether a field of a record in two languages belongs to one of them: shared ones to both."""

@@ -9,6 +9,9 @@ from django.db.models.functions import Now
 
 from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
+from annotator.schema import content_hash
+from benchmark.formats import WRITERS
+from benchmark.formats.residue import with_format
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.import_released import released_as
 from benchmark.services.import_report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
@@ -177,10 +180,7 @@ class Sorter:
                     self._accepted(outcome, record, dialogue)
                 elif found.pk in pending:
                     self._double(outcome, record, dialogue, same=pending[found.pk] == content)
-                elif found.published and (
-                    content in (found.content, last.get(found.pk))
-                    or content == (released.get(found.pk), found.content[1])
-                ):
+                elif found.published and self._same(dialogue, found, last, released):
                     # What another import may yet take back is not there.
                     outcome.unchanged += 1
                     self._group_stays(outcome, record, dialogue, found)
@@ -200,6 +200,21 @@ class Sorter:
         if self._seen is not None:
             self._seen.add((external_id, " ".join(content)) for external_id, content in here.items())
         return outcome
+
+    def _same(
+        self,
+        dialogue: dict[str, Any],
+        found: _Known,
+        last: dict[int, tuple[str, str]],
+        released: dict[int, str],
+    ) -> bool:
+        """Whether a record brings what is there, what was imported last, or what a release makes of what is there."""
+        there = (found.content, last.get(found.pk), (released.get(found.pk), found.content[1]))
+        if (dialogue["content_hash"], dialogue["toolset"]) in there:
+            return True
+        if not dialogue["variant_group"] or not WRITERS[self._batch.native_format].joins_languages:
+            return False
+        return (content_hash(with_format(dialogue["content"], self._batch.native_format)), dialogue["toolset"]) in there
 
     def _look_up(
         self, incoming: list[str]
