@@ -61,7 +61,10 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(source="person.__str__")
     held = serializers.IntegerField()
     waiting = serializers.IntegerField(help_text=f"Reserved for them, counted up to {assignment_lists.MANY}.")
-    done = serializers.IntegerField(help_text=f"In the last seven days, counted up to {assignment_lists.MANY}.")
+    done = serializers.IntegerField(
+        help_text="Handed in during the last seven days, of a blind stage once that has settled; counted up to "
+        f"{assignment_lists.MANY}."
+    )
     last_heard_of = serializers.DateTimeField(source="seen_at")
     paused = serializers.SerializerMethodField()
 

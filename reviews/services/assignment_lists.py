@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, Role, User
+from annotator.models.content import SetApart
 from annotator.services import listing
 from annotator.services.filters import no_place, one_of
 from annotator.services.listing import filter_dialogues, searched
@@ -39,7 +40,7 @@ class PersonLoad:
     held: int
     #: Reserved for them; at most ``MANY``.
     waiting: int
-    #: Handed in during the last seven days; at most ``MANY``.
+    #: Handed in during the last seven days, gold items and what is sealed apart; at most ``MANY``.
     done: int
     seen_at: datetime
     pause: Pause | None
@@ -123,7 +124,9 @@ def read_people(project: Project) -> list[PersonLoad]:
         people[member.user_id] = member.user
         roles.setdefault(member.user_id, []).append(Role(member.role))
     held: dict[int, int] = {}
-    for key in Claim.objects.filter(project=project, state=ClaimState.LIVE).values_list("person_id", flat=True):
+    # Gold items come to people beside the lists that this page shows.
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__position__gte=0)
+    for key in live.values_list("person_id", flat=True):
         held[key] = held.get(key, 0) + 1
     waiting = _bounded(
         "SELECT reserved_for_id AS person FROM reviews_slot WHERE state = 'open' AND reserved_for_id = %s "
@@ -131,13 +134,15 @@ def read_people(project: Project) -> list[PersonLoad]:
         [[key, project.pk] for key in people],
     )
     week = timezone.now() - timedelta(days=7)
+    # As the statistics count people's work: no gold items, whose past is a copy, and nothing that is sealed yet.
     latest = (
-        "SELECT person_id AS person, created_at FROM reviews_review WHERE project_id = %s AND person_id = %s "  # noqa: S608
-        f"ORDER BY id DESC LIMIT {MANY:d}"
+        "SELECT r.person_id AS person, r.created_at FROM reviews_review r WHERE r.project_id = %s AND r.person_id = %s "  # noqa: S608
+        "AND NOT r.sealed AND (SELECT d.set_apart FROM annotator_dialogue d WHERE d.id = r.dialogue_id) <> %s "
+        f"ORDER BY r.id DESC LIMIT {MANY:d}"
     )
     done = _bounded(
         f"SELECT person FROM ({latest}) latest WHERE created_at >= %s",  # noqa: S608 - no value is in it
-        [[project.pk, key, week] for key in people],
+        [[project.pk, key, SetApart.GOLD.value, week] for key in people],
     )
     signs = last_signs(project)
     pauses = {one.person_id: one for one in live_pauses(project).filter(person__isnull=False)}

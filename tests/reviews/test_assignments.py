@@ -7,12 +7,15 @@ from annotator.models import Dialogue, Role
 from annotator.services.events import broken_links
 from annotator.services.projects import end_role, grant_role
 from reviews.models import ClaimState, Priority, Slot, SlotState
+from reviews.services import assignment_lists, throughput
 from reviews.services.absence import free_slots_of_leavers
 from reviews.services.assignments import hand_over, prioritise, reassign
 from reviews.services.claims import claim_next, claim_slot, load_work
 from reviews.services.cycles import supersede_cycle
 from reviews.services.submissions import submit_review
+from reviews.services.workload import fold_work
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team, open_slot
+from tests.reviews.gold_team import answer_with, certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
 
@@ -156,3 +159,25 @@ def test_priorities_are_counted_and_recorded(team: Team, item: Dialogue) -> None
     assert prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH) == 2
     assert prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH) == 0
     assert item.events.order_by("-number")[0].after == {"priority": "high"}
+
+
+def test_a_person_s_share_is_what_the_list_and_the_statistics_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    team = gold_team()
+    # Its past is a copy of what the first three have done.
+    make_gold(team)
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    # Sealed, until a colleague has handed in as well.
+    hand_in(team.annotators[1], make_item(team, "cross_check"), "approve")
+    certain(monkeypatch, team)
+    answer_with(team.annotators[3], take(team.annotators[3], team), "approve")
+    assert take(team.annotators[4], team).slot.position < 0
+    while fold_work():
+        pass
+    told = {one.pseudonym: one.total for one in throughput.read_people(project=team.project)}
+    load = assignment_lists.read_people(team.project)
+    assert {one.person.pseudonym: one.done for one in load if one.done} == told
+    assert [told[person.pseudonym] for person in team.annotators[1:3]] == [2, 2]
+    assert assignment_lists.list_slots(project=team.project, filters=assignment_lists.Filters()).rows == []
+    assert {one.held for one in load} == {0}
