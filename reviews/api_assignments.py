@@ -98,8 +98,15 @@ class PauseSerializer(serializers.ModelSerializer[Pause]):
         fields = ["public_id", "person", "stage", "reason", "created_at", "ended_at"]
 
 
-_FILTERS = [
-    OpenApiParameter("state", str, enum=list(STATES)),
+FILTERS = [
+    OpenApiParameter(
+        "state",
+        str,
+        enum=list(STATES),
+        default=Filters.state,
+        description="Which slots, one state at a time: somebody is at work on them, they are reserved for somebody, or "
+        "they wait for anybody.",
+    ),
     OpenApiParameter("stage", str),
     OpenApiParameter("person", str),
     OpenApiParameter("priority", str, enum=[str(one.value) for one in Priority]),
@@ -114,10 +121,10 @@ _FILTERS = [
 
 
 class Assignments(APIView):
-    """Who holds what, what is reserved or waits, and each person's load."""
+    """The slots of one state (who holds what; without “state” only that), and each person's load."""
 
     @extend_schema(
-        parameters=_FILTERS,
+        parameters=FILTERS,
         responses={200: AssignmentsSerializer, **REFUSALS},
         operation_id="assignments_list",
     )

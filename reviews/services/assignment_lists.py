@@ -86,7 +86,7 @@ class Filters:
             return members.values_list("public_id", flat=True)
 
         return cls(
-            state=one_of(query, "state", STATES, otherwise="held"),
+            state=one_of(query, "state", STATES, otherwise=cls.state),
             stage=one_of(query, "stage", stages),
             person=one_of(query, "person", people),
             priority=one_of(query, "priority", [str(one.value) for one in Priority]),

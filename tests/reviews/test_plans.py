@@ -13,6 +13,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Notice, NoticeKind
 from annotator.services import jobs
 from annotator.services.filters import UnknownFilter
+from reviews.api_assignments import FILTERS
 from reviews.models import AssignmentPlan, AssignmentRules, Priority, Slot, SlotState
 from reviews.services import assignment_lists, plans
 from reviews.services.assignment_lists import Filters, list_slots, matching, read_people, read_stages
@@ -385,6 +386,12 @@ def test_machines_do_the_same(team: Team, client: Client) -> None:
     found = client.get(f"{base}assignments/?state=reserved").json()
     assert found["slots"][0]["reserved_for"] == team.annotators[1].public_id
     assert any(one["waiting"] == 1 for one in found["people"])
+    claim_next(actor=team.annotators[1], project=team.project)
+    # What the schema says is left out.
+    held = next(one.default for one in FILTERS if one.name == "state")
+    found = client.get(f"{base}assignments/").json()
+    assert found["slots"] == client.get(f"{base}assignments/?state={held}").json()["slots"]
+    assert [one["holder"] for one in found["slots"]] == [team.annotators[1].public_id]
     paused = post("pauses/", {"stage": "expert", "reason": "Later"})
     assert paused.status_code == 201
     assert [one["stage"] for one in client.get(f"{base}pauses/").json()] == ["expert"]
