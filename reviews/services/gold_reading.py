@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotator.errors import Denied, Hidden
 from annotator.models import Dialogue, Project, Role, User
@@ -12,7 +12,19 @@ from annotator.models.content import SetApart
 from annotator.services.access import OVERSEERS, require_role, roles_in
 from reviews.agreement import Figure, wilson
 from reviews.gold import FATES, Fate, why_not
-from reviews.models import ClaimState, CycleState, GoldItem, GoldRate, GoldScore, Slot, StageRun, StageRunState
+from reviews.models import (
+    ClaimState,
+    Cycle,
+    CycleState,
+    Example,
+    GoldItem,
+    GoldRate,
+    GoldScore,
+    Review,
+    Slot,
+    StageRun,
+    StageRunState,
+)
 from reviews.protocols import Stage
 from reviews.services.gold_making import PUBLIC_IN, gold_stage, versions_like_now
 from reviews.services.protocols import current_protocol
@@ -166,25 +178,47 @@ def _told_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
 
 
 def suggest(*, project: Project, stage: str) -> list[Dialogue]:
-    """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real faults."""
+    """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real faults.
+
+    Without those of which no item can be made because of what became of them, or of a variant.
+    """
+    fit = _fit(project, gold_stage(project, stage))
+    group = OuterRef("cycle__dialogue__variant_group")
+    # Not of a blank group: that of all dialogues that have no variants.
+    others = Dialogue.objects.filter(project=project, variant_group=group, published=True, archived_at=None)
+    others = others.exclude(variant_group="").exclude(set_apart=SetApart.GOLD)
+    barred = others.filter(~Exists(fit.filter(cycle__dialogue=OuterRef("pk"))))
     runs = (
-        StageRun.objects.filter(
-            cycle__protocol__in=list(versions_like_now(project, gold_stage(project, stage))),
-            project=project,
-            stage=stage,
-            state=StageRunState.SETTLED,
-            cycle__state=CycleState.VERIFIED,
-            cycle__dialogue__set_apart="",
-            cycle__dialogue__archived_at=None,
-            cycle__dialogue__status="verified",
-        )
+        fit.filter(Q(cycle__dialogue__variant_group="") | ~Exists(barred))
         .exclude(entry_revision__content_hash=F("cycle__exit_revision__content_hash"))
         .select_related("cycle__dialogue")
-        .only("cycle__dialogue__public_id", "cycle__dialogue__external_id", "cycle__dialogue__title")
+        .only(
+            *(f"cycle__dialogue__{name}" for name in ("public_id", "external_id", "title", "variant_group", "project"))
+        )
         .order_by("-pk")
     )
     found = {run.cycle.dialogue_id: run.cycle.dialogue for run in runs[:SUGGESTED]}.values()
     return [dialogue for dialogue in found if not any(ask(dialogue) for ask in PUBLIC_IN)]
+
+
+def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
+    """Runs of the stage by which an item can be made of their dialogue, as ``gold_making`` wants it."""
+    runs = StageRun.objects.filter(
+        cycle__protocol__in=list(versions_like_now(project, stage)),
+        project=project,
+        stage=stage.key,
+        state=StageRunState.SETTLED,
+        cycle__state=CycleState.VERIFIED,
+        cycle__dialogue__set_apart="",
+        cycle__dialogue__archived_at=None,
+        cycle__dialogue__status="verified",
+    )
+    shown = Example.objects.filter(dialogue=OuterRef("cycle__dialogue"), withdrawn_at=None)
+    later = Cycle.objects.filter(dialogue=OuterRef("cycle__dialogue"), number__gt=OuterRef("cycle__number"))
+    anew = Review.objects.filter(
+        stage_run__cycle=OuterRef("cycle"), stage_run__stage=stage.key, stage_run__state=StageRunState.CANCELLED
+    )
+    return runs.filter(~Exists(shown), ~Exists(later), ~Exists(anew.filter(stage_run__lt=OuterRef("pk"))))
 
 
 def find_source(*, actor: User, project: Project, name: str) -> Dialogue:

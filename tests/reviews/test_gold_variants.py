@@ -12,11 +12,12 @@ from annotator.errors import Conflict, Invalid
 from annotator.management.base import Stop
 from annotator.models import Dialogue, Job, VariantMatch
 from annotator.services.variants import out_of_step, variants_of
-from reviews.models import GoldItem, StageRun
+from reviews.models import Example, GoldItem, StageRun
 from reviews.services.claims import claim_next, release
 from reviews.services.counters import recount_counters, stored_counters
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.gold_making import make_gold_item, preview
+from reviews.services.gold_reading import suggest
 from reviews.services.gold_settings import retire_gold_item
 from tests.factories import Team, changed, current, hand_in, make_dialogue, make_document, make_item
 from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, planted, verified
@@ -199,6 +200,32 @@ def test_a_variant_under_way_or_in_use_bars_the_other(team: Team) -> None:
     make_gold(team, english)
     with pytest.raises(Conflict, match="part of a gold item already"):
         make_gold_item(actor=team.administrator, project=team.project, source=chinese, stage=STAGE)
+
+
+def test_what_a_variant_bars_is_not_offered(team: Team, client: Client) -> None:
+    english, chinese = pair(team)
+    alone, shown = verified(team), verified(team)
+    Example.objects.create(
+        project=team.project, dialogue=shown, revision=shown.head, comment="So.", author=team.administrator
+    )
+
+    def offered() -> set[Dialogue]:
+        found = set(suggest(project=team.project, stage=STAGE))
+        for one in found:
+            preview(project=team.project, source=one, stage=STAGE)
+        return found
+
+    assert offered() == {english, alone}
+    Dialogue.objects.filter(pk=chinese.pk).update(archived_at=timezone.now())
+    assert offered() == {english, alone}
+    Dialogue.objects.filter(pk=chinese.pk).update(archived_at=None)
+    supersede_cycle(actor=team.administrator, dialogue=chinese, reason="An erratum.")
+    assert offered() == {alone}
+    client.force_login(team.administrator)
+    base = f"/p/{team.project.slug}/gold/new/"
+    assert client.get(f"{base}?dialogue={english.external_id}").status_code == 422
+    page = client.get(base).content.decode()
+    assert (alone.external_id in page, english.external_id in page) == (True, False)
 
 
 def test_an_item_is_retired_when_a_variant_is_worked_on_again(team: Team) -> None:
