@@ -212,7 +212,7 @@ class ProgressStatistics(APIView):
                 {
                     "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, shown_to=shown_to)),
                     "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, shown_to=shown_to)),
-                    "times": read_times(project=project, shown_to=shown_to),
+                    "times": read_times(project=project, viewer=who, shown_to=shown_to),
                     "faults": read_faults(project=project, hide_answers=not overseer),
                     "forecast": _forecast(read_outlook(project=project, now=now, shown_to=shown_to)),
                 }
@@ -299,11 +299,18 @@ class PersonStatistics(APIView):
         roles = roles_in(project, who)
         whose = load_person(actor=who, roles=roles, project=project, public_id=public_id)
         hides = not oversees(roles)
-        which: dict[str, Any] = {"shown_to": who if hides else None, "settled": whose.pk != who.pk}
-        weeks = read_throughput(project=project, now=timezone.now(), person=whose, by_week=True, **which)
+        shown_to = who if hides else None
+        weeks = read_throughput(
+            project=project,
+            now=timezone.now(),
+            person=whose,
+            by_week=True,
+            shown_to=shown_to,
+            settled=whose.pk != who.pk,
+        )
         found = {
             "by_week": _throughput(weeks),
-            "times": read_times(project=project, person=whose, **which),
+            "times": read_times(project=project, viewer=who, person=whose, shown_to=shown_to),
             "faults_named": read_faults(project=project, person=whose, hide_answers=hides),
             "faults_received": read_faults(project=project, person=whose, received=True, hide_answers=hides),
             "accuracy": _counted(read_accuracy(project=project, owner=whose, hide_answers=hides)),

@@ -9,12 +9,15 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.models import Dialogue, Membership, Role, User
-from reviews.models import Claim
+from reviews.models import Claim, Review, WorkCount
+from reviews.services import throughput
 from reviews.services.claims import claim_slot, load_work
 from reviews.services.comments import add_comment
+from reviews.services.dry_runs import assumptions_for
+from reviews.services.protocols import current_protocol
 from reviews.services.submissions import submit_review
 from reviews.services.waivers import HIDDEN_REASON, live_waivers, waive
-from reviews.services.workload import fold_work
+from reviews.services.workload import fold_work, recount_work
 from tests.factories import (
     Team,
     adopt_c3,
@@ -200,3 +203,64 @@ def test_counts_of_a_person_wait_until_the_stage_has_settled(scene: Scene) -> No
     assert seen(person)[0]
     hand_in(scene.team.annotators[2], scene.item, "approve")
     assert seen(scene.team.administrator) == seen(scene.team.senior) == (True, True)
+
+
+def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures before and after a review would tell its time to the second. That it was handed in is told."""
+    slug, person, stage = scene.team.project.slug, scene.reader, "cross_check"
+    colleague = scene.team.annotators[2]
+
+    def seen(reader: User) -> list[bool]:
+        client = Client()
+        client.force_login(reader)
+        api, pages = f"/api/projects/{slug}/statistics/", f"/p/{slug}/statistics/"
+        told = [
+            str(client.get(f"{api}progress/").json()["times"]),
+            client.get(f"{pages}?csv=time-per-item").content.decode(),
+        ]
+        of_person = client.get(f"{api}people/{person.public_id}/")
+        if of_person.status_code == 200:
+            told += [
+                str(of_person.json()["times"]),
+                client.get(f"{pages}people/{person.public_id}/?csv=time-per-item").content.decode(),
+            ]
+        return [re.search("cross.check", one, re.IGNORECASE) is not None for one in told]
+
+    submit_review(actor=person, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
+    Review.objects.filter(person=person).update(seconds=52)
+    read_unsettled = throughput.count_unsettled
+
+    def count_meanwhile(*given: Any, **named: Any) -> Any:
+        out = read_unsettled(*given, **named)
+        fold_work()
+        return out
+
+    with monkeypatch.context() as patch:
+        # The review is counted while a page is made.
+        patch.setattr(throughput, "count_unsettled", count_meanwhile)
+        assert not any(seen(scene.team.senior))
+    assert WorkCount.objects.filter(what="time", stage=stage).exists()
+    for reader, places in ((colleague, 2), (scene.team.senior, 4), (scene.team.administrator, 4)):
+        assert seen(reader) == [False] * places
+    assert seen(person) == [True] * 4
+    days = Client()
+    days.force_login(colleague)
+    assert stage in str(days.get(f"/api/projects/{slug}/statistics/progress/").json()["by_day"])
+    hand_in(colleague, scene.item, "approve")
+    assert all(seen(scene.team.senior) + seen(colleague))
+    assert recount_work(scene.team.project) == []
+
+
+def test_the_dry_run_of_a_protocol_measures_no_review_that_is_sealed(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol = current_protocol(scene.team.project)
+    assert protocol is not None
+    monkeypatch.setattr("reviews.services.dry_runs.ENOUGH", 1)
+    before = assumptions_for(project=scene.team.project, protocol=protocol)
+    submit_review(actor=scene.reader, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
+    assert assumptions_for(project=scene.team.project, protocol=protocol) == before
+    hand_in(scene.team.annotators[2], scene.item, "approve")
+    assert "cross_check" in assumptions_for(project=scene.team.project, protocol=protocol)[1]

@@ -22,13 +22,16 @@ USUAL = 1024
 def assumptions_for(*, project: Project, protocol: Protocol) -> tuple[dict[str, Assumption], frozenset[str]]:
     """What to assume of each stage, and the stages of which it is measured: in the project's latest reviews.
 
-    Those of gold items are left out: an administrator settles how many of these have a fault.
+    Those of gold items are left out: an administrator settles how many of these have a fault. So are those that a blind
+    stage seals: from the shares before and after anybody could tell what a colleague said.
 
     Minutes are the median of time spent at work; what took no time at all was handed in by a program.
     """
     verdicts: dict[str, Tally[str]] = {}
     seconds: dict[str, list[int]] = {}
-    latest = Review.objects.filter(project=project).exclude(dialogue__set_apart=SetApart.GOLD).order_by("-pk")
+    latest = (
+        Review.objects.filter(project=project, sealed=False).exclude(dialogue__set_apart=SetApart.GOLD).order_by("-pk")
+    )
     for key, verdict, spent in latest.values_list("stage_run__stage", "verdict", "seconds")[:LATEST]:
         verdicts.setdefault(key, Tally())[verdict] += 1
         if spent:

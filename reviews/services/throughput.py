@@ -6,10 +6,10 @@ what a protocol's rounds and approvals in a row have still to bring, which is co
 
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Q, QuerySet, Sum
@@ -29,6 +29,8 @@ SHOWN_DAYS = 28
 SHOWN_WEEKS = 26
 #: Items that must have left a stage before what happened to them says how many will come to a later one.
 LEAST_LEFT = 5
+#: How often counts are read anew that change while they are read.
+_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,17 @@ def read_throughput(
 
 
 def read_times(
-    *, project: Project, person: User | None = None, shown_to: User | None = None, settled: bool = False
+    *, project: Project, viewer: User | None = None, person: User | None = None, shown_to: User | None = None
 ) -> list[StageTime]:
-    """Quartiles of the time that reviews took, by stage, in the protocol's order. The last two as above."""
+    """Quartiles of the time that reviews took, by stage, in the protocol's order. ``shown_to`` as above.
+
+    In a blind stage that has not settled only the viewer's own count: from the figures before and after a colleague's
+    review anybody could tell how long that one took.
+    """
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    less = _less(project, person, "time", shown_to, settled)
-    for (stage, key), count in _sums(_rows(project, "time", person, shown_to), "stage", "key", less):
+    less = _less(project, person, "time", shown_to)
+    held = partial(count_unsettled, project, person, what="time", viewer=viewer)
+    for (stage, key), count in _sums(_rows(project, "time", person, shown_to), "stage", "key", less, held):
         counts[stage].append((int(key), count))
     out = []
     for stage, title in stage_titles(project).items():
@@ -186,8 +193,8 @@ def read_people(*, project: Project) -> list[PersonWork]:
     What somebody did in a blind stage counts once that has settled: before, the figure would say who is through.
     """
     counts: dict[str, Tally[str]] = defaultdict(Tally)
-    less = count_unsettled(project, None, what="day")
-    for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage", less):
+    held = partial(count_unsettled, project, None, what="day")
+    for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage", held=held):
         counts[pseudonym][stage] += count
     people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
     return sorted(people, key=lambda one: (-one.total, one.pseudonym))
@@ -301,15 +308,15 @@ def _days(
     project: Project, person: User | None, since: date, shown_to: User | None = None, settled: bool = False
 ) -> dict[tuple[date, str], int]:
     rows = _rows(project, "day", person, shown_to).filter(key__gte=since.isoformat())
-    less = _less(project, person, "day", shown_to, settled)
-    return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less)}
+    less = _less(project, person, "day", shown_to)
+    held = partial(count_unsettled, project, person, what="day") if settled else None
+    return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less, held)}
 
 
-def _less(project: Project, person: User | None, what: str, shown_to: User | None, settled: bool) -> Tally[Key]:
-    less = count_unsettled(project, person, what=what) if settled else Tally[Key]()
-    if shown_to is not None and person is None:
-        less.update(count_hidden(project, what=what, viewer=shown_to))
-    return less
+def _less(project: Project, person: User | None, what: str, shown_to: User | None) -> Tally[Key]:
+    if shown_to is None or person is not None:
+        return Tally()
+    return count_hidden(project, what=what, viewer=shown_to)
 
 
 #: Where a column stands in a key of ``workload``.
@@ -317,16 +324,29 @@ _PLACES = {"stage": 1, "person": 2, "key": 3}
 
 
 def _sums(
-    rows: QuerySet[WorkCount], one: str, other: str, less: Mapping[Key, int] | None = None
+    rows: QuerySet[WorkCount],
+    one: str,
+    other: str,
+    less: Mapping[Key, int] | None = None,
+    held: Callable[[], Tally[Key]] | None = None,
 ) -> Iterator[tuple[tuple[str, str], int]]:
     """The counts added up by two columns: the database does it, since there is a row for each person and day.
 
-    ``less``: counts that are taken off, where there are rows of their kind.
+    ``less``: counts that are taken off, where there are rows of their kind; ``held`` reads more of them.
     """
+    summed = rows.values_list("what", one, other).annotate(total=Sum("count")).order_by()
+    unsettled: Tally[Key] = held() if held else Tally()
+    for _ in range(_TRIES):
+        found, before = list(summed.all()), unsettled
+        unsettled = held() if held else before
+        # What was counted or settled between two readings would show.
+        if unsettled == before:
+            break
+    off = Tally(less or {}) + unsettled
     total: dict[str, Tally[tuple[str, str]]] = defaultdict(Tally)
-    for what, first, second, count in rows.values_list("what", one, other).annotate(total=Sum("count")).order_by():
+    for what, first, second, count in found:
         total[what][first, second] += int(count)
-    for key, count in (less or {}).items():
+    for key, count in off.items():
         place = key[_PLACES[one]], key[_PLACES[other]]
         if place in total.get(key[0], ()):
             total[key[0]][place] -= count

@@ -99,14 +99,16 @@ def recount_work(project: Project, *, repair: bool = False) -> list[Difference]:
     return [Difference(key, stored[key], right[key]) for key in wrong]
 
 
-def count_unsettled(project: Project, person: User | None, *, what: str) -> Tally[Key]:
+def count_unsettled(project: Project, person: User | None, *, what: str, viewer: User | None = None) -> Tally[Key]:
     """What is counted of reviews in blind stages that have not settled, gold items apart: not for colleagues yet.
 
-    ``what``: ``day`` or ``time``.
+    ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
     """
     held = _counted().filter(project=project, sealed=True)
     if person is not None:
         held = held.filter(person=person)
+    if viewer is not None:
+        held = held.exclude(person=viewer)
     waiting = WorkPending.objects.filter(faults=False).values("review")
     return _added_up(project, held.exclude(pk__in=waiting), what)
 

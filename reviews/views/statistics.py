@@ -53,7 +53,7 @@ def progress(request: PageRequest) -> HttpResponse:
     now = timezone.now()
     titles = stage_titles(project)
     throughput = read_throughput(project=project, now=now, by_week=by_week, shown_to=shown_to)
-    times = read_times(project=project, shown_to=shown_to)
+    times = read_times(project=project, viewer=request.user, shown_to=shown_to)
     faults = read_faults(project=project, hide_answers=not overseer)
     people = read_people(project=project) if overseer else []
     names = names_of(project=project)
@@ -198,9 +198,11 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
     titles, now = stage_titles(project), timezone.now()
     hides = not oversees(request.roles)
-    which: dict[str, Any] = {"shown_to": request.user if hides else None, "settled": whose.pk != request.user.pk}
-    throughput = read_throughput(project=project, now=now, person=whose, by_week=True, **which)
-    times = read_times(project=project, person=whose, **which)
+    shown_to = request.user if hides else None
+    throughput = read_throughput(
+        project=project, now=now, person=whose, by_week=True, shown_to=shown_to, settled=whose.pk != request.user.pk
+    )
+    times = read_times(project=project, viewer=request.user, person=whose, shown_to=shown_to)
     named, received = (
         read_faults(project=project, person=whose, received=one, hide_answers=hides) for one in (False, True)
     )
