@@ -1,7 +1,7 @@
 """What becomes of each record of a chunk: new, revised, unchanged or rejected, and why. Reads, writes nothing."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -210,11 +210,13 @@ class Sorter:
     ) -> bool:
         """Whether a record brings what is there, what was imported last, or what a release makes of what is there."""
         there = (found.content, last.get(found.pk), (released.get(found.pk), found.content[1]))
-        if (dialogue["content_hash"], dialogue["toolset"]) in there:
-            return True
-        if not dialogue["variant_group"] or not WRITERS[self._batch.native_format].joins_languages:
-            return False
-        return (content_hash(with_format(dialogue["content"], self._batch.native_format)), dialogue["toolset"]) in there
+        return any((one, dialogue["toolset"]) in there for one in self._hashes(dialogue))
+
+    def _hashes(self, dialogue: dict[str, Any]) -> Iterator[str]:
+        """Under what content a dialogue may be known: as it is read, and as it was read before."""
+        yield dialogue["content_hash"]
+        if dialogue["variant_group"] and WRITERS[self._batch.native_format].joins_languages:
+            yield content_hash(with_format(dialogue["content"], self._batch.native_format))
 
     def _look_up(
         self, incoming: list[str]
@@ -315,13 +317,14 @@ class Sorter:
         """
         last, released = before
         for dialogue in record["dialogues"]:
-            name, language, content = dialogue["external_id"], dialogue["language"], dialogue["content_hash"]
+            name, language = dialogue["external_id"], dialogue["language"]
             found = known.get(name)
             if found is None or not found.published or found.pk in pending:
                 continue
-            if content in (found.content[0], last.get(found.pk, ("",))[0], released.get(found.pk)):
+            if not language or found.language in ("", language):
                 continue
-            if language and found.language not in ("", language):
+            there = (found.content[0], last.get(found.pk, ("",))[0], released.get(found.pk))
+            if all(one not in there for one in self._hashes(dialogue)):
                 return (
                     f"The project has “{name}” in the language {found.language}, and the record has it in {language}. "
                     f"An import changes no dialogue’s language. To add {language} as a variant, import a record that "
