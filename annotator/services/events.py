@@ -162,7 +162,7 @@ def event_digest(
     after: dict[str, Any],
     created_at: str,
 ) -> str:
-    """The hash of one link of a chain; ``created_at`` in ISO form with microseconds."""
+    """The hash of one link of a chain, as docs/history.md says; ``created_at`` in ISO form with microseconds."""
     body = canonical(
         without_kinds([previous_hash, project_id, dialogue_id, number, actor_id, kind, before, after, created_at])
     )

@@ -198,7 +198,7 @@ def _exported(event: Event) -> bytes:
     line = {
         "dialogue": event.dialogue.external_id if event.dialogue else None,
         "actor": event.actor.pseudonym if event.actor else None,
-        # What the hash is made of, with the keys of the database: see annotator.services.events.event_digest.
+        # What the hash is made of, with the keys of the database: docs/history.md says how.
         "previous_hash": event.previous_hash,
         "project_id": event.project_id,
         "dialogue_id": event.dialogue_id,

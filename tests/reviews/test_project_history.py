@@ -1,7 +1,12 @@
 """The history of a project: who sees what of it, filters, before and after, the file, and what was tampered with."""
 
 import json
+import re
+import subprocess
+import sys
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +19,10 @@ from django.utils import timezone
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Job, Revision, Role, ToolsetRevision, User
 from annotator.schema import content_hash
+from annotator.schema.exact_json import dumps
 from annotator.services import history_checks, jobs, projects, tokens
 from annotator.services.checkpoints import write_checkpoint
-from annotator.services.events import event_digest
+from annotator.services.events import append_event, event_digest
 from annotator.services.filters import UnknownFilter
 from annotator.services.history_checks import history_faults
 from annotator.services.revisions import ensure_toolset_revision
@@ -29,6 +35,8 @@ from tests.benchmark.conftest import as_lines, begin_import, candidate
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -251,6 +259,64 @@ def test_the_file_holds_what_every_hash_was_made_of(team: Team, client: Client) 
     for row in rows:
         made_of = {key: row[key] for key in row if key not in ("hash", "dialogue", "actor")}
         assert event_digest(**made_of) == row["hash"]
+
+
+def test_the_hash_of_the_documents_example_is_right() -> None:
+    text = (ROOT / "docs/history.md").read_text()
+    (example,) = re.findall(r"```json\n(.*)\n```", text)
+    (names,) = re.findall(r"^MADE_OF = \((.*)\)$", text, re.MULTILINE)
+    event = dict(zip(re.findall(r"\w+", names), json.loads(example), strict=True))
+    assert f"`{event_digest(**event)}`" in text
+    event["before"]["share"] = 1.0
+    assert f"`{event_digest(**event)}`" in text
+
+
+def checked(lines: list[dict[str, Any]], file: Path) -> tuple[int, list[str]]:
+    """What the program of the documents says of a file: its exit code and its lines."""
+    (program,) = re.findall(r"```python\n(.*?)\n```", (ROOT / "docs/history.md").read_text(), re.DOTALL)
+    file.write_bytes(b"".join(dumps(line) + b"\n" for line in lines))
+    done = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_anybody_can_check_an_exported_history_with_the_program_of_the_documents(team: Team, tmp_path: Path) -> None:
+    ada, file = team.administrator, tmp_path / "history.jsonl"
+    item = make_item(team, "cross_check", external_id="d-é")
+    odd = {"ü\u2028\x7f": 'a "b" \\ \n\x01', "ａ": [0.1, 40.0, -0.0, 1e-07, 10**30], "é": {"b": None, "a": True}}
+    for one in (item, None):
+        append_event(actor=None, project=team.project, dialogue=one, kind="tried.odd", before=odd)
+    write_checkpoint(project=team.project, rest=timedelta(hours=-1))
+    append_event(actor=ada, project=team.project, kind="tried.late", after={})
+    write_checkpoint(project=team.project, rest=timedelta(hours=-1))
+
+    def export(**filters: str) -> list[dict[str, Any]]:
+        made = history.export_events(actor=ada, project=team.project, filters=history.Filters(**filters))
+        return [json.loads(line) for line in made]
+
+    rows = export()
+    assert checked(rows, file) == (0, [f"{len(rows)} events, 0 wrong"])
+    assert all(checked([row], file)[0] == 0 for row in rows if row["number"] in (None, 1))
+    assert checked(export(item="d-é"), file)[0] == 0
+    at = next(place for place, row in enumerate(rows) if row["number"] == 2)
+    first = next(place for place, row in enumerate(rows) if row["kind"] == "project.checkpoint")
+    loose = next(place for place, row in enumerate(rows) if row["kind"] == "tried.odd" and row["number"] is None)
+    broken = f"line {first + 1}: the file does not hold what this checkpoint has sealed"
+
+    changed_row = deepcopy(rows)
+    changed_row[at]["after"]["x"] = 1
+    assert checked(changed_row, file) == (1, [f"line {at + 1}: was changed", f"{len(rows)} events, 1 wrong"])
+    # Made anew with its hash, it does not fit what follows.
+    made_of = {key: value for key, value in changed_row[at].items() if key not in ("hash", "dialogue", "actor")}
+    changed_row[at]["hash"] = event_digest(**made_of)
+    code, said = checked(changed_row, file)
+    assert (code, said[0]) == (1, f"line {at + 2}: does not follow from the one before it in its dialogue")
+    assert broken in said
+    gone = rows[:at] + rows[at + 1 :]
+    assert checked(gone, file)[1][0] == f"line {at + 1}: 1 of its dialogue's events before it are not in the file"
+    code, said = checked(rows[:loose] + rows[loose + 1 :], file)
+    # The next one holds all the same.
+    assert said == [broken.replace(f"line {first + 1}", f"line {first}"), f"{len(rows) - 1} events, 0 wrong"]
 
 
 def unguard(table: str = "annotator_event") -> None:
