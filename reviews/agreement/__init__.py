@@ -14,7 +14,7 @@ from reviews.agreement.audit import Residual, Stratum, error_bounds, residual_er
 from reviews.agreement.courses import Closeness, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.agreement.figures import Figure, wilson
 from reviews.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
-from reviews.agreement.overlaps import Overlap, OverlapScores, overlap_scores
+from reviews.agreement.overlaps import Overlap, OverlapScores, added_up, overlap_scores
 from reviews.agreement.patterns import Pattern, PatternCounts, ordered, pattern_key, read_pattern, unordered
 from reviews.agreement.summary import SCALES, summarise
 from reviews.agreement.units import (
@@ -48,6 +48,7 @@ __all__ = [
     "Unit",
     "Visit",
     "accuracy_curve",
+    "added_up",
     "closeness",
     "cohen_kappa",
     "count_course",

@@ -2,12 +2,13 @@
 
 The definition is ours, after what the papers report as "F1 for task completion": counts are summed over tasks before
 dividing (micro-averaged), and neither reviewer is the truth. F1 = 2 · matched / (left + right) is the same whichever
-of the two is called left; precision and recall change places with them.
+of the two is called left; precision and recall change places with them. Of three reviewers or more the pairs of a task
+are added up to one unit: each reviewer is in several pairs, so that pairs are not independent of one another.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reviews.agreement.bounds import score_interval
 from reviews.agreement.figures import LEVEL, Figure, undefined
@@ -18,19 +19,46 @@ _EMPTY = "Neither reviewer has anything here in any task, so there is nothing th
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two reviewers' sets of one task: how many members each has and how many are in both."""
+    """Two reviewers' sets of one task, how many members each has and how many are in both; or the sums of all pairs."""
 
     matched: int
     left: int
     right: int
+    #: How many there are; of more than two, left and right are nobody's.
+    reviewers: int = 2
 
     def __post_init__(self) -> None:
         if not 0 <= self.matched <= min(self.left, self.right):
             raise ValueError(f"{self.matched} cannot be in both of sets of {self.left} and {self.right}.")
 
     def pattern(self) -> Pattern:
-        """(matched, left, right): counted like rating patterns."""
-        return self.matched, self.left, self.right
+        """(matched, left, right), then the number of reviewers if it is not two: counted like rating patterns."""
+        sums = self.matched, self.left, self.right
+        return sums if self.reviewers == 2 else (*sums, self.reviewers)
+
+    def without_sides(self) -> "Overlap":
+        """The same where nobody is to be told apart."""
+        return Overlap(self.matched, min(self.left, self.right), max(self.left, self.right), self.reviewers)
+
+
+def added_up(pairs: Sequence[Overlap], reviewers: int) -> Overlap:
+    """One unit of a task's pairs; the pair itself if there are two reviewers."""
+    if reviewers == 2:
+        return pairs[0]
+    bare = [pair.without_sides() for pair in pairs]
+    return Overlap(
+        sum(one.matched for one in bare), sum(one.left for one in bare), sum(one.right for one in bare), reviewers
+    )
+
+
+def read_overlap(pattern: Pattern) -> Overlap:
+    """The overlap of a pattern. Raises ValueError for what is none."""
+    if len(pattern) not in (3, 4):
+        raise ValueError(f"{pattern} is no overlap: (matched, left, right) is expected, and the number of reviewers.")
+    numbers = [value for value in pattern if isinstance(value, int)]
+    if len(numbers) < len(pattern):
+        raise ValueError(f"{pattern} is no overlap: whole numbers are expected.")
+    return Overlap(*numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +77,7 @@ def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = L
     right, for recall on the left). Interval: ``reviews.agreement.bounds``, where tasks with one match less or more than
     those that came up could have come up as well. Raises ValueError for patterns that are no overlaps.
     """
-    tasks = [(_overlap(pattern), times) for pattern, times in counts.checked()]
+    tasks = [(read_overlap(pattern), times) for pattern, times in counts.checked()]
     return OverlapScores(
         _ratio(f"Precision on {of}", tasks, lambda one: (one.matched, one.right), level),
         _ratio(f"Recall on {of}", tasks, lambda one: (one.matched, one.left), level),
@@ -81,17 +109,9 @@ def _ratio(
 
 
 def _one_more_or_less(one: Overlap) -> Iterator[Overlap]:
-    """The same sets with one match less or more."""
+    """The same sets where one reviewer has one match less, or more, with each of the others."""
+    step = one.reviewers - 1
     if one.matched:
-        yield Overlap(one.matched - 1, one.left, one.right)
+        yield replace(one, matched=max(0, one.matched - step))
     if one.matched < min(one.left, one.right):
-        yield Overlap(one.matched + 1, one.left, one.right)
-
-
-def _overlap(pattern: Pattern) -> Overlap:
-    if len(pattern) != 3:
-        raise ValueError(f"{pattern} is no overlap: (matched, left, right) is expected.")
-    matched, left, right = pattern
-    if not (isinstance(matched, int) and isinstance(left, int) and isinstance(right, int)):
-        raise ValueError(f"{pattern} is no overlap: three whole numbers are expected.")
-    return Overlap(matched, left, right)
+        yield replace(one, matched=min(one.left, one.right, one.matched + step))

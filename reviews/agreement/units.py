@@ -8,8 +8,8 @@ from typing import Any
 
 from annotator.comparison import align
 from annotator.schema.canonical import canonical
-from reviews.agreement.overlaps import Overlap
-from reviews.agreement.patterns import Pattern, PatternCounts, Value, ordered
+from reviews.agreement.overlaps import Overlap, added_up, read_overlap
+from reviews.agreement.patterns import Pattern, PatternCounts, Value, ordered, unordered
 from reviews.protocols import StageKind, Verdict
 
 Document = dict[str, Any]
@@ -67,19 +67,25 @@ class HandedIn:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One thing that was judged: the pattern of all reviewers, or of two of them for what overlaps."""
+    """One thing that was judged: what all reviewers said of it; where sets overlap, of all pairs of them together."""
 
     label: str
     #: The task's id; empty for the whole dialogue.
     place: str
     pattern: Pattern
 
+    def of_anybody(self) -> Pattern:
+        """The pattern where reviewers are interchangeable: who said what, or is left or right, means nothing."""
+        if self.label in OVERLAPPING:
+            return read_overlap(self.pattern).without_sides().pattern()
+        return unordered(self.pattern)
+
 
 def rating_units(reviews: Sequence[HandedIn]) -> list[Unit]:
     """Every unit of a stage run, in the document's order.
 
     ``verdict``: one rating each. ``policy`` and ``information``: one for each task, None from whoever refused the item,
-    left the label open or has no such task. ``calls`` and ``edges``: an overlap for each task and pair of vouching
+    left the label open or has no such task. ``calls`` and ``edges``: an overlap for each task, of the vouching
     reviewers. Ratings stand in the order of ``reviews``: give them sorted by person where the pattern is to tell the
     two of a pair apart. Raises ValueError for fewer than two reviews.
     """
@@ -94,8 +100,7 @@ def rating_units(reviews: Sequence[HandedIn]) -> list[Unit]:
             if any(rating is not None for rating in ratings):
                 units.append(Unit(label, place, ordered(ratings)))
     vouching = [review.document for review in reviews if review.verdict in _VOUCHING]
-    for left, right in combinations(vouching, 2):
-        units.extend(_overlaps(left, right))
+    units.extend(_overlaps(vouching))
     return units
 
 
@@ -107,19 +112,24 @@ def count_units(units: Sequence[Unit]) -> dict[str, PatternCounts]:
     return {label: PatternCounts.of(patterns) for label, patterns in by_label.items()}
 
 
-def _overlaps(left: Document, right: Document) -> Iterator[Unit]:
-    """How far two versions' calls and edges are the same, task by task.
+def _overlaps(documents: Sequence[Document]) -> Iterator[Unit]:
+    """How far versions' calls and edges are the same, task by task, the pairs of more than two added up.
 
     Calls are the same where tool and arguments are, whatever their ids and their order; a call that occurs twice counts
     twice. Edges are the same where kind and both ends are, the ends as ``align`` recognises them.
     """
-    ours, theirs = _tasks(left), _tasks(align(left, right))
-    for place in dict.fromkeys((*ours, *theirs)):
-        one, other = ours.get(place, {}), theirs.get(place, {})
-        for label, of in (("calls", _calls), ("edges", _edges)):
-            here, there = of(one), of(other)
-            if here or there:
-                yield Unit(label, place, Overlap((here & there).total(), here.total(), there.total()).pattern())
+    pairs: dict[tuple[str, str], list[Overlap]] = {}
+    for left, right in combinations(documents, 2):
+        ours, theirs = _tasks(left), _tasks(align(left, right))
+        for place in dict.fromkeys((*ours, *theirs)):
+            one, other = ours.get(place, {}), theirs.get(place, {})
+            for label, of in (("calls", _calls), ("edges", _edges)):
+                here, there = of(one), of(other)
+                if here or there:
+                    found = Overlap((here & there).total(), here.total(), there.total())
+                    pairs.setdefault((label, place), []).append(found)
+    for (label, place), of_task in pairs.items():
+        yield Unit(label, place, added_up(of_task, len(documents)).pattern())
 
 
 def _tasks(document: Document) -> dict[str, Mapping[str, Any]]:

@@ -18,7 +18,6 @@ from annotator.models import Project
 from annotator.models.content import SetApart
 from annotator.services.statements import write
 from reviews.agreement import (
-    OVERLAPPING,
     Circumstances,
     HandedIn,
     Pattern,
@@ -27,7 +26,6 @@ from reviews.agreement import (
     pattern_key,
     rating_units,
     read_pattern,
-    unordered,
 )
 from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
 from reviews.protocols import StageKind
@@ -287,14 +285,7 @@ def _keys(reviews: Sequence[Review]) -> Iterator[Key]:
     week = monday(run.settled_at.astimezone(ZoneInfo(reviews[0].dialogue.project.time_zone)).date())
     said = [(review.person_id, _handed_in(review)) for review in reviews]
     for unit in rating_units([one for _, one in said]):
-        pattern = unit.pattern
-        if unit.label in OVERLAPPING:
-            # Who of many reviewers is left or right means nothing; the F1 is the same.
-            matched, *sizes = pattern
-            pattern = (matched, *unordered(sizes))
-        else:
-            pattern = unordered(pattern)
-        yield Key(run.stage, unit.label, "", week, pattern_key(pattern))
+        yield Key(run.stage, unit.label, "", week, pattern_key(unit.of_anybody()))
     for (one, left), (other, right) in combinations(said, 2):
         for unit in rating_units([left, right]):
             yield Key(run.stage, unit.label, pair_key(one, other), week, pattern_key(unit.pattern))

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reviews.agreement import OVERLAPPING, Circumstances, Figure, HandedIn, PatternCounts, left_out, rating_units
-from reviews.agreement import unordered as sorted_ratings
+from reviews.agreement import Circumstances, Figure, HandedIn, Pattern, PatternCounts, left_out, rating_units
 
 #: Digits that are kept: a rounding error must not make two summaries of one seed differ.
 DIGITS = 6
@@ -31,16 +30,12 @@ def compared(figure: Figure, planted: float | None) -> dict[str, Any]:
 
 def planted_patterns(runs: Iterable[tuple[Circumstances, Sequence[HandedIn]]]) -> dict[str, PatternCounts]:
     """{label: pattern counts} of what the people of a simulation really handed in, as a recount would find them."""
-    patterns: dict[str, list[Any]] = {}
+    patterns: dict[str, list[Pattern]] = {}
     for circumstances, reviews in runs:
         if left_out(circumstances):
             continue
         for unit in rating_units(reviews):
-            if unit.label in OVERLAPPING:
-                matched, *sizes = unit.pattern
-                patterns.setdefault(unit.label, []).append((matched, *sorted_ratings(sizes)))
-            else:
-                patterns.setdefault(unit.label, []).append(sorted_ratings(unit.pattern))
+            patterns.setdefault(unit.label, []).append(unit.of_anybody())
     return {label: PatternCounts.of(found) for label, found in patterns.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviews import charts
-from reviews.agreement import OVERLAPPING, Figure, PatternCounts
+from reviews.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
 from reviews.services.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.throughput import FaultCount, PersonWork, StageTime, Throughput
 from reviews.views.tables import Column, Table, duration, figure_cells, figure_columns
@@ -200,10 +200,14 @@ def pattern_table(label: str, counts: PatternCounts, words: Mapping[str, str]) -
     heads = [Column("said", "Said together"), Column("units", "Units", "count")]
     if label in OVERLAPPING:
         heads[0] = Column("said", "In both, in one’s, in the other’s")
-    rows = [
-        [" + ".join("not given" if value is None else words.get(str(value), str(value)) for value in pattern), count]
-        for pattern, count in counts.checked()
-    ]
+
+    def said(pattern: Pattern) -> str:
+        if label in OVERLAPPING and len(pattern) > 3:
+            *sums, reviewers = pattern
+            return f"{' + '.join(map(str, sums))}, all pairs of {reviewers}"
+        return " + ".join("not given" if value is None else words.get(str(value), str(value)) for value in pattern)
+
+    rows = [[said(pattern), count] for pattern, count in counts.checked()]
     return Table(f"patterns-{label}", "What was said together", heads, sorted(rows, key=lambda row: -row[1]))
 
 

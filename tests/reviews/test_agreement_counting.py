@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotator.models import Dialogue, Project
 from reviews.agreement import PatternCounts
 from reviews.models import AgreementCount, AgreementPending, StageRun
+from reviews.protocols import MAJORITY_OF_THREE, load_preset, read_protocol
 from reviews.services import agreement
 from reviews.services.agreement import (
     fold_agreement,
@@ -22,6 +23,8 @@ from reviews.services.agreement import (
     recount_agreement,
 )
 from reviews.services.cycles import supersede_cycle
+from reviews.services.protocols import adopt_protocol
+from reviews.views import statistics_tables as made
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -196,6 +199,31 @@ def test_the_command_finds_and_repairs(team: Team) -> None:
     assert recount("--repair")[0] == {"ok": True, "different": 3, "repaired": 3}
     assert recount()[0] == {"ok": True, "different": 0, "repaired": 0}
     assert not AgreementCount.objects.filter(count=0).exists()
+
+
+def test_the_pairs_of_three_that_an_earlier_program_counted_apart_are_counted_anew(team: Team) -> None:
+    data = load_preset("c3").model_dump(mode="json")
+    rows = [row.model_dump(mode="json") for row in MAJORITY_OF_THREE]
+    data["stages"][2] |= {"reviewers": 3, "outcomes": rows}
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
+    item = make_item(team, "cross_check")
+    for person in team.annotators[1:]:
+        hand_in(person, item, "approve")
+    fold_all()
+    calls = [sum(step["type"] == "call" for step in task["steps"]) for task in current(item)["tasks"]]
+    units = PatternCounts.of((3 * count, 3 * count, 3 * count, 3) for count in calls if count)
+    assert counts(team.project, "calls") == units
+    one, two = team.annotators[1].pk, team.annotators[2].pk
+    assert counts(team.project, "calls", pair=(one, two)) == PatternCounts.of((n, n, n) for n in calls if n)
+    together = AgreementCount.objects.filter(label="calls", pair="")
+    for row in together:
+        matched, *_ = json.loads(row.pattern)
+        row.pattern, row.count = json.dumps([matched // 3] * 3, separators=(",", ":")), 3 * row.count
+        row.save()
+    assert recount_agreement(team.project, repair=True)
+    assert counts(team.project, "calls") == units
+    assert recount_agreement(team.project) == []
+    assert made.pattern_table("calls", PatternCounts({(3, 3, 5, 3): 1}), {}).rows == [["3 + 3 + 5, all pairs of 3", 1]]
 
 
 def test_the_command_knows_its_projects(manage_here: Any) -> None:

@@ -157,10 +157,25 @@ def test_a_task_without_calls_is_no_unit_of_calls() -> None:
     assert patterns(units, "edges") == [("t1", (1, 1, 1))]
 
 
-def test_three_reviewers_overlap_pair_by_pair() -> None:
+def test_the_pairs_of_three_reviewers_are_one_unit_of_a_task() -> None:
+    """They depend on one another: taken for units of their own, they made the interval of F1 too narrow."""
     one, two = one_task(call("s1"), answer("s2")), one_task(call("s1"), call("s3", "b"), answer("s2"))
-    units = rating_units([approve(one), approve(one), fix(two)])
-    assert patterns(units, "calls") == [("t1", (1, 1, 1)), ("t1", (1, 1, 2)), ("t1", (1, 1, 2))]
+    reviews = [approve(one), approve(one), fix(two)]
+    # 1 of 1 and 1, and twice 1 of 1 and 2; whoever comes first.
+    for said in (reviews, reviews[::-1]):
+        assert patterns(rating_units(said), "calls") == [("t1", (3, 3, 5, 3))]
+    counts = PatternCounts({(3, 3, 5, 3): 6, (3, 3, 3, 3): 14})
+    figure = overlap_scores(counts).f1
+    assert (figure.value, figure.n) == (pytest.approx(6 * 20 / (8 * 6 + 6 * 14)), 20)
+    # Of those that vouch, two are a pair as ever.
+    assert patterns(rating_units([*reviews[1:], HandedIn("reject", one)]), "calls") == [("t1", (1, 1, 2))]
+
+
+def test_where_three_agree_one_may_still_have_differed() -> None:
+    # One call of each, two pairs of three lost: as Wilson's bound of 20 of 20, two thirds of the way down.
+    figure = overlap_scores(PatternCounts({(3, 3, 3, 3): 20})).f1
+    assert figure.low == pytest.approx(1 - 2 / 3 * 1.959964**2 / (20 + 1.959964**2), abs=1e-6)
+    assert figure.high == 1
 
 
 def test_units_of_many_runs_add_up_to_one_figure() -> None:
