@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.protocols import stage_titles
 from reviews.services.rounds import read_rounds
-from reviews.services.samples import check_draw, list_draws, read_population
+from reviews.services.samples import check_draw, list_draws, read_population, why_hidden
 from reviews.services.statistics import names_of, oversees
 from reviews.views import sample_tables as made
 from reviews.views.statistics import answer, drawn
@@ -65,6 +65,11 @@ def samples(request: PageRequest) -> HttpResponseBase:
             "draws": draws,
             "choices": [(one, titles.get(one.stage, one.stage)) for one in draws],
             "check": check
-            and {"draw": check[0], "problems": check[1], "title": titles.get(check[0].stage, check[0].stage)},
+            and {
+                "draw": check[0],
+                "problems": check[1],
+                "title": titles.get(check[0].stage, check[0].stage),
+                "hidden": why_hidden(actor=request.user, draw=check[0]),
+            },
         },
     )

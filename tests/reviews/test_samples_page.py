@@ -10,10 +10,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotator.models import User
+from annotator.models import Dialogue, Role, User
 from reviews.models import DrawItem
 from reviews.protocols import Candidate, population_hash
-from tests.factories import Team, adopt_c3, make_item, make_team
+from reviews.services.claims import claim_slot
+from reviews.services.cycles import supersede_cycle
+from reviews.services.sampling import close_population_and_draw
+from reviews.services.submissions import submit_review
+from tests.factories import Team, adopt_c3, give_role, hand_in, make_item, make_team, open_slot
 from tests.reviews.test_rounds import annotated, drawn, look, next_round, team
 
 __all__ = ["team"]
@@ -77,6 +81,41 @@ def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
     body = page(team.senior, team, check=draw.public_id).content.decode()
     assert "does not come out as it was recorded" in body
     assert "The seed draws 2 that were not looked at, and not 2 that were." in body
+
+
+def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) -> None:
+    """It says whose each member is, as the item's own pages do not; without one of them, the sizes of strata would."""
+    team = make_team(annotators=4)
+    adopt_c3(team)
+    items = [make_item(team, "cross_check") for _ in range(2)]
+    for item in items:
+        for person in team.annotators[1:3]:
+            hand_in(person, item, "approve")
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert draw is not None
+    again = Dialogue.objects.get(pk=items[0].pk)
+    supersede_cycle(actor=team.administrator, dialogue=again, reason="Look again.", force=True)
+    for _ in range(2):
+        hand_in(team.annotator, again)
+    reader = give_role(team.project, team.annotators[3], Role.SENIOR_REVIEWER)
+
+    def sent(person: User) -> tuple[int, bool]:
+        response = page(person, team, population=draw.public_id)
+        text = response.getvalue().decode()
+        return response.status_code, team.annotator.pseudonym in text
+
+    assert sent(reader) == (200, True)
+    claim = claim_slot(actor=reader, slot=open_slot(again))
+    for _ in range(2):
+        assert sent(reader) == (403, False)
+        compared = page(reader, team, check=draw.public_id).content.decode()
+        assert "the same 1 of 2 items" in compared
+        assert "You review a dialogue of this draw blind" in compared
+        assert "Download the population" not in compared
+        assert sent(team.senior) == (200, True)
+        submit_review(actor=reader, slot=claim.slot, token=claim.token, verdict="approve")
+    hand_in(team.annotators[1], again, "approve")
+    assert sent(reader) == (200, True)
 
 
 def test_before_the_first_draw_there_is_a_word_of_explanation() -> None:
