@@ -17,6 +17,7 @@ from annotator.schema.layout import lay_out, on_one_line
 from benchmark.formats import CANARY, READERS, WRITERS, ReadDialogue
 from benchmark.formats.files import RawLine, parse_line
 from benchmark.formats.labels import wild_policy_word
+from benchmark.formats.openai_writing import turns_of
 from benchmark.formats.residue import NATIVE, native
 
 #: c3 and mmtb are one layout under two names.
@@ -159,14 +160,15 @@ def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Ite
             for name, words in _SAYING.items():
                 if name in mine and mine[name] != theirs.get(name):
                     yield Problem(f"{here}/steps/{step['id']}", words.format(target))
-        if _together(steps) and not (there[0] and _together(there)) and any(one["depends_on"] is None for one in steps):
+        if any(type(native(one).get("round")) is int for one in steps) and _at_once(steps) != _at_once(read["steps"]):
             yield Problem(f"{here}/steps", f"Which calls were made at once has no place in {target}.")
 
 
-def _together(steps: Sequence[Any]) -> bool:
-    """Whether several calls came in one message."""
-    rounds = [native(one).get("round") for one in steps if one["type"] == "call"]
-    return all(type(one) is int for one in rounds) and len(set(rounds)) < len(rounds)
+def _at_once(steps: list[Any]) -> list[list[int]]:
+    """The positions of the calls that are made at once, turn by turn."""
+    positions = {one["id"]: n for n, one in enumerate(steps) if one["type"] == "call"}
+    turns = ([positions[one["id"]] for one in turn if one["id"] in positions] for turn in turns_of(steps))
+    return [turn for turn in turns if turn]
 
 
 def _words(change: Change, document: dict[str, Any], target: str) -> str:

@@ -61,14 +61,14 @@ def entry_messages(document: dict[str, Any], index: int, *, with_calls: bool = F
 
 
 def batches_of(steps: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The steps in fewest batches; one after the other where their dependencies are not fully known."""
+    """The steps in fewest batches, answers in the last; one by one where their dependencies are not fully known."""
     reading = read_graph(steps)
     if reading.graph is None or reading.unannotated:
         return [[step] for step in steps]
     columns = reading.graph.columns
     batches: list[list[dict[str, Any]]] = [[] for _ in range(reading.graph.fewest_batches)]
     for step in steps:
-        batches[columns[step["id"]]].append(step)
+        batches[-1 if step["type"] == "answer" else columns[step["id"]]].append(step)
     return batches
 
 

@@ -7,13 +7,14 @@ over, with those messages as the document now says them.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from annotator.schema import value_hash
 from annotator.schema.exact_json import loads, same
 from benchmark.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, dump, is_text_part
-from benchmark.formats.openai_writing import Written
+from benchmark.formats.openai_writing import Written, write_messages
 from benchmark.formats.residue import restore
 
 Message = dict[str, Any]
@@ -53,6 +54,18 @@ def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks:
     plain = [one.message for one in new]
     carried = _carried(entry[0], [None if at is None else old[at].key for at in places], old, new, speaks)
     return None if same(carried, plain) else [carried, value_hash(plain)]
+
+
+def in_its_turns(document: dict[str, Any], entry: Any) -> Any:
+    """The remainder ``entry`` of a document for the messages that it is written in now.
+
+    Earlier versions joined and split the turns of a task once its dependencies were annotated.
+    """
+    now = list(write_messages(document))
+    if not isinstance(entry, list) or len(entry) != 2 or value_hash([one.message for one in now]) == entry[1]:
+        return entry
+    earlier = list(write_messages(document, as_depended=True))
+    return (carry_over(entry, earlier, now, lambda _: False) if earlier != now else None) or entry
 
 
 def _as_first_read(plain: list[Message], entry: list[Any]) -> list[Message]:
@@ -127,17 +140,27 @@ def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | Non
     return out[::-1]
 
 
-def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> Iterator[Written]:
-    """The messages of a document, the results of each round in the order in which the record had them."""
-    results: list[Written] = []
+def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[Written]:
+    """The messages of a document, the results where the record had them: with their calls where turns were moved."""
+    heads = [position.get(one.key) for one in new if one.call is None]
+    known = [at for at in heads if at is not None]
+    moved = known != sorted(known)
+    places: list[tuple[float, bool, int]] = []
+    coming = inf
+    for n, at in reversed(list(enumerate(heads))):
+        # What is new stands before the next message that the record had.
+        coming = coming if at is None else at
+        places.append((n, False, n) if moved else (coming, at is not None, n))
+    keys: list[tuple[float, bool, int, float]] = []
     for one in new:
-        if one.call is not None:
-            results.append(one)
-            continue
-        yield from sorted(results, key=lambda result: position.get(result.key, len(position)))
-        results = []
-        yield one
-    yield from sorted(results, key=lambda result: position.get(result.key, len(position)))
+        if one.call is None:
+            here = places.pop()
+            keys.append((*here, -1))
+        else:
+            result: float = position.get(one.key, inf)
+            late = not moved and here[0] < result < inf
+            keys.append((result, True, here[2], result) if late else (*here, result))
+    return [one for _, one in sorted(zip(keys, new, strict=True), key=lambda pair: pair[0])]
 
 
 def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
@@ -173,6 +196,7 @@ def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
         by_call[plain[n]["tool_call_id"]].append(n)
     places: list[int | None] = []
     found: set[int] = set()
+    so_far = True
     for raw in raws:
         at = None
         if raw.get("role") == "tool" and not (waiting and plain[waiting[0]]["role"] == "tool"):
@@ -181,10 +205,11 @@ def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
             while queue and at is None:
                 at = queue.popleft()
                 at = None if at in found else at
-        elif waiting and _says(raw, plain[waiting[0]]):
+        elif waiting and _says(raw, plain[waiting[0]], so_far=so_far):
             at = waiting.popleft()
         if at is not None:
             found.add(at)
+        so_far = so_far and raw["role"] != "user"
         places.append(at)
     return places if len(found) == len(plain) else None
 
@@ -194,10 +219,9 @@ def _joined(raw: Message, written: Message) -> Message:
     both = [{**before, **call, "function": before["function"] | call["function"]} for before, call in calls]
     joined = {**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})}
     content = raw.get("content")
-    parts = type(content) is list and any(is_text_part(part) and len(part) > 2 for part in content)
-    apart = type(raw.get("refusal")) is str and "refusal" not in written
-    if (parts and _text(raw) == _text(written)) or ((parts or apart) and _words(raw) == _words(written)):
-        # Its words stand in parts that say more, or a refusal apart.
+    lawful = content is None or type(content) is str or (type(content) is list and all(map(is_text_part, content)))
+    if "content" in raw and lawful and (_text(raw) == _text(written) or _words(raw) == _words(written)):
+        # Its words as they came: in parts, empty or none, or a refusal apart.
         joined["content"] = content
     return joined
 
@@ -211,14 +235,14 @@ def _is_message(raw: Any) -> bool:
     )
 
 
-def _says(raw: Message, written: Message) -> bool:
+def _says(raw: Message, written: Message, *, so_far: bool) -> bool:
     """Whether a message of a record, which is no result, is the one that is written so."""
     role = "system" if raw.get("role") in SYSTEM else raw.get("role")
     calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
     words = _words(raw) == _words(written)
     if not words and "refusal" not in written:
         # A refusal is read of the assistant alone, and not in the dialogue so far.
-        words = _text(raw) != "" and _text(raw) == _text(written)
+        words = _text(raw) == _text(written) and (so_far or raw["role"] != "assistant" or _text(raw) != "")
     return role == written["role"] and calls and words
 
 

@@ -9,6 +9,8 @@ from benchmark.formats.messages import batches_of
 from benchmark.formats.openai_reading import BEFORE_REFUSAL, dump
 from benchmark.formats.residue import native
 
+Step = dict[str, Any]
+
 
 class Written(NamedTuple):
     """A message, what names its place in the document, and the call that it answers, if it is a result."""
@@ -24,40 +26,70 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
     return {"id": item.external_id, "messages": messages, "tools": item.tools}
 
 
-def write_messages(document: dict[str, Any]) -> Iterator[Written]:
-    """The messages of a document, in their order."""
+def write_messages(document: dict[str, Any], *, as_depended: bool = False) -> Iterator[Written]:
+    """The messages of a document, in their order.
+
+    ``as_depended`` places all calls by their dependencies once these are annotated, as earlier versions did.
+    """
     if document["env_info"] is not None:
         yield Written(("env_info",), {"role": "system", "content": document["env_info"]})
     for n, message in enumerate(document["context"]):
         yield Written(("context", str(n)), {"role": message["role"], "content": message["content"]})
     for task in document["tasks"]:
         yield Written((task["id"],), {"role": "user", "content": task["user_message"]})
-        for batch in _rounds(task):
-            yield from _write_batch(task, batch)
+        for turn in _earlier_turns(task["steps"]) if as_depended else turns_of(task["steps"]):
+            yield from _write_turn(task, turn)
 
 
-def _rounds(task: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """The steps in the rounds they came in; by their dependencies once these are annotated, or a step is new."""
-    steps = task["steps"]
-    numbers = [native(step).get("round") for step in steps]
-    rounds: list[list[dict[str, Any]]] = []
-    last: Any = None
-    for step, number in zip(steps, numbers, strict=True):
-        if step["type"] == "call" and (type(number) is not int or step["depends_on"] is not None):
-            return batches_of(steps)
-        if rounds and step["type"] == "call" and number == last:
-            rounds[-1].append(step)
-        else:
-            rounds.append([step])
-        last = number if step["type"] == "call" else None
-    return rounds
+def turns_of(steps: list[Step]) -> list[list[Step]]:
+    """The steps in the turns they came in, whatever they depend on; by their dependencies where no call came in one.
+
+    A new call joins the calls before it if it needs none of them. A call leaves its turn if something has been put
+    between the two that it needs, or may need.
+    """
+    if all(_round(step) is None for step in steps):
+        return batches_of(steps)
+    turns: list[list[Step]] = []
+    #: Where the turns of rounds stand, and where each step does.
+    rounds: dict[int, int] = {}
+    places: dict[str, int] = {}
+    for step in steps:
+        end, number, needs = len(turns), _round(step), step["depends_on"]
+        #: The turn it is put in, and the first one of which it may need nothing there.
+        at = before = end
+        if number is not None:
+            at = rounds.get(number, end)
+            before = at + 1
+        elif step["type"] == "call" and turns and turns[-1][0]["type"] == "call":
+            at = before = end - 1
+        if before < end and (needs is None or any(places.get(need["id"], -1) >= before for need in needs)):
+            at = end
+        if at == end:
+            turns.append([])
+        turns[at].append(step)
+        places[step["id"]] = at
+        if number is not None:
+            rounds[number] = at
+    return turns
 
 
-def _write_batch(task: dict[str, Any], batch: list[dict[str, Any]]) -> Iterator[Written]:
-    calls = [step for step in batch if step["type"] == "call"]
+def _round(step: Step) -> int | None:
+    """The number of the turn that a call came in; None for one that came in none."""
+    number = native(step).get("round") if step["type"] == "call" else None
+    return number if type(number) is int else None
+
+
+def _earlier_turns(steps: list[Step]) -> list[list[Step]]:
+    calls = [step for step in steps if step["type"] == "call"]
+    by_dependencies = any(_round(call) is None or call["depends_on"] is not None for call in calls)
+    return batches_of(steps) if by_dependencies else turns_of(steps)
+
+
+def _write_turn(task: dict[str, Any], turn: list[Step]) -> Iterator[Written]:
+    calls = [step for step in turn if step["type"] == "call"]
     if calls:
-        said = native(calls[0]).get("said")
-        content = said if type(said) is str else None
+        texts = (native(call).get("said") for call in calls)
+        content = next((text for text in texts if type(text) is str), None)
         written = [_write_call(task, call) for call in calls]
         key = (task["id"], "calls", *(call["id"] for call in calls))
         yield Written(key, {"role": "assistant", "content": content, "tool_calls": written})
@@ -66,7 +98,7 @@ def _write_batch(task: dict[str, Any], batch: list[dict[str, Any]]) -> Iterator[
                 text = _text_of(call["observation"], native(call).get("observation"))
                 message = {"role": "tool", "tool_call_id": told["id"], "content": text}
                 yield Written((task["id"], "result", call["id"]), message, told)
-    for step in batch:
+    for step in turn:
         key = (task["id"], step["type"], step["id"])
         if step["type"] == "clarification":
             yield Written(key, {"role": "assistant", "content": step["question"]})

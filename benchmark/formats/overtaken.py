@@ -18,7 +18,7 @@ from benchmark.formats.case_copies import copies_left_out, forget_copies
 from benchmark.formats.cctu import plain_fields as cctu_plain
 from benchmark.formats.cctu import with_prompt_and_query
 from benchmark.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
-from benchmark.formats.openai_beside import carry_over
+from benchmark.formats.openai_beside import carry_over, in_its_turns
 from benchmark.formats.openai_writing import plain_fields as openai_plain
 from benchmark.formats.openai_writing import write_messages
 from benchmark.formats.residue import NATIVE, laid_out, native
@@ -166,7 +166,7 @@ def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
     old, new = list(write_messages(before)), list(write_messages(document))
     if old != new:
         gone = set(_leaves([one.message for one in old])) - set(_leaves([one.message for one in new]))
-        carried = carry_over(entry, old, new, _Speaking(gone))
+        carried = carry_over(in_its_turns(before, entry), old, new, _Speaking(gone))
         if carried is not None:
             kept["messages"] = carried
 
@@ -238,10 +238,13 @@ def _forget_originals(document: dict[str, Any]) -> None:
     if not isinstance(kept, dict):
         return
     plain = _plain(document)
+    is_trace = native(document).get("format") == "openai"
     for key, entry in list(kept.items()):
         if key == "id" or key in CONTEXTS or key.endswith("tools") or not isinstance(entry, list) or len(entry) != 2:
             continue
         if entry[1] is None or (key in plain and value_hash(plain[key]) == entry[1]):
+            continue
+        if is_trace and key == "messages" and in_its_turns(document, entry) is not entry:
             continue
         laid = laid_out(plain[key], entry[0]) if key in plain else None
         if isinstance(laid, str) and isinstance(entry[0], str) and laid != plain[key]:

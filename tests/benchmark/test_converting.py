@@ -163,6 +163,15 @@ def test_what_stands_beside_the_steps_is_told_too(tmp_path: Path) -> None:
         ("/tasks/t1/steps", "Which calls were made at once"),
     }
     assert convert(trace, "openai", "neutral").counts == (1, 1, 0, 0)
+    # Dependencies of a task list say it, where calls could not be made in fewer turns.
+    [dialogue] = READERS["openai"].read({"id": "t", "messages": messages, "tools": []})
+    for needs, silent in (([], True), ([{"id": "s0", "kind": "parameter"}], False)):
+        for step in dialogue.document["tasks"][0]["steps"]:
+            step["depends_on"] = needs if step["id"] == "s1" else []
+        neutral = tmp_path / "neutral.jsonl"
+        neutral.write_text(json.dumps(WRITERS["neutral"].write([dialogue])))
+        convert(neutral, "neutral", "wild", "--losses", losses)
+        assert ("Which calls were made at once" not in losses.read_text()) is silent
     # Nobody has drawn the graph that would say what the label says.
     record = wild_record()
     for node in record["english_answer_list"][0]:

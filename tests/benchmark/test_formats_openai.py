@@ -123,7 +123,7 @@ def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
     )
     (dialogue,) = read("openai", record)
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
-    assert written == [*record["messages"][:-1], assistant("Rain.") | {"annotations": []}]
+    assert written == record["messages"]
     # What the API needs stands there, though the record left it out.
     bare = copy.deepcopy(record)
     del bare["messages"][3]["content"], bare["messages"][4]["tool_call_id"], bare["messages"][5]["tool_call_id"]
@@ -314,11 +314,7 @@ def test_edits_are_written() -> None:
     (dialogue,) = read("openai", openai_record())
     steps = dialogue.document["tasks"][0]["steps"]
     steps[0]["arguments"] = {"city": "Tromsø"}
-    for step, needs in zip(steps, [[], ["s0"], ["s1"], ["s2"]], strict=True):
-        step["depends_on"] = [{"id": step_id, "kind": "parameter"} for step_id in needs]
     messages = WRITERS["openai"].write([dialogue])["messages"]
-    calls = [[call["id"] for call in message["tool_calls"]] for message in messages if message.get("tool_calls")]
-    assert calls == [["call_a"], ["call_b"], ["call_c"]]
     assert json.loads(messages[2]["tool_calls"][0]["function"]["arguments"]) == {"city": "Tromsø"}
 
 
