@@ -37,8 +37,10 @@ def write_messages(document: dict[str, Any], *, as_depended: bool = False) -> It
         yield Written(("context", str(n)), {"role": message["role"], "content": message["content"]})
     for task in document["tasks"]:
         yield Written((task["id"],), {"role": "user", "content": task["user_message"]})
+        given = (native(step).get("call_id") for step in task["steps"])
+        taken = {call_id for call_id in given if type(call_id) is str}
         for turn in _earlier_turns(task["steps"]) if as_depended else turns_of(task["steps"]):
-            yield from _write_turn(task, turn)
+            yield from _write_turn(task, turn, taken)
 
 
 def turns_of(steps: list[Step]) -> list[list[Step]]:
@@ -85,12 +87,12 @@ def _earlier_turns(steps: list[Step]) -> list[list[Step]]:
     return batches_of(steps) if by_dependencies else turns_of(steps)
 
 
-def _write_turn(task: dict[str, Any], turn: list[Step]) -> Iterator[Written]:
+def _write_turn(task: dict[str, Any], turn: list[Step], taken: set[str]) -> Iterator[Written]:
     calls = [step for step in turn if step["type"] == "call"]
     if calls:
         texts = (native(call).get("said") for call in calls)
         content = next((text for text in texts if type(text) is str), None)
-        written = [_write_call(task, call) for call in calls]
+        written = [_write_call(task, call, taken) for call in calls]
         key = (task["id"], "calls", *(call["id"] for call in calls))
         yield Written(key, {"role": "assistant", "content": content, "tool_calls": written})
         for call, told in zip(calls, written, strict=True):
@@ -119,15 +121,23 @@ def _write_answer(step: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def _write_call(task: dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
+def _write_call(task: dict[str, Any], call: Step, taken: set[str]) -> dict[str, Any]:
     arguments = _text_of(call["arguments"], native(call).get("arguments"))
     function = {"name": call["name"], "arguments": arguments}
-    return {"id": _call_id(task, call), "type": "function", "function": function}
+    return {"id": _call_id(task, call, taken), "type": "function", "function": function}
 
 
-def _call_id(task: dict[str, Any], call: dict[str, Any]) -> str:
+def _call_id(task: dict[str, Any], call: Step, taken: set[str]) -> str:
+    """The id that a call came with; for a new one an id that no other call of the task has."""
     call_id = native(call).get("call_id")
-    return call_id if type(call_id) is str else f"call_{task['id']}_{call['id']}"
+    if type(call_id) is str:
+        return call_id
+    call_id = f"call_{task['id']}_{call['id']}"
+    while call_id in taken:
+        # An earlier release may have called another one so.
+        call_id += "_"
+    taken.add(call_id)
+    return call_id
 
 
 def _text_of(value: Any, original: Any) -> str:

@@ -118,6 +118,17 @@ def test_only_calls_that_people_added_or_moved_are_placed_by_dependencies() -> N
     assert turns(["s1", "s0", "s2", "s3", "s4"], {})[0] == ("Both.", ["b", "a"], False)
 
 
+def test_a_new_call_gets_an_id_that_no_other_call_has() -> None:
+    """A release that was read again may hold the id that a call was given when it was new there."""
+    document = document_of(two_turns("call_t1_s1", "call_t1_s1_"))
+    for step in document["tasks"][0]["steps"][:2]:
+        step["id"] += "0"
+    new = {"type": "call", "id": "s1", "name": "f", "arguments": {}, "observation": "new", "inferable": {}, "extra": {}}
+    document["tasks"][0]["steps"].insert(2, {**new, "depends_on": None})
+    ids = [one["tool_call_id"] for one in released(document) if one["role"] == "tool"]
+    assert ids == ["call_t1_s1", "call_t1_s1_", "call_t1_s1__"]
+
+
 def test_an_answer_comes_after_all_calls_though_it_needs_none() -> None:
     record = wild_record()
     nodes = record["english_answer_list"][1]
