@@ -118,13 +118,14 @@ def create_revision(
     branch: str = "main",
     sealed: bool = False,
     toolset_revision: ToolsetRevision | None = None,
+    stored: bool = False,
 ) -> Revision:
     """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
 
-    The head does not move: see ``move_head``. What is written: see ``as_stored``. Raises Conflict where that is what
-    the parent says: who changed nothing is no author.
+    The head does not move: see ``move_head``. What is written: see ``as_stored``; ``stored``: the caller has asked it,
+    before there was a lock. Raises Conflict where that is what the parent says: who changed nothing is no author.
     """
-    text = as_stored(document, parent)
+    text = canonical(document) if stored else as_stored(document, parent)
     toolset_revision = toolset_revision or (parent.toolset_revision if parent else None)
     if toolset_revision is None:
         raise ValueError("a first revision needs a toolset")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from annotator.comparison import (
@@ -176,7 +176,16 @@ def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
     """A version with what storing it took from its native record: a ruling may take back the edit it went with."""
     document = made.document()
     whole = with_remainder_of(document, base.document())
-    return whole if whole != document and as_stored(whole, base) == made.content else document
+    return whole if whole != document and _is_taken_by_storing(made.public_id, base.public_id) else document
+
+
+@lru_cache(maxsize=4096)
+def _is_taken_by_storing(made_id: str, base_id: str) -> bool:
+    """Whether nobody but storing took from a version what it lacks of the native record. Every ruling asks, and of a
+    long dialogue the answer takes seconds; versions do not change.
+    """
+    made, base = (Revision.objects.get(public_id=one) for one in (made_id, base_id))
+    return as_stored(with_remainder_of(made.document(), base.document()), base) == made.content
 
 
 def disputed_anchors(slot: Slot) -> list[str]:

@@ -401,6 +401,7 @@ def _make_revision(
         message=handed_in.reason or f"{title}: {handed_in.verdict.label.lower()}",
         branch=branch_of(slot) if moves_head else own,
         sealed=slot.stage_run.blind,
+        stored=True,
     )
 
 
