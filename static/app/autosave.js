@@ -42,10 +42,11 @@
 //   somebody presses [data-save-retry].
 //
 // Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
-// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in four events:
+// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in five events:
 //   assay:edit-begins  {form, edit}     cancelled: the edit is not made
-//   assay:edit-ended   {edit}           with its outcome, before the answer is shown
+//   assay:edit-ended   {edit, overtaken}   with its outcome, before the answer is shown; a later edit of its place may wait
 //   assay:words-wait   {form, body}     the form was made anew while an edit of its place is still to be sent
+//   assay:words-back   {form}           cancelled: what stands in the form is newer than the words that are kept
 //   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
 
 const PAUSE = 700;
@@ -54,6 +55,7 @@ const PREFIX = "assay.draft.";
 
 const page = crypto.getRandomValues(new Uint32Array(2)).join("");
 const typing = new Map(); // form -> timer of its pause
+const begun = new WeakSet(); // forms in which somebody has chosen or typed what only their button sends
 const queue = [];
 let current = null; // the edit that is on its way
 let state = "saved"; // saved, saving, offline, conflict, refused, unfinished, signed-out, lost
@@ -79,6 +81,20 @@ function crosses(one, other) {
 const placeIn = (form) => ({op: form?.elements?.op?.value, anchor: form?.dataset.anchor});
 const isAutosave = (element) => element?.closest?.("form[data-autosave]");
 const savesItself = (element) => element?.closest?.('form[data-autosave]:not([data-autosave="sent"])');
+
+/** Whether an edit is of this form or, where the form holds a place, of that place. */
+function isOf(edit, form) {
+  if (form.dataset.anchor !== undefined) return edit.anchor === form.dataset.anchor;
+  return edit.anchor === null && edit.op === form.elements.op?.value && edit.of === form.elements.anchor?.value;
+}
+
+const isSamePlace = (one, other) => one.url === other.url && one.anchor === other.anchor && one.op === other.op;
+/** Whether the place was changed again since, and that waits: it holds all that this edit holds. */
+const isOvertaken = (edit) => queue.slice(queue.indexOf(edit) + 1).some((later) => later.state === "unsent" && isSamePlace(later, edit));
+/** Whether an edit is still to be sent, or on its way: an answer that is shown now is not its own. */
+const isUnanswered = (edit) => edit.state === "unsent" && !edit.outcome;
+/** Whether somebody has changed the form since the answer that is shown now was asked for. */
+const isAhead = (form) => typing.has(form) || begun.has(form) || queue.some((edit) => isUnanswered(edit) && isOf(edit, form));
 
 // --- edits, in memory and in the browser's storage ---------------------------------------------------------------------
 
@@ -141,7 +157,7 @@ function add({ctx, form}) {
     for (let at = queue.length - 1; at >= 0 && queue[at].anchor !== null; at -= 1) {
       const older = queue[at];
       const untried = made && older.tries === 0 && older !== current && older.state === "unsent";
-      if (older.anchor === edit.anchor && older.op === edit.op && older.url === edit.url && (untried || older.state === "refused")) forget(older);
+      if (isSamePlace(older, edit) && (untried || older.state === "refused")) forget(older);
     }
   }
   if (made) {
@@ -189,7 +205,7 @@ async function run() {
     failures = 0;
     edit.state = "refused";
     // Words stay until the next edit at this place; a button that was refused has nothing to keep.
-    if (edit.anchor === null) forget(edit);
+    if (edit.anchor === null || isOvertaken(edit)) forget(edit);
     else keep(edit);
   } else if (outcome === "conflict") {
     edit.state = "conflict";
@@ -273,6 +289,7 @@ document.addEventListener("htmx:before:request", (event) => {
   event.preventDefault();
   clearTimeout(typing.get(form));
   typing.delete(form);
+  begun.delete(form);
   // Words wait for the decision. Buttons pressed meanwhile, undo above all, would all go off after it, unseen.
   if (state === "conflict" && form.dataset.anchor === undefined) return undecided();
   add({ctx, form});
@@ -308,7 +325,7 @@ document.addEventListener("htmx:after:request", (event) => {
     // A refusal says where it wants to be shown; a whole page has no place here.
     if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
-  emit("edit-ended", {edit});
+  emit("edit-ended", {edit, overtaken: isOvertaken(edit)});
 });
 
 /** An answer made before the last edit was stored would show the words from before: it is asked for again, once. */
@@ -323,17 +340,12 @@ function askAnew(event) {
 function decided(version) {
   for (const edit of queue.filter(({state: its}) => its === "conflict")) {
     forget(edit);
-    for (const later of queue.filter(({url, anchor, op}) => url === edit.url && anchor === edit.anchor && op === edit.op)) later.seen = version ?? later.seen;
+    for (const later of queue.filter((other) => isSamePlace(other, edit))) later.seen = version ?? later.seen;
+    for (const form of typing.keys()) if (isOf(edit, form) && version !== null) form.dataset.seen = version;
   }
   savedAt = new Date();
   state = "saving";
   run();
-}
-
-/** Whether an edit is of this form or, where the form holds a place, of that place. */
-function isOf(edit, form) {
-  if (form.dataset.anchor !== undefined) return edit.anchor === form.dataset.anchor;
-  return edit.anchor === null && edit.op === form.elements.op?.value && edit.of === form.elements.anchor?.value;
 }
 
 // A form that somebody is still typing in, or whose words are still to be sent, keeps them when the page around it changes.
@@ -342,8 +354,7 @@ globalThis.htmx?.registerExtension("assay-autosave", {
     // What somebody has opened stays open.
     if (element.localName === "details" && element.open) newNode.open = true;
     if (!element.matches?.("form[data-autosave]")) return true;
-    const waits = queue.some((edit) => edit !== current && edit.state === "unsent" && isOf(edit, element));
-    return !(typing.has(element) || waits || "unsent" in element.dataset);
+    return !(isAhead(element) || "unsent" in element.dataset);
   },
 });
 
@@ -365,6 +376,9 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
     staysAt = document.querySelector(CURRENT)?.id;
     for (let at = tasks.length - 1; at >= 0; at -= 1) if (editor.contains(tasks[at].target)) tasks.splice(at, 1);
   }
+  // What is typed in a form that is made anew goes back into it as what waits to be sent (see putBack).
+  const anew = tasks.filter(({swapSpec}) => !/Morph$/.test(swapSpec?.style ?? swapSpec));
+  for (const form of [...typing.keys()]) if (anew.some(({target}) => target?.contains?.(form))) send(form);
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
@@ -392,8 +406,7 @@ function showsSame({fragment}, editor) {
 function putBack() {
   for (const form of document.querySelectorAll('form[data-autosave=""]')) {
     if (typing.has(form) || "unsent" in form.dataset) continue;
-    const waits = (edit) => edit.state === "unsent" && !edit.outcome && isOf(edit, form) && edit.op === form.elements.op?.value;
-    const edit = queue.findLast(waits);
+    const edit = queue.findLast((other) => isUnanswered(other) && isOf(other, form) && other.op === form.elements.op?.value);
     if (!edit) continue;
     emit("words-wait", {form, body: edit.body});
     form.dataset.seen = edit.seen; // they are still made on the version that was shown then
@@ -411,6 +424,7 @@ document.addEventListener(
   ({detail: {ctx}}) => {
     stay();
     for (const field of document.querySelectorAll(MARKED)) {
+      if (field.form && isAhead(field.form)) continue; // an answer is shown in several steps: somebody may have come between
       if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
       else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
       else if (field.type === "hidden" || field.value === field.defaultValue) continue;
@@ -423,6 +437,10 @@ document.addEventListener(
 );
 
 document.addEventListener("htmx:after:swap", putBack);
+
+document.addEventListener("assay:words-back", (event) => {
+  if (savesItself(event.detail.form) && isAhead(event.detail.form)) event.preventDefault();
+});
 
 // --- typing ----------------------------------------------------------------------------------------------------------------------
 
@@ -447,6 +465,7 @@ function sendAll() {
 
 document.addEventListener("input", ({target}) => {
   const form = savesItself(target);
+  if (!form && target.name && isAutosave(target)) begun.add(isAutosave(target));
   if (!form || !target.name) return;
   clearTimeout(typing.get(form));
   if (root()) form.dataset.seen ??= seenIn(form);

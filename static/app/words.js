@@ -208,6 +208,8 @@ function restore(forms = document.querySelectorAll("form[data-autosave], form[da
   for (const form of forms) {
     const text = raw(keyOf(form));
     if (text === null) continue;
+    // Of two texts of one person, the one that stands in the form is the newer one.
+    if (!document.dispatchEvent(new CustomEvent("assay:words-back", {detail: {form}, cancelable: true}))) continue;
     const {body, why, seen, kept, edits} = JSON.parse(text);
     fill(form, new URLSearchParams(body));
     if (kept !== undefined) [form.elements.kept.value, form.elements.edits.value] = [kept, edits];
@@ -317,14 +319,14 @@ function placeOf({body}) {
   return sent.get("at") ?? sent.get("anchor");
 }
 
-document.addEventListener("assay:edit-ended", ({detail: {edit}}) => {
+document.addEventListener("assay:edit-ended", ({detail: {edit, overtaken}}) => {
   if (!edit.words) return;
   const words = raw(edit.words);
   if (edit.outcome === "saved" && edit.kept && words === edit.kept) remove(edit.words);
   // Tried again after a reload, it was accepted.
   if (edit.outcome === "saved" && words !== null && JSON.parse(words).body === edit.body) remove(edit.words);
   // The answer may hold the form again, with its errors: the words go back into it after the swap.
-  if (edit.outcome === "refused" && edit.anchor !== null && words === null) {
+  if (edit.outcome === "refused" && edit.anchor !== null && words === null && !overtaken) {
     write(edit.words, {body: edit.body, why: "refused", seen: edit.seen, op: edit.op, anchor: edit.anchor, at: placeOf(edit)});
   }
 });

@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, Response, Route, expect
 
 
 class Desk:
@@ -110,6 +110,20 @@ class Desk:
 
     def expect_home(self) -> None:
         expect(self.page.get_by_role("heading", name="My work", level=1)).to_be_visible()
+
+
+def hold(page: Page, act: Callable[[], object], address: str = "**/edit/") -> Callable[[], None]:
+    """Do what sends a request; the answer waits until the function that comes back is called."""
+    held: list[Route] = []
+    page.route(address, lambda route: held.append(route), times=1)
+    with page.expect_request(address):
+        act()
+
+    def let_go() -> None:
+        with page.expect_response(address):
+            held[0].continue_()
+
+    return let_go
 
 
 def _is_edit(response: Response) -> bool:
