@@ -108,7 +108,12 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
         _waive(request, bench, sheet)
         sheet = _sheet(request, bench, dispute, whole=False)
     if not request.htmx:
-        messages.success(request, "Kept. You can leave and come back.")
+        if "waive" not in request.POST and any(
+            key.startswith("waive-reason:") and request.POST[key].strip() for key in request.POST
+        ):
+            messages.warning(request, "Kept. Nothing is waived yet: press “Waive” beside the reason.")
+        else:
+            messages.success(request, "Kept. You can leave and come back.")
         return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
     context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
     return is_kept(render(request, "reviews/adjudicate/kept.html", context), kept)

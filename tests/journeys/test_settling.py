@@ -7,6 +7,7 @@ from annotator.models import Waiver
 from reviews.models import ReviewDraft, Ruling
 from reviews.services.courses import fold_courses
 from tests.factories import current, hand_in, make_document, make_item
+from tests.journeys.desk import hold
 from tests.reviews.test_disputes import three_places
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -112,7 +113,8 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     expect(reason).to_be_visible()
     expect(reason).to_have_value("It is the title of a film.")
     with page.expect_navigation():
-        reason.press("Enter")
+        page.locator("#place-1").get_by_label("In words").press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("Nothing is waived yet: press “Waive” beside the reason.")
     expect(reason).to_have_value("It is the title of a film.")
     assert not Waiver.objects.exists()
     # The form sends itself after an outage; what a button in it was to do, it does not.
@@ -124,6 +126,37 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     page.get_by_role("button", name="Waive", exact=True).click()
     expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
     assert Waiver.objects.get().reason == "It is the title of a film."
+
+
+def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(desk_of, team):
+    """Enter kept the form, and “Kept” was all that it said; the answer to one waiver emptied the next one's reason."""
+    item = make_item(team, "cross_check", make_document("x"))
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    page = desk_of(team.senior).page
+    page.goto("/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/settle/")
+    for number, choice in ((1, "third"), (2, "left"), (3, "third")):
+        place = page.locator(f"#place-{number}")
+        place.locator(f"input[value={choice}]").check()
+        place.locator("select").first.select_option("other")
+    page.locator("#third-1").fill("TODO: weather in Ghent x?")
+    page.locator("#third-3").fill("TODO: the weather")
+    reasons = page.get_by_label("Why does it not matter here?")
+    expect(page.get_by_text("Waive it", exact=True)).to_have_count(2)
+    for one in page.get_by_text("Waive it", exact=True).all():
+        one.click()
+    reasons.first.fill("It is the title of a film.")
+    let_go = hold(page, lambda: reasons.first.press("Enter"), "**/keep/")
+    reasons.last.press_sequentially("It is the title of a song.")
+    let_go()
+    expect(reasons).to_have_count(1)
+    expect(reasons).to_have_value("It is the title of a song.")
+    assert Waiver.objects.get().reason == "It is the title of a film."
+    reasons.press("Enter")
+    expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
+    assert Waiver.objects.count() == 2
 
 
 def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_problems):
