@@ -21,7 +21,7 @@
 //                                 of <template id="placeless-words">
 //
 // JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
-// where `as` says json. What is there alone and is a text in quotation marks is not the JSON that `as` means.
+// where `as` says json.
 
 const PREFIX = "assay.words.";
 const DAYS = 30;
@@ -286,12 +286,13 @@ function unfinished(form) {
   const as = form.elements.as?.value;
   if (as === "text") return false;
   const fields = as === "json" ? [form.elements.text] : form.querySelectorAll('code-editor[data-lang="json"] textarea');
-  return [...fields].some(({value}) => value.trim() && !isJson(value, as === "json"));
+  return [...fields].some(({value}) => value.trim() && !isJson(value));
 }
 
-function isJson(text, noText) {
+function isJson(text) {
   try {
-    return typeof JSON.parse(text) !== "string" || !noText;
+    JSON.parse(text);
+    return true;
   } catch {
     return false;
   }

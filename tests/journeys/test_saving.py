@@ -100,6 +100,22 @@ def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(desk_of, 
     assert steps_of(team)[0]["observation"] == stored
 
 
+def test_an_observation_that_is_a_text_in_quotation_marks_is_told_the_way_out(desk_of, team, page_problems):
+    """“Not JSON yet” stood beside it, which it is, and *Text* was not named."""
+    page_problems.allow("status of 422")
+    desk = sit_down(desk_of, team)
+    desk.open_place(CALL)
+    with desk.saving(status=422):
+        desk.fill_code("#f-observation", '"just text"')
+    expect(desk.page.locator("#edit-note")).to_contain_text("This JSON is a text alone: choose Text")
+    expect(desk.page.locator("#f-observation")).not_to_contain_text("Not JSON yet")
+    with desk.saving():
+        desk.page.get_by_label("The observation is").select_option("text")
+    with desk.saving():
+        desk.page.locator("textarea#observation").fill("just text")
+    assert steps_of(team)[0]["observation"] == "just text"
+
+
 def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_after_it(desk_of, team, page_problems):
     page_problems.allow("status of 422")
     desk = sit_down(desk_of, team)
