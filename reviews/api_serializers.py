@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
 from reviews.models import Review, ReviewFinding, Ruling, Verdict
+from reviews.services.checklists import without_yes
 
 #: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer remarks.
 MOST = 500
@@ -82,7 +83,7 @@ class SubmissionSerializer(TokenSerializer):
         child=BoundedDictField(child=StrictCharField(allow_blank=True, max_length=1000)),
         required=False,
         default=dict,
-        help_text="The same with a note: what is wrong where the answer is no.",
+        help_text="The same with a note: what is wrong where the answer is no. A note beside a yes is refused.",
     )
     findings = serializers.ListField(child=FindingInputSerializer(), required=False, default=list, max_length=MOST)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
@@ -175,6 +176,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     made_revision = serializers.CharField(source="made_revision.public_id", default=None, allow_null=True)
     findings = ReviewFindingSerializer(many=True)
     rulings = RulingSerializer(many=True)
+    checklist_notes = serializers.SerializerMethodField()
 
     class Meta:
         model = Review
@@ -195,6 +197,11 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
             "seconds",
             "created_at",
         ]
+
+    @extend_schema_field({"type": "object"})
+    def get_checklist_notes(self, review: Review) -> dict[str, dict[str, str]]:
+        """Reviews from earlier may hold notes beside a yes."""
+        return without_yes(review.checklist, review.checklist_notes)
 
 
 class StageStatusSerializer(serializers.Serializer[Any]):

@@ -56,8 +56,11 @@ def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, 
     return out
 
 
-def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any]) -> Notes:
-    """The notes beside the answers; blank ones are left away. Raises Invalid for one that cannot be kept."""
+def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any], answers: Answers) -> Notes:
+    """The notes beside the answers; blank ones are left away.
+
+    Raises Invalid for one that cannot be kept, and for one beside a “yes”: it says what is wrong.
+    """
     items = {item.key: item for item in stage.checklist.items}
     out: Notes = {}
     for place in _places(document):
@@ -73,7 +76,23 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
                 raise Invalid(f"A note is a text of at most {MAX_NOTE:,} characters, none of them NUL.")
             if note.strip():
                 out.setdefault(place, {})[key] = note.strip()
+    for place, notes in out.items():
+        for key in notes.keys() - without_yes(answers, out).get(place, {}).keys():
+            raise Invalid(
+                f"The checklist says yes to “{items[key].text}” for {_words(document, place)}, and a note says what is "
+                "wrong: leave the note away, or answer no.",
+                checklist=[place, key],
+            )
     return out
+
+
+def without_yes(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
+    """The notes that are not beside a “yes”: one that was written for a “no” goes with it."""
+    kept = {
+        place: {key: note for key, note in given.items() if answers.get(place, {}).get(key) is not True}
+        for place, given in notes.items()
+    }
+    return {place: given for place, given in kept.items() if given}
 
 
 def require_grounds(
@@ -111,6 +130,7 @@ def answer_rows(
 ) -> list[AnswerRow]:
     """What a reviewer answered, in words; answers about tasks or items that are gone bear their ids."""
     texts = {item.key: item.text for item in stage.checklist.items}
+    notes = without_yes(answers, notes)
     return [
         AnswerRow(_words(document, place), texts.get(key, key), answer, notes.get(place, {}).get(key, ""))
         for place, given in answers.items()

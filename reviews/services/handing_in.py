@@ -107,7 +107,7 @@ def prepare(
     if chosen in PASSING:
         _require_clean(actor, slot, project, stage, content)
     answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
-    remarks = read_notes(stage, content, notes)
+    remarks = read_notes(stage, content, notes, answers)
     anchored = _Anchored(content, seen)
     faults = [_fault(one, protocol, anchored) for one in _some(findings)]
     require_grounds(stage, content, answers, remarks, [fault.anchor for fault in faults])

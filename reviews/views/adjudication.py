@@ -26,7 +26,7 @@ from reviews.services.workbench import Workbench, open_workbench, require_draft_
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.graph import open_bench
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
-from reviews.views.submission import after_submission, checklist_rows, fault_rows, filled_in
+from reviews.views.submission import after_submission, checklist_of, checklist_rows, fault_rows, filled_in
 
 
 @login_required
@@ -55,8 +55,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 "claim": claim,
                 "verdict": verdict,
                 "draft": bench.draft,
-                "checklist": filled.get("checklist", {}),
-                "notes": filled.get("notes", {}),
+                **checklist_of(filled),
                 "findings": filled.get("findings", []),
                 "reason": filled.get("reason", ""),
                 "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),

@@ -1,6 +1,7 @@
 """From a draft to a verdict: what was filled in, the last look, and merging with a newer version."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from annotator.services.filters import one_of
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
 from reviews.services import claims, submissions
+from reviews.services.checklists import without_yes
 from reviews.services.review_forms import keep_form
 from reviews.services.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
@@ -74,8 +76,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
                 claim=claim,
                 verdict=verdict,
                 draft=bench.draft,
-                checklist=filled.get("checklist", {}),
-                notes=filled.get("notes", {}),
+                **checklist_of(filled),
                 findings=filled.get("findings", []),
                 reason=filled.get("reason", ""),
                 rulings=filled.get("rulings", {}),
@@ -178,6 +179,12 @@ def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
         messages.info(request, "That was the last one of this stage for you.")
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)
+
+
+def checklist_of(filled: Mapping[str, Any]) -> dict[str, Any]:
+    """What is handed in of a form's checklist. The note of a “no” that is a “yes” now stays in the form."""
+    checklist = filled.get("checklist", {})
+    return {"checklist": checklist, "notes": without_yes(checklist, filled.get("notes", {}))}
 
 
 def filled_in(request: PageRequest) -> dict[str, Any]:

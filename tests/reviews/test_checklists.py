@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotator.errors import Invalid
 from annotator.models import Dialogue
 from annotator.services.drafts import edit_draft
+from reviews.api_serializers import ReviewSerializer
 from reviews.models import Review
 from reviews.services.checklists import answer_rows, unanswered
 from reviews.services.claims import claim_slot, stage_of
@@ -90,9 +91,10 @@ def test_notes_that_make_no_sense_are_refused() -> None:
         ({"t1": []}, "must be an object of texts"),
         ({"t1": {"nonsense": "x"}}, "no item “nonsense”"),
         ({"t1": {"facts": "x" * 1001}}, "at most 1,000"),
+        ({"t1": {"facts": "It rained."}}, "says yes to “Arguments.*for task 1, and a note says what is wrong"),
     ):
         with pytest.raises(Invalid, match=words):
-            hand_in(team.annotator, item, "approve", notes=notes)
+            hand_in(team.annotator, item, "approve", notes=notes, checklist={"t1": {"facts": True}})
 
 
 def test_answers_in_words() -> None:
@@ -100,7 +102,10 @@ def test_answers_in_words() -> None:
     item = make_item(team, "self_check_single")
     stage = stage_of(open_slot(item))
     rows = answer_rows(
-        stage, current(item), {"t1": {"facts": False}, "dialogue": {"gone": True}}, {"t1": {"facts": "N"}}
+        stage,
+        current(item),
+        {"t1": {"facts": False}, "dialogue": {"gone": True}},
+        {"t1": {"facts": "N"}, "dialogue": {"gone": "Beside a yes, from before these were refused."}},
     )
     assert [(row.place, row.text, row.answer, row.note) for row in rows] == [
         ("task 1", "Arguments, observations and answer are right and agree with one another", False, "N"),
@@ -151,6 +156,24 @@ def test_the_form_keeps_answers_and_notes(client: Client) -> None:
     rest = {f"check:t1:{key}": "yes" for key in PER_TASK if key != "facts"} | {"check:dialogue:variety": "yes"}
     assert client.post(url, form | rest).status_code == 302
     assert Review.objects.get().checklist_notes == {"t1": {"facts": "It rained."}}
+
+
+def test_the_note_of_a_no_that_became_a_yes_is_kept_with_the_form_and_not_handed_in(client: Client) -> None:
+    """Whoever settles read what was wrong beside a “yes”, and its writer could not see it any more."""
+    team = team_with()
+    item = make_item(team, "self_check_single")
+    slot = open_slot(item)
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    form = {"check:t1:facts": "yes", "check-note:t1:facts": "The time is wrong.", "verdict": "approve"}
+    assert client.post(reverse("workspace-form", args=[slot.public_id]), form).status_code == 204
+    url = reverse("workspace-submit", args=[slot.public_id])
+    assert 'value="The time is wrong."' in client.get(url).content.decode()
+    assert client.post(url, form).status_code == 302
+    review = Review.objects.get()
+    assert (review.checklist, review.checklist_notes) == ({"t1": {"facts": True}}, {})
+    Review.objects.update(checklist_notes={"t1": {"facts": "The time is wrong."}, "t2": {"facts": "It rained."}})
+    assert ReviewSerializer(Review.objects.get()).data["checklist_notes"] == {"t2": {"facts": "It rained."}}
 
 
 def test_a_fault_without_a_kind_and_answers_for_any_task_are_kept_until_they_can_be_handed_in(client: Client) -> None:
