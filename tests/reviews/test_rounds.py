@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Conflict
@@ -260,7 +261,9 @@ def test_a_false_alarm_is_no_error_but_is_looked_at_again(team: Team) -> None:
     consistent(team)
 
 
-def test_a_rounds_accuracy_holds_what_its_session_mended(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rounds_accuracy_holds_what_its_session_mended(
+    team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=1.0)
     items = annotated(team, 4)
     next_round(team)
@@ -294,6 +297,9 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(team: Team, monkeypatch
     assert recount_courses(team.project) == []
     assert [one.number for one in read_rounds(team.project)] == [1, 2]
     consistent(team)
+    client.force_login(team.senior)
+    page = client.get(f"/p/{team.project.slug}/statistics/accuracy/").content.decode()
+    assert "A stage that goes by rounds has no audit" in page
 
 
 def test_what_is_rejected_leaves_the_rounds(team: Team) -> None:
