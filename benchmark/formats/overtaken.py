@@ -163,10 +163,12 @@ def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
         return
+    # Also where no message changes: the turns of earlier versions changed with the dependencies.
+    kept["messages"] = entry = in_its_turns(before, entry)
     old, new = list(write_messages(before)), list(write_messages(document))
     if old != new:
         gone = set(_leaves([one.message for one in old])) - set(_leaves([one.message for one in new]))
-        carried = carry_over(in_its_turns(before, entry), old, new, _Speaking(gone))
+        carried = carry_over(entry, old, new, _Speaking(gone))
         if carried is not None:
             kept["messages"] = carried
 

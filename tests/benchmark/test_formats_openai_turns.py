@@ -190,6 +190,8 @@ def test_what_stands_beside_turns_that_earlier_versions_joined_is_released() -> 
     after = copy.deepcopy(document)
     after["tasks"][0]["steps"][-1]["text"] = "Both."
     assert released(saved(document, after)) == [*bare[:-1], {"role": "assistant", "content": "Both."}]
+    for needs in ({}, {"s1": ["s0"]}):
+        assert released(needing(document, needs)) == released(needing(document, needs), full=False) == bare
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
