@@ -3,6 +3,7 @@
 To gunicorn's threaded worker a connection that has begun to send is a thread. Here the loop that waits for connections
 takes the request in, and hands it to a thread when it has come: of a large one the beginning. (Behind a proxy, too:
 in a rush it opens connections that it then has no use for.)
+Nor do all threads go to one person: half of them do at most, and what comes beyond waits in that loop, too.
 It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
 """
 
@@ -14,6 +15,7 @@ import re
 import selectors
 import socket
 import time
+from collections import Counter, defaultdict, deque
 from functools import partial
 from typing import Any
 
@@ -35,12 +37,18 @@ PIECE = 2**16
 LARGE, LARGE_SECONDS = 4 * 10**6, 600
 #: Seconds that an ended connection is given to close its end, so that the last of the answer arrives.
 LEAVING_SECONDS = 2
+#: Requests of one person that wait for a thread. What comes beyond these is refused where they have nearly all threads
+#: (``annotator.views.slow``). And sessions and tokens of which is kept whose they are.
+MOST_WAITING, MOST_KNOWN = 50, 10_000
 
 _LOG = logging.getLogger(__name__)
 
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
+_WHO = re.compile(
+    rb"\r\n(?:cookie:(?:[^\r\n]*?;)?[ \t]*sessionid=([^;\s]+)|authorization:[ \t]*bearer[ \t]+(\S+))", re.IGNORECASE
+)
 _EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue", re.IGNORECASE)
 
 
@@ -49,6 +57,8 @@ class _Socket(socket.socket):
 
     #: Bytes sent of an answer.
     _sent = 0
+    #: The session or token that came with the request.
+    credential = b""
 
     def setblocking(self, flag: bool) -> None:
         # gunicorn does so before each request, too.
@@ -131,8 +141,29 @@ class PatientWorker(ThreadWorker):
         self._coming: dict[Any, _Coming] = {}
         self._held = 0
         self._leaving: dict[Any, float] = {}
+        #: Session or token → whose it is, as the application has said; one of which it has not stands for itself.
+        self._whose: dict[bytes, int] = {}
+        #: Connection whose request has a thread → who sent it; of these how many have one, and which connections wait.
+        self._who: dict[Any, int | bytes] = {}
+        self._served: Counter[int | bytes] = Counter()
+        self._waiting: dict[int | bytes, deque[Any]] = defaultdict(deque)
         #: Until when connections are kept on which nothing has come; finite once the worker stops.
         self._empty_until = math.inf
+
+    def load_wsgi(self) -> None:
+        """The application, told how many threads there are. It tells whose the session or token is."""
+        super().load_wsgi()
+        self.wsgi: Any = partial(self._ask, self.wsgi)
+
+    def _ask(self, application: Any, environ: dict[str, Any], start_response: Any) -> Any:
+        environ["assay.threads"] = self.cfg.threads
+        answer = application(environ, start_response)
+        credential = environ["gunicorn.socket"].credential
+        if credential and "assay.person" in environ:
+            if len(self._whose) >= MOST_KNOWN:
+                self._whose.clear()
+            self._whose[credential] = environ["assay.person"]
+        return answer
 
     def enqueue_req(self, conn: Any) -> None:
         """Wait for the request of a connection that is new, or was kept; in the main thread alone."""
@@ -182,15 +213,47 @@ class PatientWorker(ThreadWorker):
                 conn.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _hand_on(self, conn: Any) -> None:
-        data = bytes(self._forget(conn).data)
+        coming = self._forget(conn)
+        data = bytes(coming.data)
         if conn.parser is None:
             conn.parser = get_parser(conn.cfg, conn.sock, conn.client)
         conn.parser.unreader.unread(data)
         conn.data_ready = True
+        found = _WHO.search(data, 0, coming.body)
+        # A proxy sends requests of several people on one connection.
+        conn.sock.credential = credential = (found[1] or found[2]) if found else b""
+        who = self._whose.get(credential, credential)
+        if not credential:
+            super().enqueue_req(conn)
+        elif self._served[who] >= self._most_of(who) and len(self._waiting[who]) < MOST_WAITING:
+            self._waiting[who].append(conn)
+        else:
+            self._serve(who, conn)
+
+    def _most_of(self, who: int | bytes) -> int:
+        """How many threads they get. One as long as nobody knows whose a session is: they may have some already."""
+        return max(1, self.cfg.threads // 2) if isinstance(who, int) else 1
+
+    def _serve(self, who: int | bytes, conn: Any) -> None:
+        self._served[who] += 1
+        self._who[conn] = who
         super().enqueue_req(conn)
+
+    def _let_the_next_in(self, who: int | bytes) -> None:
+        """A request of theirs has been answered: another one takes its place."""
+        self._served[who] -= 1
+        waiting = self._waiting.pop(who, None)
+        if waiting:
+            self._waiting[who] = waiting
+            if self._served[who] < self._most_of(who):
+                self._serve(who, waiting.popleft())
+        elif not self._served[who]:
+            del self._served[who]
 
     def finish_request(self, conn: Any, fs: Any) -> None:
         """Keep a connection, or see it off: gunicorn does so here, in the main thread, and all others wait."""
+        if conn in self._who:
+            self._let_the_next_in(self._who.pop(conn))
         if fs.cancelled() or fs.exception() or fs.result():
             super().finish_request(conn, fs)
         else:

@@ -24,7 +24,6 @@ from annotator.services.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
 from annotator.views.site import healthz, readyz
 from annotator.views.slow import (
-    anybody_takes_turns,
     note_computing,
     take_a_place,
     take_a_place_for_the_answer,
@@ -145,7 +144,7 @@ def _known_person(request: HttpRequest) -> User | None:
 
 
 class TurnsMiddleware:
-    """Lets nobody fill all threads with requests that take seconds of computing (``annotator.views.slow``).
+    """Lets nobody fill all threads with requests that compute, or wait for each other (``annotator.views.slow``).
 
     (Whose token it is, the API finds out by itself: ``annotator.api.authentication``.)
     """
@@ -156,7 +155,7 @@ class TurnsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         begun = time.thread_time()
         try:
-            if anybody_takes_turns() and isinstance(user := request.user, User):
+            if isinstance(user := request.user, User):
                 take_a_turn(request, user)
         except Busy as busy:
             return refuse_for_now(request, busy)

@@ -41,6 +41,13 @@ _WAIT_YOUR_TURN = (
     f"Pages of yours have kept the server computing for seconds, so for now it works on {TURNS} of your requests at "
     "once. Nothing was changed: wait until one has been answered, then try again."
 )
+_TOO_MANY = (
+    "Very many requests of yours are under way at this moment, so this one was not begun. Nothing was changed: wait "
+    "until some have been answered, then try again."
+)
+#: Under what names the web server's worker says how many threads it has, and hears whose a request is
+#: (``annotator.config.patient_worker``).
+THREADS, PERSON = "assay.threads", "assay.person"
 #: Key of a person → until when their requests take turns, in this process.
 _computing: dict[int, float] = {}
 #: Key of a person → seconds of computing that count, and when it was so many.
@@ -48,16 +55,19 @@ _counted: dict[int, tuple[float, float]] = {}
 
 
 def take_a_turn(request: HttpRequest, person: User) -> None:
-    """As long as the request lasts; who has not kept this process computing needs none. Raises Busy."""
-    if _computing.get(person.pk, 0.0) < time.monotonic():
-        return
-    if not request.place.enter_context(a_place_of({f"turn {person.pk}": TURNS})):  # type: ignore[attr-defined]
+    """As long as the request lasts: one person never has all threads of this process. Raises Busy."""
+    request.META[PERSON] = person.pk
+    # Where no worker of ours says how many there are, each request has one of its own.
+    threads = request.META.get(THREADS)
+    if threads and not _takes(request, f"person {person.pk}", max(1, threads - 1)):
+        raise Busy(_TOO_MANY)
+    if _computing.get(person.pk, 0.0) >= time.monotonic() and not _takes(request, f"turn {person.pk}", TURNS):
         raise Busy(_WAIT_YOUR_TURN)
 
 
-def anybody_takes_turns() -> bool:
-    """Whether it matters who asks."""
-    return bool(_computing)
+def _takes(request: HttpRequest, name: str, most: int) -> bool:
+    taken: bool = request.place.enter_context(a_place_of({name: most}))  # type: ignore[attr-defined]
+    return taken
 
 
 def note_computing(person: User, seconds: float) -> None:

@@ -86,6 +86,27 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
     assert slow._computing.keys() == {team.senior.pk}
 
 
+def test_one_person_never_has_all_threads_from_the_first_request_on(client, team):
+    """Also of several sessions and tokens, and where the requests compute nothing but wait for each other."""
+    _, secret = tokens.create_token(actor=team.annotator, name="program", expires_at=None)
+    program, colleague = Client(headers={"authorization": f"Bearer {secret}"}), Client()
+    client.force_login(team.annotator)
+    colleague.force_login(team.senior)
+    threads = {slow.THREADS: 4}
+    with ExitStack() as held:
+        for _ in range(3):
+            assert client.get("/", **threads).status_code == program.get("/api/projects/", **threads).status_code == 200
+            assert held.enter_context(places.a_place_of({f"person {team.annotator.pk}": 3}))
+        half_a_page = client.get("/", headers={"hx-request": "true"}, **threads)
+        for refused in (client.get("/", **threads), half_a_page, program.get("/api/projects/", **threads)):
+            assert (refused.status_code, refused["Retry-After"]) == (503, "10")
+            assert "under way at this moment" in words(refused)
+            assert refused.wsgi_request.META[slow.PERSON] == team.annotator.pk
+        assert colleague.get("/", **threads).status_code == 200
+        # A server with one thread for each request has enough of them.
+        assert client.get("/").status_code == 200
+
+
 def test_many_pages_at_once_that_each_compute_a_little_less_count_as_a_long_one(member, team, monkeypatch):
     """Forty at once of 1.8 seconds each, again and again, kept everybody waiting for a minute."""
     clock = count(0, slow.LONG * 0.4)
@@ -109,7 +130,7 @@ def test_a_program_that_sends_many_small_requests_at_once_does_not_take_turns(te
     """They add up to more than a quarter of each second, and hold nobody up."""
     for _ in range(100):
         slow.note_computing(team.annotator, slow.UNCOUNTED)
-    assert not slow.anybody_takes_turns()
+    assert not slow._computing
 
 
 def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team, monkeypatch):

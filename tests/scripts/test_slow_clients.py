@@ -61,15 +61,67 @@ def worker():
         yield worker, TConn(worker.cfg, ours, ("", 0), ("", 0)), theirs
 
 
+def ended():
+    """What a thread says that has answered the last request of a connection."""
+    future = Future()
+    future.set_result(False)
+    return future
+
+
+def test_of_one_person_half_of_the_threads_is_the_most_and_the_rest_of_what_they_send_waits(worker, monkeypatch):
+    """Forty edits of an item, which wait for each other, had every thread: colleagues waited 18 seconds for a page."""
+    worker, unused, _ = worker
+    served = []
+    monkeypatch.setattr(ThreadWorker, "enqueue_req", lambda self, conn: served.append(conn))
+    worker.cfg.set("threads", 4)
+    worker.nr_conns = 100
+    with contextlib.closing(unused), contextlib.ExitStack() as stack:
+
+        def send(*lines):
+            ours, theirs = socket.socketpair()
+            conn = stack.enter_context(contextlib.closing(TConn(worker.cfg, ours, ("", 0), ("", 0))))
+            stack.enter_context(theirs).sendall("\r\n".join(("GET / HTTP/1.1", *lines, "", "")).encode())
+            worker.enqueue_req(conn)
+            worker.wait_for_and_dispatch_events(0)
+            return conn
+
+        def application(environ, start_response):
+            environ["assay.person"] = {b"a": 1, b"b": 1}[environ["gunicorn.socket"].credential]
+            return [b"%d" % environ["assay.threads"]]
+
+        first, other = send("cookie: theme=x; sessionid=a"), send("Authorization: bearer b")
+        # Whose it is, nobody knows before it was answered once: until then one is worked on.
+        later = [send("Cookie: sessionid=a") for _ in range(2)]
+        # Others are never held up, nor by what all send alike.
+        others = [
+            send("Cookie: sessionid=c"),
+            *(send("Authorization: Basic b", "Cookie: x-sessionid=a") for _ in "abc"),
+        ]
+        assert served == [first, other, *others]
+        for conn in (first, other):
+            assert worker._ask(application, {"gunicorn.socket": conn.sock}, None) == [b"4"]
+            worker.finish_request(conn, ended())
+        assert served[6:] == later[:1]
+        # Another token is the same person.
+        again = [send("Authorization: Bearer b"), send("Cookie: sessionid=a"), send("Authorization: Bearer b")]
+        assert served[7:] == again[:2]
+        for conn in (*later, *again):
+            worker.finish_request(conn, ended())
+        assert served[9:] == [later[1], again[2]]
+        worker.finish_request(others[0], ended())
+        assert (worker._served, worker._waiting, worker._who) == ({}, {}, {})
+        monkeypatch.setattr(patient_worker, "MOST_WAITING", 1)
+        # Beyond these they go on, to be refused.
+        assert [send("Cookie: sessionid=a") in served for _ in range(4)] == [True, True, False, True]
+
+
 @pytest.mark.parametrize("closes", [True, False])
 def test_who_does_not_close_an_ended_connection_holds_nobody_up(worker, closes):
     """The loop in which this happens takes in everybody's requests."""
     worker, conn, theirs = worker
     worker.nr_conns = 1
-    done = Future()
-    done.set_result(False)
     theirs.sendall(b"more than was read")
-    worker.finish_request(conn, done)
+    worker.finish_request(conn, ended())
     # That nothing more comes is said at once; the end is heard out.
     assert theirs.recv(1) == b""
     worker.wait_for_and_dispatch_events(0)
