@@ -1,18 +1,19 @@
 """Projects, dialogues and revisions for machines."""
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
-from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.pagination import KeysetPagination
+from annotator.api.schema_view import description
 from annotator.api.serializers import (
     ChangeSerializer,
     DialogueDetailSerializer,
@@ -130,7 +131,14 @@ class RevisionDiff(APIView):
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
     """The OpenAPI document as a page a person can read: no scripts, no outside resources."""
-    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    context = {"groups": _groups(), "schema_url": reverse("api-schema"), "info": description()["info"]}
+    return render(request, "annotator/api_docs.html", context)
+
+
+@cache
+def _groups() -> dict[str, list[dict[str, Any]]]:
+    """What the page tells of each address, in groups; put together once, as strangers may open it."""
+    schema = description()
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in sorted(schema["paths"].items()):
         for method, operation in methods.items():
@@ -152,11 +160,7 @@ def api_docs(request: HttpRequest) -> HttpResponse:
                     ],
                 }
             )
-    return render(
-        request,
-        "annotator/api_docs.html",
-        {"groups": groups, "schema_url": reverse("api-schema"), "info": schema["info"]},
-    )
+    return groups
 
 
 def _group(path: str) -> str:

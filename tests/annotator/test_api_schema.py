@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer
 from drf_spectacular.validation import validate_schema
 from jsonschema_rs import Draft202012Validator
 from rest_framework import serializers
@@ -189,6 +190,23 @@ def test_a_refusal_of_the_description_comes_as_json_like_all_others(
     response = Client().generic(method, f"/api/schema/{query}", headers={"Accept": accept})
     assert (response.status_code, response["Content-Type"]) == (status, "application/json")
     assert set(response.json()) == {"error", "sentence", "details"}
+
+
+def test_the_description_is_built_once_whatever_strangers_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger who asked for forty at once, with a version or without, kept everybody waiting for eight seconds."""
+
+    def read(address: str) -> bytes:
+        return bytes(Client().get(address, headers={"If-None-Match": "*"}).content)
+
+    texts = {query: read(f"/api/schema/{query}") for query in ("", "?format=json")}
+    read("/api/docs/")
+    monkeypatch.setattr(SchemaGenerator, "get_schema", None)
+    monkeypatch.setattr(OpenApiJsonRenderer, "render", None)
+    # A line break in the version, which went into a header, was answered 500.
+    for query, text in texts.items():
+        for more in ("version=9", "version=%0A", "lang=de"):
+            assert read(f"/api/schema/{query}{'&' if query else '?'}{more}") == text
+    assert b"/api/projects/" in read("/api/docs/")
 
 
 def test_the_schema_is_served_to_everybody_because_it_tells_of_no_project() -> None:
