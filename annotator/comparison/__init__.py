@@ -7,16 +7,9 @@ from annotator.comparison.changes import Change, ChangeKind, apply_changes, diff
 from annotator.comparison.choices import ChoiceProblem, resolve_choices
 from annotator.comparison.consequences import dropped, lost_dependencies, moot_places, readable
 from annotator.comparison.describing import DescribedChange, describe_changes, value_text
-from annotator.comparison.discrepancies import (
-    Discrepancy,
-    Label,
-    differ_in_remainder_only,
-    discrepancies,
-    in_reading_order,
-    same_content,
-    with_remainder_of,
-)
+from annotator.comparison.discrepancies import Discrepancy, Label, discrepancies, in_reading_order, same_content
 from annotator.comparison.merging import Choice, Conflict, MergeResult, merge
+from annotator.comparison.remainders import differ_in_remainder_only, with_fitting_remainder, with_remainder_of
 from annotator.comparison.wording import describe, step_words
 from annotator.comparison.words import Effort, Part, word_diff
 
@@ -58,6 +51,7 @@ __all__ = [
     "split",
     "step_words",
     "value_text",
+    "with_fitting_remainder",
     "with_remainder_of",
     "with_values",
     "word_diff",

@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.comparison.alignment import align
 from annotator.comparison.anchors import Document, ordered_list, split
-from annotator.comparison.changes import Change, ChangeKind, Comparison, apply_changes, diff, one_sided
+from annotator.comparison.changes import Change, ChangeKind, Comparison, one_sided
 
 
 class Label(StrEnum):
@@ -127,25 +127,6 @@ def same_content(left: Document, right: Document) -> bool:
     return not discrepancies(left, right)
 
 
-def differ_in_remainder_only(left: Document, right: Document) -> bool:
-    """Whether two versions differ in nothing but what was kept of a native record."""
-    return all(_is_remainder(split(change.anchor)) for change in diff(left, right))
-
-
-def with_remainder_of(document: Document, base: Document) -> Document:
-    """``document`` with what ``base`` kept of a native record, wherever both have the part it was kept for.
-
-    That may stand in a constraint's parameters as well, among what counts.
-    """
-    lost = []
-    for change in diff(document, base):
-        parts = split(change.anchor)
-        in_parameters = parts[:1] == ("constraints",) and "parameters" in parts[2:-1]
-        if _is_remainder(parts) or (in_parameters and change.kind is ChangeKind.ADDED):
-            lost.append(change)
-    return apply_changes(document, lost)
-
-
 def differences(left: Document, right: Document) -> list[Change]:
     """Every difference of two aligned versions, one for each place a person can decide on.
 
@@ -157,7 +138,7 @@ def differences(left: Document, right: Document) -> list[Change]:
 def matters(change: Change) -> bool:
     """Whether a difference is one of meaning."""
     parts = split(change.anchor)
-    if (len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS) or _is_remainder(parts):
+    if (len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS) or is_remainder(parts):
         return False
     if change.kind is ChangeKind.MOVED:
         return ordered_list(change.anchor) in _ORDERED
@@ -167,7 +148,7 @@ def matters(change: Change) -> bool:
     return True
 
 
-def _is_remainder(parts: Sequence[str]) -> bool:
+def is_remainder(parts: Sequence[str]) -> bool:
     """Whether a place is what was kept of a native record: that of the dialogue, or of a part of it."""
     depths = {"tasks": (2, 4), "constraints": (2,), "reference_trajectory": (2, 4)}
     if parts[0:1] == ("extra",) or "native_information" in parts[2:3]:

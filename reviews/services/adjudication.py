@@ -18,6 +18,7 @@ from annotator.comparison import (
     moot_places,
     resolve_choices,
     same_content,
+    with_fitting_remainder,
     with_remainder_of,
     with_values,
 )
@@ -246,6 +247,7 @@ def settle_document(
     choices = dict.fromkeys(moot, "left") | choices
     try:
         settled = resolve_choices(dispute.base, dispute.left.document, dispute.right.document, choices)
+        settled = with_fitting_remainder(settled, dispute.base, dispute.left.document, dispute.aligned)
     except (ChoiceProblem, SchemaProblem) as problem:
         raise Invalid(str(problem), anchors=getattr(problem, "anchors", [])) from None
     if text == slot.revision.content:

@@ -87,7 +87,12 @@ def settle(team: Team, item: Dialogue, choice: str, **more: Any) -> Review:
     return review
 
 
-@pytest.mark.parametrize("edit", [label, label_as_api, graph, question, message])
+def graph_as_api(document: Document) -> None:
+    graph(document)
+    document["tasks"][0]["extra"]["@native"]["label"] = "Sequential Multi-Tool"
+
+
+@pytest.mark.parametrize("edit", [label, label_as_api, graph, graph_as_api, question, message])
 def test_an_expert_who_upholds_the_version_under_review_approves_it_and_writes_none(
     team: Team, item: Dialogue, edit: Callable[[Document], None]
 ) -> None:
