@@ -91,12 +91,13 @@ def tell_of_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int 
 
 
 def tell_of_new_beginning(*, actor: User | None, dialogue: Dialogue, people: Iterable[int | None]) -> None:
-    """The item begins a stage anew, or the whole protocol, while somebody holds it."""
+    """While somebody holds it, the item begins a stage anew, or the protocol; or its stage is gone, and it goes on."""
     tell_of_loss(
         actor=actor,
         project=dialogue.project,
         people=people,
-        words=f"{dialogue.external_id} begins anew, so it is no longer yours to work on. Your draft is kept.",
+        words=f"{dialogue.external_id} is no longer yours to work on: its review begins anew, or has moved on. "
+        "Your draft is kept.",
         target=dialogue_page(dialogue.project, dialogue),
     )
 

@@ -181,7 +181,7 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.WITHDRAWN
     (notice,) = Notice.objects.filter(text__contains="begins anew")
     assert notice.person == team.annotators[2]
-    assert notice.text.startswith(f"{item.external_id} begins anew, so it is no longer yours to work on.")
+    assert notice.text.startswith(f"{item.external_id} is no longer yours to work on: its review begins anew, or has")
     assert Review.objects.filter(dialogue=item, stage_run__stage="cross_check").count() == 1
     run = StageRun.objects.get(cycle__dialogue=item, stage="cross_check", state="open")
     assert run.round == 2
