@@ -3,7 +3,7 @@
 To gunicorn's threaded worker a connection that has begun to send is a thread. Here the loop that waits for connections
 takes the request in, and hands it to a thread when it has come: of a large one the beginning. (Behind a proxy, too:
 in a rush it opens connections that it then has no use for.)
-Nor do all threads go to one person: half of them do at most, and what comes beyond waits in that loop, too.
+One person gets half of the threads at most; what they send beyond that waits in that loop, too.
 It rests on gunicorn 27: there ``enqueue_req`` is where a thread is taken.
 """
 
@@ -37,8 +37,8 @@ PIECE = 2**16
 LARGE, LARGE_SECONDS = 4 * 10**6, 600
 #: Seconds that an ended connection is given to close its end, so that the last of the answer arrives.
 LEAVING_SECONDS = 2
-#: Requests of one person that wait for a thread. What comes beyond these is refused where they have nearly all threads
-#: (``annotator.views.slow``). And sessions and tokens of which is kept whose they are.
+#: Requests of one person that wait for a thread: those beyond them go on, and are refused where the person has nearly
+#: all threads (``annotator.views.slow``). And sessions and tokens whose owner is remembered.
 MOST_WAITING, MOST_KNOWN = 50, 10_000
 
 _LOG = logging.getLogger(__name__)
@@ -141,9 +141,9 @@ class PatientWorker(ThreadWorker):
         self._coming: dict[Any, _Coming] = {}
         self._held = 0
         self._leaving: dict[Any, float] = {}
-        #: Session or token → whose it is, as the application has said; one of which it has not stands for itself.
+        #: Session or token → its owner, as the application has said. One whose owner is not known stands for itself.
         self._whose: dict[bytes, int] = {}
-        #: Connection whose request has a thread → who sent it; of these how many have one, and which connections wait.
+        #: Connection whose request has a thread → who sent it. By person: how many have one, which wait for one.
         self._who: dict[Any, int | bytes] = {}
         self._served: Counter[int | bytes] = Counter()
         self._waiting: dict[int | bytes, deque[Any]] = defaultdict(deque)
@@ -151,7 +151,7 @@ class PatientWorker(ThreadWorker):
         self._empty_until = math.inf
 
     def load_wsgi(self) -> None:
-        """The application, told how many threads there are. It tells whose the session or token is."""
+        """The application hears how many threads there are, and says whose a session or token is."""
         super().load_wsgi()
         self.wsgi: Any = partial(self._ask, self.wsgi)
 
@@ -231,7 +231,7 @@ class PatientWorker(ThreadWorker):
             self._serve(who, conn)
 
     def _most_of(self, who: int | bytes) -> int:
-        """How many threads they get. One as long as nobody knows whose a session is: they may have some already."""
+        """How many threads they get: one while a session's owner is not known, who may have some already."""
         return max(1, self.cfg.threads // 2) if isinstance(who, int) else 1
 
     def _serve(self, who: int | bytes, conn: Any) -> None:
