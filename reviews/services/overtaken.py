@@ -30,7 +30,7 @@ from reviews.services.overtaking import Scope, flag, flagged, touched
 from reviews.services.protocols import current_protocol
 
 JOB = "send_back_stale"
-#: Dialogues that one transaction of that job sends back.
+#: Dialogues that the job looks up at a time.
 CHUNK = 20
 MOST_SHOWN = 20
 
@@ -211,27 +211,33 @@ def _run(running: Running) -> dict[str, Any]:
     last: int = running.checkpoint.get("last", 0)
     reason = f"Guideline {mark.guideline.number}: {mark.reason}"
     while True:
-        with running.chunk() as chunk:
-            rows = list(flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
-            for dialogue in rows:
+        rows = list(flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
+        for dialogue in rows:
+            # One a transaction: whoever holds several is told of one, and who tells them of another waits for that.
+            with running.chunk() as chunk:
                 last = dialogue.pk
                 if dialogue.set_apart == SetApart.GOLD:
                     # Alone in its stage it would be known by having stayed.
                     sources = GoldItem.objects.filter(dialogue=dialogue).values_list("source", flat=True)
                     retire_with(actor=running.job.requester, dialogue_ids=list(sources), reason=reason)
                     clear_stale([dialogue.pk])
-                    continue
-                try:
-                    with transaction.atomic():
-                        supersede_cycle(actor=running.job.requester, dialogue=dialogue, reason=reason, if_idle=True)
-                except DomainError:
-                    busy += 1
-                else:
+                elif _begins_anew(running.job.requester, dialogue, reason):
                     done += 1
-            checkpoint = {"total": total, "done": done, "busy": busy, "last": last}
-            chunk.advance(done=done + busy, total=total, checkpoint=checkpoint)
+                else:
+                    busy += 1
+                checkpoint = {"total": total, "done": done, "busy": busy, "last": last}
+                chunk.advance(done=done + busy, total=total, checkpoint=checkpoint)
         if not rows:
             return {"sent_back": done, "busy": busy}
+
+
+def _begins_anew(actor: User | None, dialogue: Dialogue, reason: str) -> bool:
+    try:
+        with transaction.atomic():
+            supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
+    except DomainError:
+        return False
+    return True
 
 
 def _preview(rows: DialogueQuerySet) -> Preview:

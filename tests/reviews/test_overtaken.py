@@ -145,7 +145,6 @@ def test_a_killed_worker_sends_nothing_back_twice(team: Team, monkeypatch: pytes
     publish(team)
     one = mark(team)
     overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
-    monkeypatch.setattr(overtaken, "CHUNK", 1)
     real, calls = overtaken.supersede_cycle, []
 
     def dies(**arguments: Any) -> Any:
@@ -158,6 +157,7 @@ def test_a_killed_worker_sends_nothing_back_twice(team: Team, monkeypatch: pytes
         patch.setattr(overtaken, "supersede_cycle", dies)
         with pytest.raises(KeyboardInterrupt):
             run_job()
+    assert Cycle.objects.filter(number=2).count() == 1
     Job.objects.filter(kind=overtaken.JOB).update(heartbeat_at="2020-01-01T00:00:00Z")
     assert run_job() == {"sent_back": 3, "busy": 0}
     assert Cycle.objects.filter(state="active").count() == 3
