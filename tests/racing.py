@@ -48,16 +48,20 @@ def overlap(
     ``then`` is what the first transaction does after that, before it ends. PostgreSQL only. Returns what the first
     returned, and what the second returned or raised.
     """
-    late = _Late(second)
     with transaction.atomic():
         done = first()
-        late.start()
-        while late.is_alive() and not _waits_for_a_lock(late.backend):
-            late.join(0.005)
+        late = begin_meanwhile(second)
         then()
-    late.join(240)
-    assert not late.is_alive(), "it waits for what will not come"
-    return done, late.outcome
+    return done, late.result()
+
+
+def begin_meanwhile(act: Callable[[], Any]) -> "_Late":
+    """Run something on a connection of its own until it has ended, or waits for a lock. PostgreSQL only."""
+    late = _Late(act)
+    late.start()
+    while late.is_alive() and not _waits_for_a_lock(late.backend):
+        late.join(0.005)
+    return late
 
 
 class _Late(threading.Thread):
@@ -68,6 +72,12 @@ class _Late(threading.Thread):
         self._act = act
         self.outcome: Any = None
         self.backend: int | None = None
+
+    def result(self) -> Any:
+        """What it returned or raised, once it has ended."""
+        self.join(240)
+        assert not self.is_alive(), "it waits for what will not come"
+        return self.outcome
 
     def run(self) -> None:
         try:

@@ -25,7 +25,7 @@ from reviews.services.absence import absent_people
 from reviews.services.chains import in_portions
 from reviews.services.claims import lock_slot, stage_of
 from reviews.services.eligibility import Held, refusal
-from reviews.services.telling import tell_of_plan
+from reviews.services.telling import losses_told_last, tell_of_plan
 
 #: Slots of one plan.
 MOST = 5000
@@ -115,12 +115,13 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
         else:
             plan.result = {"done": len(plan.items), "skipped": []}
             seen, given = seen_of(plan), _given(plan)
-            for slot in _in_order(plan):
-                try:
-                    _act(actor, plan, slot, seen[slot.pk], given)
-                except DomainError as error:
-                    # It moved between the look and the act: all of it is taken back.
-                    raise _moved([f"{slot.dialogue.external_id}: {error.sentence}"]) from None
+            with losses_told_last():
+                for slot in _in_order(plan):
+                    try:
+                        _act(actor, plan, slot, seen[slot.pk], given)
+                    except DomainError as error:
+                        # It moved between the look and the act: all of it is taken back.
+                        raise _moved([f"{slot.dialogue.external_id}: {error.sentence}"]) from None
             tell_of_plan(plan=plan, given=_many(given))
         plan.save(update_fields=["confirmed_at", "job", "result"])
         append_event(
@@ -148,7 +149,7 @@ def _run(running: Running) -> dict[str, Any]:
     left_out: int = running.checkpoint.get("left_out", 0)
     given, missed = _given(plan), Tally[str](running.checkpoint.get("missed", {}))
     while at < len(order):
-        with running.chunk() as chunk:
+        with running.chunk() as chunk, losses_told_last():
             for slot in _slots(order[at : at + CHUNK]):
                 try:
                     with transaction.atomic():

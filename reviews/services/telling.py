@@ -1,6 +1,9 @@
 """Whom a dialogue's moves concern: experts for whom something waits, people to whom work is given."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 
 from django.urls import reverse
 
@@ -8,6 +11,26 @@ from annotator.models import Dialogue, NoticeKind, Project, Role, User
 from annotator.services.notices import dialogue_page, members_with, notify
 from reviews.models import AssignmentPlan, PlanAction, Slot
 from reviews.protocols import Stage
+
+#: Person → what tells them of a loss, while these are kept back.
+_LATER: ContextVar[dict[int, Callable[[], object]] | None] = ContextVar("later", default=None)
+
+
+@contextmanager
+def losses_told_last() -> Iterator[None]:
+    """For a transaction that takes many items: whom it takes them from is told at its end, when it has locked them all.
+
+    Of such notices each person has one at a time. Whoever has locked an item and tells the same person waits for this
+    transaction, which must not wait for that item then.
+    """
+    later: dict[int, Callable[[], object]] = {}
+    kept = _LATER.set(later)
+    try:
+        yield
+    finally:
+        _LATER.reset(kept)
+    for _, tell in sorted(later.items()):
+        tell()
 
 
 def tell_experts(*, project: Project, stage: Stage) -> None:
@@ -56,15 +79,22 @@ def tell_of_loss(
     *, actor: User | None, project: Project, people: Iterable[int | None], words: str, target: str
 ) -> None:
     """Something they had is theirs no longer. Who has not read that yet is not told of every further item."""
-    notify(
+    tell = partial(
+        notify,
         actor=actor,
         project=project,
-        people=people,
         kind=NoticeKind.ASSIGNMENT,
         text=f"{words} There may be more by now.",
         target=target,
         key=f"lost:{project.pk}",
     )
+    later = _LATER.get()
+    if later is None:
+        tell(people=people)
+        return
+    for person in people:
+        if person is not None:
+            later.setdefault(person, partial(tell, people=[person]))
 
 
 def tell_of_lapse(slot: Slot, person: int) -> None:

@@ -14,10 +14,10 @@ from annotator.models import Job, Notice, NoticeKind
 from annotator.services import jobs
 from annotator.services.filters import UnknownFilter
 from reviews.api_assignments import FILTERS
-from reviews.models import AssignmentPlan, AssignmentRules, Priority, Slot, SlotState
+from reviews.models import AssignmentPlan, AssignmentRules, Claim, Priority, Slot, SlotState
 from reviews.services import assignment_lists, plans
 from reviews.services.assignment_lists import Filters, list_slots, matching, read_people, read_stages
-from reviews.services.claims import claim_next, claim_slot
+from reviews.services.claims import claim_next, claim_slot, expire_overdue
 from reviews.services.pauses import pause
 from reviews.services.plans import confirm_plan, make_plan
 from tests.factories import (
@@ -32,7 +32,7 @@ from tests.factories import (
     make_team,
     open_slot,
 )
-from tests.racing import lost, race
+from tests.racing import begin_meanwhile, lost, race
 
 pytestmark = pytest.mark.django_db
 
@@ -465,3 +465,28 @@ def test_a_change_that_cannot_be_is_refused_on_the_list_which_keeps_what_was_cho
     assert all(f'<option value="{person}" selected>' in page for person in people)
     assert 'value="On leave"' in page
     assert not AssignmentPlan.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
+def test_a_plan_does_not_hold_up_whoever_tells_the_same_person(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It held the notice and waited for an item; a lease that ran out held that item and waited for the notice."""
+    slots = []
+    for _ in range(2):
+        claim = claim_slot(actor=team.annotators[1], slot=open_slot(make_item(team, "cross_check")))
+        slots.append(claim.slot)
+    made = plan(team, "free", slots)
+    Claim.objects.filter(slot=slots[1]).update(expires_at=claim.created_at)
+    real, lapses = plans._act, []
+
+    def act(*line: Any) -> None:
+        real(*line)
+        lapses.append(begin_meanwhile(expire_overdue))
+
+    monkeypatch.setattr(plans, "_act", act)
+    with pytest.raises(Conflict, match="has changed since the preview"):
+        confirm(team, made)
+    assert lapses[0].result() == 1
+    monkeypatch.setattr(plans, "_act", real)
+    confirm(team, plan(team, "free", slots[:1]))
+    assert Notice.objects.filter(person=team.annotators[1], key__startswith="lost:").count() == 1
