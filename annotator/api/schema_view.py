@@ -1,6 +1,7 @@
 """Where the API's description is read."""
 
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from django.http import HttpResponse
@@ -12,10 +13,18 @@ from rest_framework.response import Response
 
 from annotator.api.rendering import FastJSONRenderer
 
+_building = Lock()
 
-@cache
+
 def description() -> dict[str, Any]:
     """The description, built once in a process: it is the program's, and nobody's request changes it. Change it not."""
+    # The framework loads a part of itself at the first time: two threads that began at once got an error each.
+    with _building:
+        return _built()
+
+
+@cache
+def _built() -> dict[str, Any]:
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return schema
 

@@ -15,6 +15,7 @@ from drf_spectacular.validation import validate_schema
 from jsonschema_rs import Draft202012Validator
 from rest_framework import serializers
 
+from annotator.api import schema_view
 from annotator.api.inputs import Input
 from tests.factories import make_user
 from tests.matrix_table import EXPECTED
@@ -207,6 +208,15 @@ def test_the_description_is_built_once_whatever_strangers_ask_for(monkeypatch: p
         for more in ("version=9", "version=%0A", "lang=de"):
             assert read(f"/api/schema/{query}{'&' if query else '?'}{more}") == text
     assert b"/api/projects/" in read("/api/docs/")
+
+
+def test_one_thread_builds_the_description(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two who asked a process at once were answered 500."""
+    built = []
+    monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *_, **__: built.append(schema_view._building.locked()))
+    schema_view._built.cache_clear()
+    assert [schema_view.description(), schema_view.description(), built] == [None, None, [True]]
+    schema_view._built.cache_clear()
 
 
 def test_the_schema_is_served_to_everybody_because_it_tells_of_no_project() -> None:
