@@ -1,14 +1,22 @@
 """Small pages of the site itself: health and theme."""
 
+import math
+import time
+
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
+from annotator.services.places import a_place_of
 from annotator.services.readiness import what_is_missing
 from annotator.views.errors import RETRY_AFTER
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
+#: Seconds for which an answer of /readyz is as good as a new one, while a new one is made.
+RECENT = 5.0
+#: When was looked last, and what was missing.
+_found: dict[str, tuple[float, dict[str, str]]] = {"last": (-math.inf, {})}
 THEMES = ("auto", "light", "dark")
 
 
@@ -21,12 +29,23 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     """Whether all is there that the site needs: 200, else 503 and a line for each part that is missing."""
-    missing = what_is_missing()
+    missing = _missing()
     if not missing:
         return HttpResponse("ready\n", content_type="text/plain", headers=_NEVER_KEPT)
     lines = [f"{part}: {sentence}\n" for part, sentence in missing.items()]
     headers = _NEVER_KEPT | {"Retry-After": str(RETRY_AFTER)}
     return HttpResponse(lines, status=503, content_type="text/plain; charset=utf-8", headers=headers)
+
+
+def _missing() -> dict[str, str]:
+    """What is missing now. As strangers may ask, and each time a connection to the database is opened, one thread does:
+    others, meanwhile, say what was missing a moment ago."""
+    with a_place_of({"readyz": 1}) as free:
+        when, missing = _found["last"]
+        if free or time.monotonic() - when > RECENT:
+            missing = what_is_missing()
+            _found["last"] = time.monotonic(), missing
+    return missing
 
 
 @require_safe

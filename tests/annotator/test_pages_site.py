@@ -28,7 +28,7 @@ from annotator.models import Job, Routine
 from annotator.services import places, statements, tokens
 from annotator.services.routines import PULSE, note_routine
 from annotator.tasks import take_up_stale_jobs
-from annotator.views import context, projects, slow
+from annotator.views import context, projects, site, slow
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -149,6 +149,20 @@ def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team,
 
 
 # --- health -----------------------------------------------------------------------------------------------------------
+
+
+def test_strangers_who_ask_at_once_whether_all_is_there_open_one_connection(client, monkeypatch):
+    """Forty of them slowed every page to 0.7 seconds."""
+    asked = []
+    monkeypatch.setattr(site, "_found", dict(site._found))
+    monkeypatch.setattr(site, "what_is_missing", lambda: asked.append(1) or {"disk": f"Look {len(asked)}."})
+    assert "Look 1" in words(client.get("/readyz"))
+    with places.a_place_of({"readyz": 1}):
+        assert "Look 1" in words(client.get("/readyz"))
+        later = time.monotonic() + site.RECENT + 1
+        monkeypatch.setattr(site.time, "monotonic", lambda: later)
+        assert "Look 2" in words(client.get("/readyz"))
+    assert "Look 3" in words(client.get("/readyz"))
 
 
 def test_health_is_a_line_of_text_that_is_not_cached(client):
