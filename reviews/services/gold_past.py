@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from annotator.comparison import same_content
+from annotator.errors import Invalid
 from annotator.models import Dialogue, Event, Replay, Revision, VariantMatch
 from annotator.models.keys import new_public_id
-from annotator.schema import content_hash
+from annotator.schema import content_hash, load_text
 from annotator.services.events import event_digest
 from reviews.models import (
     Comment,
@@ -93,9 +95,18 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
         origin = original if out else first
         # Two reviewers may have made the same fix: beside the other's, a planted fault would show.
         content = text if original.content_hash == run.entry_revision.content_hash else original.content
+        parent = out.get(original.parent_id or 0)
+        if parent is not None and original.parent is not None:
+            shown = (content, parent.content) != (original.content, original.parent.content)
+            if shown and same_content(load_text(content), parent.document()):
+                raise Invalid(
+                    f"Version {number} of the item would say what version {parent.number} says. An ordinary dialogue "
+                    "has no such versions, so people would know the item by it. Plant another fault.",
+                    field="document",
+                )
         out[original.pk] = Revision.objects.create(
             dialogue=dialogue,
-            parent=out.get(original.parent_id or 0),
+            parent=parent,
             branch=original.branch if out else "main",
             number=number,
             author_id=origin.author_id,

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.test import Client
 from django.utils import timezone
 
-from annotator.errors import Conflict
+from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Event, Revision, User, Waiver
 from annotator.services import jobs
 from benchmark.models import Release
@@ -326,6 +326,22 @@ def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
 
     assert read(team.annotators[4]) == [1, 1, 1, 1, 1, 3, 1, 0]
     assert read(team.administrator) == [3, 3, 3, 3, 3, 1, 3, 0]
+
+
+def test_a_fault_that_was_mended_before_the_stage_is_not_planted(team: Team) -> None:
+    """The version that mended it would change nothing of the one before, as no ordinary dialogue's does."""
+    item = make_item(team, "self_check_multi")
+    came = current(item)
+    hand_in(team.annotator, item, "fix", document=changed(came))
+    for person in team.annotators[1:3]:
+        hand_in(person, item, "approve")
+    item.refresh_from_db()
+    for fault in (came, changed(came, f"  {came['tasks'][0]['steps'][-1]['text']} ")):
+        with pytest.raises(Invalid, match="Version 2 of the item would say what version 1 says"):
+            make_gold(team, item, document=fault)
+    made = make_gold(team, item, document=changed(came, "It rains."))
+    contents = [one.content for one in Revision.objects.filter(dialogue=made.dialogue)]
+    assert len(contents) == len({*contents}) == 2
 
 
 def test_faults_that_were_named_in_answers_are_not_counted_for_annotators(team: Team) -> None:
