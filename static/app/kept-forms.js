@@ -52,5 +52,6 @@ document.addEventListener("keydown", (event) => {
   const field = key === "Enter" && !isComposing && !ctrlKey && !metaKey && target.closest?.("[data-sent-apart]");
   if (!field) return;
   event.preventDefault();
-  field.closest("details").querySelector("button").click();
+  // A key that is held down presses once.
+  if (!event.repeat) field.closest("details").querySelector("button").click();
 });
