@@ -307,7 +307,9 @@ document.addEventListener("htmx:after:request", (event) => {
     if (ctx.request.method !== "GET") advance(version, queue.find(({state: its}) => its === "conflict"));
     else if (header !== null && !ctx.again && root() && version < Number(root().dataset.seen)) return askAnew(event);
     else if (root() && version > Number(root().dataset.seen)) root().dataset.seen = version;
-    if (status < 300 && ctx.sourceElement?.closest?.("[data-merge]")) decided(version);
+    const prompt = ctx.sourceElement?.closest?.("[data-merge]");
+    if (status < 300 && prompt) decided(version);
+    if (status === 409 && prompt) [ctx.target, ctx.swap] = [prompt, "innerHTML"]; // it is asked anew, not a second time
     return;
   }
   if (status === 409) {

@@ -93,13 +93,14 @@ def test_the_decision_between_two_windows_leaves_what_was_typed_in_the_field_bes
     desk.open_place(CALL)
     page = desk.page
     city, day = (page.locator(f"#f-arguments [name='arg:/{name}']") for name in ("city", "date"))
-    draft = Draft.objects.get()
-    anchor = "/tasks/t1/steps/s0"
-    value = steps_of(team)[0]["arguments"] | {"city": "Bruges"}
-    edit_draft(
-        actor=team.annotator, draft=draft, operation={"op": "set_arguments", "anchor": anchor, "value": value},
-        seen=draft.version, edit_id="elsewhere",
-    )  # fmt: skip
+
+    def in_another_window(city):
+        draft = Draft.objects.get()
+        value = steps_of(team)[0]["arguments"] | {"city": city}
+        operation = {"op": "set_arguments", "anchor": "/tasks/t1/steps/s0", "value": value}
+        edit_draft(actor=team.annotator, draft=draft, operation=operation, seen=draft.version, edit_id=city)
+
+    in_another_window("Bruges")
     city.fill("Ghent")
     let_go = hold(page, lambda: city.press("Tab"))
     day.fill("2026-05")
@@ -107,6 +108,11 @@ def test_the_decision_between_two_windows_leaves_what_was_typed_in_the_field_bes
     desk.expect_state("conflict")
     expect(day).to_have_value("2026-05")
     mine = page.get_by_role("button", name="Put mine in its place")
+    in_another_window("Antwerp")
+    with desk.saving(status=409):
+        mine.click()
+    expect(page.locator("[data-merge]")).to_contain_text("Antwerp")
+    expect(mine).to_have_count(1)
     let_go = hold(page, mine.click)
     day.press("End")
     day.press_sequentially("-04")
