@@ -96,13 +96,15 @@ class Heartbeat extends HTMLElement {
         headers: {"X-CSRFToken": token, "HX-Request": "true"},
         keepalive: true, // it arrives although the page goes
       });
+      // The server is busy, or away: as without a connection.
+      if (response.status >= 500) return;
       this.#last = Date.now();
       this.#active -= seconds * 1000;
       if (this.#signedOut) this.textContent = "";
       this.#signedOut = response.redirected;
       if (response.redirected) {
         this.textContent = "You have been signed out. What you typed is kept in this browser; sign in again in another tab.";
-      } else if (response.status !== 204 && response.status < 500) {
+      } else if (response.status !== 204) {
         this.#stopped = STOPS.has(response.status);
         this.innerHTML = await response.text();
         globalThis.htmx?.process(this);

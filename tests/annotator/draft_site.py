@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.template import engines
 from django.urls import include, path
 
-from annotator.errors import Conflict, Denied
+from annotator.errors import Busy, Conflict, Denied
 
 
 class Draft:
@@ -27,7 +27,7 @@ class Draft:
         self.applied: set[str] = set()
         #: The version that last changed each value.
         self.changed: dict[str, int] = {}
-        #: How the next answers go wrong: "", "fails", "refuses", "signed out", "loses the answer", "claim lost".
+        #: How the next ones go wrong: "", "fails", "refuses", "signed out", "loses the answer", "claim lost", "busy".
         self.behaviour = ""
 
     def other_tab_sets(self, name: str, value: str) -> None:
@@ -127,6 +127,8 @@ def submit(request: HttpRequest) -> HttpResponse:
 
 def beat(request: HttpRequest) -> HttpResponse:
     DRAFT.posts.append({"op": "beat", **request.POST.dict()})
+    if DRAFT.behaviour == "busy":
+        raise Busy("Very many requests of yours are under way.")
     if DRAFT.behaviour == "claim lost":
         raise Denied("Your claim has ended; somebody else works on this item now.")
     return HttpResponse(status=204)

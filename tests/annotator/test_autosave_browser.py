@@ -213,3 +213,16 @@ def test_the_last_seconds_of_work_are_sent_with_a_verdict_and_when_the_page_is_l
     with draft_page.expect_request("**/draft/submit/") as sent:
         draft_page.get_by_role("button", name="Submit").click()
     assert 4 <= int(parse_qs(sent.value.post_data)["active_seconds"][0]) <= 5
+
+
+def test_seconds_that_a_busy_server_did_not_take_are_sent_again_at_the_next_look(draft_page, page_problems):
+    """They were lost, and the claim went on without a beat for as long as after one that had arrived."""
+    page_problems.allow("503")
+    DRAFT.behaviour = "busy"
+    draft_page.clock.install()
+    draft_page.reload()
+    for least in (4, 8):
+        draft_page.mouse.move(100, 100 + least)
+        with draft_page.expect_response("**/draft/beat/") as answered:
+            draft_page.clock.run_for(5000)
+        assert int(parse_qs(answered.value.request.post_data)["active_seconds"][0]) >= least
