@@ -13,6 +13,22 @@ from tests.reviews.test_disputes import three_places
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
+def disputed_three(desk_of, team, *choices):
+    """The settle page of a dispute in three places, with a choice and a kind of fault at each."""
+    item = make_item(team, "cross_check", make_document("x"))
+    hand_in(team.annotators[1], item, "approve")
+    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    page = desk_of(team.senior).page
+    page.goto("/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/settle/")
+    for number, choice in enumerate(choices, 1):
+        place = page.locator(f"#place-{number}")
+        place.locator(f"input[value={choice}]").check()
+        place.locator("select").first.select_option("other")
+    return page
+
+
 def test_a_dispute_is_settled_by_keys(desk_of, team):
     item = make_item(team, "cross_check", make_document("x"))
     hand_in(team.annotators[1], item, "approve")
@@ -86,17 +102,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
 def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(desk_of, team, page_problems):
     """The page said that it was kept, and came back without it."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED")
-    item = make_item(team, "cross_check", make_document("x"))
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
-    page = desk_of(team.senior).page
-    page.goto("/")
-    page.keyboard.press("n")
-    page.wait_for_url("**/settle/")
-    for number, choice in ((1, "left"), (2, "left"), (3, "third")):
-        place = page.locator(f"#place-{number}")
-        place.locator(f"input[value={choice}]").check()
-        place.locator("select").first.select_option("other")
+    page = disputed_three(desk_of, team, "left", "left", "third")
     page.locator("#third-3").fill("TODO: the weather")
     reason = page.get_by_label("Why does it not matter here?")
 
@@ -130,17 +136,7 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
 
 def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(desk_of, team):
     """Enter kept the form, and “Kept” was all that it said; the answer to one waiver emptied the next one's reason."""
-    item = make_item(team, "cross_check", make_document("x"))
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
-    page = desk_of(team.senior).page
-    page.goto("/")
-    page.keyboard.press("n")
-    page.wait_for_url("**/settle/")
-    for number, choice in ((1, "third"), (2, "left"), (3, "third")):
-        place = page.locator(f"#place-{number}")
-        place.locator(f"input[value={choice}]").check()
-        place.locator("select").first.select_option("other")
+    page = disputed_three(desk_of, team, "third", "left", "third")
     page.locator("#third-1").fill("TODO: weather in Ghent x?")
     page.locator("#third-3").fill("TODO: the weather")
     reasons = page.get_by_label("Why does it not matter here?")
