@@ -56,16 +56,13 @@ def tidy_up() -> None:
 @shared_task(name="annotator.tasks.mail_new_password", bind=True, max_retries=MAIL_TRIES)
 def mail_new_password(self: Any, email: str) -> None:
     """Mail what the mail server did not take. Only the address waits; the link is made when it is sent."""
-    try:
-        accounts.mail_new_password(email)
-    except OSError as error:
-        if accounts.refused_for_good(error):
-            _LOG.error("A mail about a password was refused for good: %s", error)
-            return
-        if self.request.retries == MAIL_TRIES:
-            _LOG.error("A mail about a password was given up after a day: %s", error)
-            return
-        raise self.retry(countdown=MAIL_AGAIN) from None
+    error = accounts.try_new_password(email)
+    if error is None:
+        return
+    if self.request.retries == MAIL_TRIES:
+        _LOG.error("A mail about a password was given up after a day: %s", error)
+        return
+    raise self.retry(countdown=MAIL_AGAIN)
 
 
 def mail_new_password_later(email: str) -> None:

@@ -8,12 +8,12 @@ from rest_framework import serializers
 from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
 from reviews.models import Review, ReviewFinding, Ruling, Verdict
 from reviews.services.checklists import without_yes
+from reviews.services.waivers import MAX_REASON as MAX_WAIVER_REASON
 
 #: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer remarks.
 MOST = 500
 MAX_ANCHOR = 600
 MAX_REASON = 4000
-MAX_WAIVER_REASON = 500
 
 
 @extend_schema_field({"type": "object"})

@@ -17,7 +17,7 @@ _ANYWHERE = {
     "403": "You may see this but not do it.",
     "406": "This comes in another format than the one asked for.",
 }
-#: What passes, on every address, too: the site is busy, or what it needs is out of order for a moment.
+#: Any address may also refuse for a moment: the site is busy, or something that it needs is out of order.
 _LATER = {
     "description": "Not now: too much is under way, or the database does not answer. Nothing was changed; try again "
     "after the seconds that Retry-After says.",

@@ -17,7 +17,7 @@ _building = Lock()
 
 
 def description() -> dict[str, Any]:
-    """The description, built once in a process: it is the program's, and nobody's request changes it. Change it not."""
+    """The description, built once in a process; it is the same for every request. Do not change it."""
     # The framework loads a part of itself at the first time: two threads that began at once got an error each.
     with _building:
         return _built()

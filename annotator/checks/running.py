@@ -66,8 +66,8 @@ def run_checks(
             found = list(islice(check.run(context), MOST_TOLD + 1))
             if len(found) > MOST_TOLD:
                 more = (
-                    f"“{check.title}” is true of more than {MOST_TOLD} places. The first are told here; the others "
-                    "come as these are corrected."
+                    f"“{check.title}” applies to more than {MOST_TOLD} places. The first ones are listed; the "
+                    "others appear as these are corrected."
                 )
                 found[MOST_TOLD] = check.found(context, "", document, more)
             findings.extend(found)

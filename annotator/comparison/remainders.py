@@ -36,7 +36,7 @@ def with_remainder_of(document: Document, base: Document) -> Document:
 def with_fitting_remainder(settled: Document, base: Document, left: Document, right: Document) -> Document:
     """``settled`` with the remainder, for each part, of the version that says the same there.
 
-    Where that is ``base``: what somebody changed of the remainder alone counts. What no version says stays as it is.
+    If ``base`` says the same, a side that changed only the remainder wins. A part that no version says keeps its own.
     """
     was, *sides = (dict(_parts(document)) for document in (base, left, right))
     if all({key: _rest(part) for key, part in one.items()} == {key: _rest(part) for key, part in was.items()}

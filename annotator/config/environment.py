@@ -67,12 +67,17 @@ def hosts(*, default: list[str]) -> list[str]:
     """Names the server answers to."""
     found = names("ALLOWED_HOSTS", default=default)
     for one in found:
-        if "/" in one or one.count(":") == 1 or len(one.split()) > 1:
+        if not _is_host(one):
             raise ImproperlyConfigured(
                 f"ALLOWED_HOSTS has “{one}”; it must be names like assay.example.org, separated by commas, without "
                 "https:// or a port."
             )
     return found
+
+
+def _is_host(said: str) -> bool:
+    """Whether it can be one name or address (IPv6 has more colons than one), without scheme, port or path."""
+    return "/" not in said and said.count(":") != 1 and len(said.split()) < 2
 
 
 def origins() -> list[str]:
@@ -158,22 +163,22 @@ def redis(*, required: bool) -> str:
     if required and not address:
         raise ImproperlyConfigured("Server mode needs Redis: set REDIS_URL to redis://host:port/0.")
     parts = _parts(address)
-    # What is no number is taken for 0 here and there, and refused elsewhere.
-    usable = parts and parts.scheme in ("redis", "rediss") and parts.hostname and _NUMBER.fullmatch(parts.path)
+    # Some libraries read a path that is no number as 0, others refuse it.
+    usable = parts and parts.scheme in ("redis", "rediss") and parts.hostname and _DATABASE_PATH.fullmatch(parts.path)
     if address and not usable:
         raise ImproperlyConfigured("REDIS_URL cannot be read; it must be redis://host:port/0, or rediss:// for TLS.")
     return address
 
 
-_NUMBER = re.compile(r"/?[0-9]*")
+_DATABASE_PATH = re.compile(r"/?[0-9]*")
 
 
-def host(name: str, *, default: str) -> str:
-    """The name of a server, whose port is set elsewhere."""
-    said = text(name, default=default)
-    if "/" in said or said.count(":") == 1 or len(said.split()) > 1:
+def mail_host(*, default: str) -> str:
+    """The name of the mail server."""
+    said = text("EMAIL_HOST", default=default)
+    if not _is_host(said):
         raise ImproperlyConfigured(
-            f"{name} is “{said}”; it must be a name like mail.example.org alone. EMAIL_PORT sets the port."
+            f"EMAIL_HOST is “{said}”; it must be a name like mail.example.org alone. EMAIL_PORT sets the port."
         )
     return said
 

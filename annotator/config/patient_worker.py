@@ -260,8 +260,8 @@ class PatientWorker(ThreadWorker):
             self._see_off(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer it. Where not all of it has come, the answer says that the connection closes: on one that only closes,
-        a proxy sends the next request meanwhile, and tells its sender 502."""
+        """Answer it. If part of the request is still to come, the answer announces that the connection closes. Without
+        that a proxy would send the next request on it, and tell its sender 502."""
         left = getattr(req.body.reader, "length", math.inf)
         if left > conn.parser.unreader.buf.getbuffer().nbytes:
             req.force_close()

@@ -201,7 +201,7 @@ EMAIL_BACKEND = given.mail_backend(
 )
 EMAIL_FILE_PATH = given.text("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
 EMAIL_TIMEOUT = given.seconds("EMAIL_TIMEOUT", default=30, least=1)
-EMAIL_HOST = given.host("EMAIL_HOST", default="localhost")
+EMAIL_HOST = given.mail_host(default="localhost")
 EMAIL_PORT = given.whole("EMAIL_PORT", default=25, least=1, most=65535)
 EMAIL_HOST_USER = given.text("EMAIL_HOST_USER", default="")
 EMAIL_HOST_PASSWORD = given.text("EMAIL_HOST_PASSWORD", default="")

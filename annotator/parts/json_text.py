@@ -33,7 +33,7 @@ def json_html(value: Any) -> SafeString:
     """The same as escaped HTML: keys, strings, numbers and words in spans of class k, s, n, w."""
     size = len(flat(value))
     if size > MAX_SHOWN:
-        note = f"Shown is the beginning of {size:,} characters; the editor of this place and the API have the whole."
+        note = f"These are the first of {size:,} characters. The editor of this place and the API have all of them."
         return mark_safe(f'{escape(pretty_json(_beginning(value)))}\n<span class="missing">{note}</span>')  # noqa: S308
     if size > _MOST_COLOURED:
         return mark_safe(escape(pretty_json(value)))  # noqa: S308 - escaped

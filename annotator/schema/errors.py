@@ -57,5 +57,5 @@ _WORDS = {
 
 def in_words(item: Any, own: Mapping[str, str] | None = None) -> str:
     """A sentence for one of the faults that a ValidationError lists. ``own``: sentences that go first, by type."""
-    words = {**_WORDS, **(own or {})}.get(item["type"])
+    words = (own or {}).get(item["type"]) or _WORDS.get(item["type"])
     return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))

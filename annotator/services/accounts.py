@@ -112,7 +112,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 def mail_aside(email: str) -> None:
-    """Do so beside the answer, which a slow mail server would make later for those alone who have an account."""
+    """Send that mail beside the answer: a slow mail server would delay the answer only where there is an account."""
     MAILING.submit(_mail_aside, email)
 
 
@@ -122,7 +122,18 @@ def mail_new_password(email: str) -> None:
     request_password_reset(None, email, people, None)
 
 
-def refused_for_good(error: OSError) -> bool:
+def try_new_password(email: str) -> OSError | None:
+    """``mail_new_password``; returns the error if it is worth another try. A final refusal is logged here."""
+    try:
+        mail_new_password(email)
+    except OSError as error:
+        if not _refused_for_good(error):
+            return error
+        _LOG.error("A mail about a password was refused for good: %s", error)
+    return None
+
+
+def _refused_for_good(error: OSError) -> bool:
     """Whether a mail server that was there said that it will never take this mail (RFC 5321: 5xx).
 
     That it refuses the sender is for the operator to mend, so that the mail may go out later.
@@ -136,13 +147,9 @@ def _mail_aside(email: str) -> None:
     from annotator.tasks import mail_new_password_later
 
     try:
-        mail_new_password(email)
-    except OSError as error:
-        if refused_for_good(error):
-            _LOG.error("A mail about a password was refused for good: %s", error)
-            return
-        _LOG.warning("A mail about a password waits for the mail server: %s", error)
-        mail_new_password_later(email)
+        if error := try_new_password(email):
+            _LOG.warning("A mail about a password waits for the mail server: %s", error)
+            mail_new_password_later(email)
     except Exception:
         _LOG.exception("A mail about a password could not be made.")
     finally:

@@ -285,8 +285,8 @@ def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
 def _has_turn(job_id: int, stale_after: timedelta) -> bool:
     """Whether no other job with strangers' data or code runs for whoever asked for this one: they wait, not others.
 
-    True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it. One that was
-    interrupted goes before those that have not begun: it would wait for as long as its owner asks for more.
+    True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it. An
+    interrupted job goes first; otherwise it would wait as long as its owner keeps adding jobs.
     """
     job = _strangers_jobs().filter(pk=job_id).only("requester", "state").first()
     if job is None or job.requester_id is None:

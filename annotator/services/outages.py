@@ -64,14 +64,14 @@ def has_room(size: int = 0) -> bool:
 
 
 class NoRoom(OSError):
-    """A file needs more of the disk than there is: ``size`` bytes, beside the reserve."""
+    """A file needs more of the disk than is free: ``size`` bytes, which are two copies of it, beside the reserve."""
 
     def __init__(self, size: int) -> None:
         need = -(-size // 2**20) + settings.DISK_RESERVE_MB
         super().__init__(
             errno.ENOSPC,
             f"The server’s disk has too little room for this file: {need:,} MB would have to be free, for two copies "
-            "of it and a reserve. Nothing was kept. Send less at a time, or packed; else tell the server’s operator.",
+            "of it and a reserve. Nothing was kept. Send a smaller file, or pack it; else ask the server’s operator.",
         )
 
 

@@ -123,7 +123,7 @@ def create_revision(
     """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
 
     The head does not move: see ``move_head``. What is written: see ``as_stored``; ``stored``: the caller has asked it,
-    before there was a lock. Raises Conflict where that is what the parent says: who changed nothing is no author.
+    before there was a lock. Raises Conflict if that equals the parent: somebody who changed nothing is no author.
     """
     text = canonical(document) if stored else as_stored(document, parent)
     toolset_revision = toolset_revision or (parent.toolset_revision if parent else None)
@@ -152,8 +152,10 @@ def create_revision(
 
 
 def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
-    """Canonical text of what is stored of a document that follows ``parent``: without what was kept of a native record
-    and speaks of what was edited. Whether somebody changed anything is said by this alone. Raises Invalid.
+    """The canonical text to store for a document that follows ``parent``. Raises Invalid.
+
+    It leaves out what was kept of a native record if that describes something edited. Only this text tells whether
+    anything was changed.
     """
     try:
         document = read_document(document)

@@ -38,8 +38,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def _missing() -> dict[str, str]:
-    """What is missing now. As strangers may ask, and each time a connection to the database is opened, one thread does:
-    others, meanwhile, say what was missing a moment ago."""
+    """What is missing now. Each look opens a connection to the database, and strangers may ask: only one thread looks.
+    The others repeat its last answer, if that is recent."""
     with a_place_of({"readyz": 1}) as free:
         when, missing = _found["last"]
         if free or time.monotonic() - when > RECENT:

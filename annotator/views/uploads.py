@@ -57,8 +57,9 @@ class DoorHandler(FileUploadHandler):
         # It comes in on the disk, and is then stored a second time.
         length = str(request.META.get("CONTENT_LENGTH") or 0)
         size = 2 * int(length) if length.isdecimal() else 0
-        require_room()
         if not has_room(size):
+            # Of a disk that is full for everybody it says that.
+            require_room()
             raise NoRoom(size)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:

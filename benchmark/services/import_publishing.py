@@ -21,6 +21,7 @@ from reviews.services.chains import in_portions
 from reviews.services.cycles import publish_batch, supersede_cycle
 from reviews.services.gold_settings import retire_with
 from reviews.services.protocols import current_version
+from reviews.services.telling import losses_told_last
 
 #: Toolsets that the event of an import names; it counts all.
 NAMED_TOOLSETS = 20
@@ -94,6 +95,7 @@ def store_lines(imported: list[tuple[int, dict[str, Any]]], *, native_format: st
     )
 
 
+@losses_told_last()
 def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     """Make everything visible, in the caller's transaction.
 
@@ -107,9 +109,9 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
         for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
             name = ""
             try:
-                # A savepoint for each: one refusal takes back nothing of the others, and the lock ends with it, so
-                # that nobody who works on this dialogue waits for the rest of the import.
-                with transaction.atomic():
+                # A savepoint for each: a refusal takes back nothing of the others and gives up its lock, so that
+                # nobody who works on this dialogue waits for the rest of the import.
+                with transaction.atomic(), losses_told_last():
                     [dialogue] = _lock([revision.dialogue_id])
                     name = dialogue.external_id
                     _require_unchanged(batch, dialogue, revision)

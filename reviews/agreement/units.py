@@ -67,7 +67,7 @@ class HandedIn:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One thing that was judged: what all reviewers said of it; where sets overlap, of all pairs of them together."""
+    """One thing that was judged, and what all reviewers said of it; of overlapping sets, the sums of all pairs."""
 
     label: str
     #: The task's id; empty for the whole dialogue.

@@ -182,8 +182,9 @@ def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def _is_taken_by_storing(made_id: str, base_id: str) -> bool:
-    """Whether nobody but storing took from a version what it lacks of the native record. Every ruling asks, and of a
-    long dialogue the answer takes seconds; versions do not change.
+    """Whether only storing removed what the version lacks of the native record.
+
+    Every ruling asks, and the answer takes seconds for a long dialogue; versions do not change.
     """
     made, base = (Revision.objects.get(public_id=one) for one in (made_id, base_id))
     return as_stored(with_remainder_of(made.document(), base.document()), base) == made.content

@@ -76,8 +76,8 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
                 raise Invalid(f"A note is a text of at most {MAX_NOTE:,} characters, none of them NUL.")
             if note.strip():
                 out.setdefault(place, {})[key] = note.strip()
-    for place, notes in out.items():
-        for key in notes.keys() - without_yes(answers, out).get(place, {}).keys():
+    for place, key in ((place, key) for place, notes in out.items() for key in notes):
+        if answers.get(place, {}).get(key) is True:
             raise Invalid(
                 f"The checklist says yes to “{items[key].text}” for {_words(document, place)}, and a note says what is "
                 "wrong: leave the note away, or answer no.",
@@ -87,7 +87,7 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
 
 
 def without_yes(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
-    """The notes that are not beside a “yes”: one that was written for a “no” goes with it."""
+    """The notes without those beside a “yes”: a note explains a “no”."""
     kept = {
         place: {key: note for key, note in given.items() if answers.get(place, {}).get(key) is not True}
         for place, given in notes.items()

@@ -277,7 +277,7 @@ def _abandon(journal: Journal, cycle: Cycle, reason: str, *, force: bool, if_idl
     if not force:
         slots = _unfinished_slots(cycle)
         live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
-        # Whoever comes back to an item that is overdue lengthens their claim, and locks that alone.
+        # Somebody who returns to an overdue item renews their claim, and locks only the claim.
         list(live.select_for_update().order_by("pk").values_list("pk"))
         if live.filter(expires_at__gt=Now()).exists():
             raise Conflict(at_work_on(dialogue.external_id))

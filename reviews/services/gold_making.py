@@ -244,7 +244,7 @@ def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
     )
     if run is None:
         raise Conflict(f"{name} was never reviewed in “{stage.title}”; choose another dialogue.")
-    # What was handed in there would be sealed of an ordinary dialogue, and is open now of this one.
+    # In an ordinary dialogue those reviews would be sealed; in this one they are open.
     anew = StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.CANCELLED, pk__lt=run.pk)
     if Review.objects.filter(stage_run__in=anew).exists():
         raise Conflict(f"{name} was reviewed in “{stage.title}” before that began anew; choose another dialogue.")

@@ -142,6 +142,7 @@ def read_table(*, actor: User, project: Project, round: Round, start: int = 0) -
         table.start = max(0, min(start, table.decided - 1)) // MOST * MOST
         table.decisions = list(
             made.select_related("review__person", "review__dialogue")
+            .defer("review__dialogue__search_text")
             .prefetch_related("participants", "review__rulings")
             .order_by("review_id")[table.start : table.start + MOST]
         )

@@ -213,7 +213,8 @@ def _run(running: Running) -> dict[str, Any]:
     while True:
         rows = list(flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
         for dialogue in rows:
-            # One a transaction: whoever holds several is told of one, and who tells them of another waits for that.
+            # One dialogue in each transaction: a person has one unread notice of losses, so whoever tells them waits
+            # for us, and must not hold what we lock next.
             with running.chunk() as chunk:
                 last = dialogue.pk
                 if dialogue.set_apart == SetApart.GOLD:

@@ -152,7 +152,7 @@ def _run(running: Running) -> dict[str, Any]:
         with running.chunk() as chunk, losses_told_last():
             for slot in _slots(order[at : at + CHUNK]):
                 try:
-                    with transaction.atomic():
+                    with transaction.atomic(), losses_told_last():
                         _act(plan.actor, plan, slot, seen[slot.pk], given)
                 except DomainError as error:
                     left_out += 1

@@ -20,15 +20,20 @@ _LATER: ContextVar[dict[int, Callable[[], object]] | None] = ContextVar("later",
 def losses_told_last() -> Iterator[None]:
     """For a transaction that takes many items: whom it takes them from is told at its end, when it has locked them all.
 
-    Of such notices each person has one at a time. Whoever has locked an item and tells the same person waits for this
-    transaction, which must not wait for that item then.
+    A person has one such notice at a time, so another transaction that tells them waits for this one, which must not
+    wait for an item that the other has locked. One inside another is for a savepoint: what is taken back is not told.
     """
     later: dict[int, Callable[[], object]] = {}
-    kept = _LATER.set(later)
+    kept = _LATER.get()
+    _LATER.set(later)
     try:
         yield
     finally:
-        _LATER.reset(kept)
+        _LATER.set(kept)
+    if kept is not None:
+        for person, tell in later.items():
+            kept.setdefault(person, tell)
+        return
     for _, tell in sorted(later.items()):
         tell()
 

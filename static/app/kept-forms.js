@@ -2,14 +2,14 @@
 // by itself, when the connection returns and after 2, 5, 15, 30, 60 … seconds, as autosave.js does with edits. The answer
 // brings the counts up to date.
 //
-// Enter in a field that the button beside it takes alone (data-sent-apart) presses that button: the form's first one keeps.
+// Enter in a field with data-sent-apart presses the button beside it, not the form's first one, which keeps.
 
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
-const waiting = new Set(); // forms of which the server lacks something
+const waiting = new Set(); // forms with something that is not sent yet
 let failures = 0;
 let timer;
 
-// A button in such a form does something besides: whoever pressed it is told by app.js that it has not come about.
+// A request that a button of such a form sends does something more, so app.js tells whoever pressed it that it failed.
 const keeping = ({sourceElement}) => sourceElement?.matches?.("form[data-keep]") && sourceElement;
 
 function wait(form, why) {

@@ -1,25 +1,27 @@
 """Changes of many assignments: what is previewed is what is done, or a sentence says what moved."""
 
 import json
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Job, Notice, NoticeKind
+from annotator.models import Job, Notice, NoticeKind, User
 from annotator.services import jobs
 from annotator.services.filters import UnknownFilter
 from reviews.api_assignments import FILTERS
 from reviews.models import AssignmentPlan, AssignmentRules, Claim, Priority, Slot, SlotState
-from reviews.services import assignment_lists, plans
+from reviews.services import assignment_lists, leaving, plans
 from reviews.services.assignment_lists import Filters, list_slots, matching, read_people, read_stages
 from reviews.services.claims import claim_next, claim_slot, expire_overdue
 from reviews.services.pauses import pause
 from reviews.services.plans import confirm_plan, make_plan
+from reviews.services.telling import losses_told_last, tell_of_loss
 from tests.factories import (
     Team,
     adopt_c3,
@@ -490,3 +492,40 @@ def test_a_plan_does_not_hold_up_whoever_tells_the_same_person(team: Team, monke
     monkeypatch.setattr(plans, "_act", real)
     confirm(team, plan(team, "free", slots[:1]))
     assert Notice.objects.filter(person=team.annotators[1], key__startswith="lost:").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
+def test_ending_a_role_does_not_hold_up_whoever_tells_the_same_person(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It told of the first item before it had locked the second one."""
+    person, lapses = team.annotators[1], []
+    for _ in range(2):
+        claim = claim_slot(actor=person, slot=open_slot(make_item(team, "cross_check")))
+    Claim.objects.filter(pk=claim.pk).update(expires_at=claim.created_at)
+    real = leaving.free_claim
+
+    def free(**line: Any) -> None:
+        real(**line)
+        lapses.append(begin_meanwhile(expire_overdue))
+
+    monkeypatch.setattr(leaving, "free_claim", free)
+    with suppress(Conflict), transaction.atomic():
+        leaving.give_back_claims(team.administrator, team.project, person, frozenset())
+    assert lapses[0].result() == 1
+    assert not Claim.objects.filter(pk=claim.pk, state="live").exists()
+
+
+def test_a_loss_that_is_taken_back_is_told_to_nobody(team: Team) -> None:
+    def tell(person: User) -> None:
+        tell_of_loss(actor=None, project=team.project, people=[person.pk], words="It is gone.", target="/")
+
+    with transaction.atomic(), losses_told_last():
+        with suppress(Conflict), transaction.atomic(), losses_told_last():
+            tell(team.annotators[1])
+            raise Conflict("This item stays as it is.")
+        with transaction.atomic(), losses_told_last():
+            tell(team.annotators[2])
+        assert not Notice.objects.exists()
+    assert Notice.objects.get().person == team.annotators[2]

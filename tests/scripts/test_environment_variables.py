@@ -38,7 +38,7 @@ embedded, server = partial(given.database, sqlite=SQLITE), partial(given.databas
         (given.origins, "CSRF_TRUSTED_ORIGINS", "a.example", "it must be addresses like https://"),
         (given.origins, "CSRF_TRUSTED_ORIGINS", "https://a.example/", "not even a slash"),
         (given.origins, "CSRF_TRUSTED_ORIGINS", "https://a.example https://b.example", "separated by commas"),
-        (partial(given.host, "EMAIL_HOST", default=""), "EMAIL_HOST", "mail.example:587", "EMAIL_PORT sets the port"),
+        (partial(given.mail_host, default=""), "EMAIL_HOST", "mail.example:587", "EMAIL_PORT sets the port"),
         (partial(given.level, "LOG_LEVEL", default="INFO"), "LOG_LEVEL", "chatty", "it must be one of DEBUG, INFO"),
         (partial(given.days, "KEEP_MAILS_DAYS", default=1), "KEEP_MAILS_DAYS", "99999999", "from 0 to 36500"),
         (partial(given.seconds, "REQUEST_LOCK_SECONDS", default=1), "REQUEST_LOCK_SECONDS", "9999999", "to 2000000"),
