@@ -49,7 +49,7 @@ def test_a_page_of_a_huge_call_shows_a_part_and_says_so(client: Client, name: st
     assert page.count("<li data-look=") <= MOST_ROWS
     assert page.count('<li class="finding') <= 2 * (2 * MOST_TOLD)
     assert ("values are shown" in page) == (name != "observation")
-    assert ("the editor of this place and the API have the whole" in page) == (name != "few keys")
+    assert ("The editor of this place and the API have all of them" in page) == (name != "few keys")
     assert ("These are the first 300 fields" in page) == (name == "few keys")
     found = client.get(address, {"at": STEP, "panel": "findings"}).content.decode()
     assert len(found) < 4 * MAX_SHOWN + 2_000_000
