@@ -11,7 +11,7 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
 
-    from annotator.services.outages import unusable
+    from annotator.services.jobs.outages import unusable
 
     try:
         execute_from_command_line(sys.argv)

@@ -8,4 +8,5 @@ class AnnotatorConfig(AppConfig):
         from annotator.config.postgresql import encoding  # noqa: F401 - registers a check
 
         # They register the kinds of jobs they run.
-        from annotator.services import history_checks, replay_runner, trials  # noqa: F401
+        from annotator.services.dialogues import replay_runner, trials  # noqa: F401
+        from annotator.services.integrity import history_checks  # noqa: F401

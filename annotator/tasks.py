@@ -1,24 +1,26 @@
 """Celery tasks: they only run what stands in job rows."""
 
-import logging
-from typing import Any
-
 from celery import shared_task
 
-from annotator.services import accounts, attempts, checkpoints, digests, jobs, retention, routines
+from annotator.services.accounts import attempts
+from annotator.services.accounts.password_mails import mail_new_password
+from annotator.services.integrity import checkpoints
+from annotator.services.jobs import jobs, retention, routines
+from annotator.services.jobs.jobs import run_job
+from annotator.services.notices import digests
+
+__all__ = [
+    "forget_old_attempts",
+    "mail_new_password",
+    "run_job",
+    "send_digests",
+    "take_up_stale_jobs",
+    "tidy_up",
+    "write_checkpoints",
+]
 
 #: Seconds after which a message sent by beat is thrown away unread: the next ones are on their way by then.
 WAKE_EXPIRES = 30
-#: Seconds between two tries to send a mail about a password, and how often: for a day, as long as somebody may want it.
-MAIL_AGAIN, MAIL_TRIES = 300, 288
-
-_LOG = logging.getLogger(__name__)
-
-
-@shared_task(name="annotator.tasks.run_job")
-def run_job(job_id: int) -> None:
-    """Run one job, unless somebody else is at it."""
-    jobs.run(job_id)
 
 
 @shared_task(name="annotator.tasks.take_up_stale_jobs")
@@ -51,23 +53,3 @@ def forget_old_attempts() -> None:
 def tidy_up() -> None:
     """Remove what nothing needs any more, and say what that was."""
     retention.tidy_up()
-
-
-@shared_task(name="annotator.tasks.mail_new_password", bind=True, max_retries=MAIL_TRIES)
-def mail_new_password(self: Any, email: str) -> None:
-    """Mail what the mail server did not take. Only the address waits; the link is made when it is sent."""
-    error = accounts.try_new_password(email)
-    if error is None:
-        return
-    if self.request.retries == MAIL_TRIES:
-        _LOG.error("A mail about a password was given up after a day: %s", error)
-        return
-    raise self.retry(countdown=MAIL_AGAIN)
-
-
-def mail_new_password_later(email: str) -> None:
-    """Have a worker try again."""
-    try:
-        mail_new_password.apply_async((email,), countdown=MAIL_AGAIN, retry=False)
-    except Exception as error:
-        _LOG.error("A mail about a password is lost, because no broker took the message for it: %s", error)

@@ -6,12 +6,13 @@ class BenchmarkConfig(AppConfig):
 
     def ready(self) -> None:
         # Whoever starts or runs jobs must know their kinds.
-        from annotator.services.history_checks import PROJECT_RECORDS
-        from benchmark.services import import_runner, import_trials, near_duplicates, release_runner, upload_retention  # noqa: F401
-        from benchmark.services.release_freezing import where_released
-        from benchmark.services.releases import archive_faults
-        from reviews.services.gold_making import PUBLIC_IN
-        from reviews.services.gold_shown import FOUND_ON_IMPORT
+        from annotator.services.integrity.history_checks import PROJECT_RECORDS
+        from benchmark.services.imports import near_duplicates, runner, trials, upload_retention  # noqa: F401
+        from benchmark.services.releases import runner as release_runner  # noqa: F401
+        from benchmark.services.releases.freezing import where_released
+        from benchmark.services.releases.requests import archive_faults
+        from reviews.services.gold.making import PUBLIC_IN
+        from reviews.services.gold.shown_version import FOUND_ON_IMPORT
 
         PROJECT_RECORDS.append(archive_faults)
         PUBLIC_IN.append(where_released)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reviews.agreement import (
+from reviews.core.agreement import (
     Figure,
     Overlap,
     Pattern,

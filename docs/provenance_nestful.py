@@ -25,9 +25,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from annotator.provenance import Suggestion, suggest_edges
-from annotator.schema import read_document
-from annotator.schema.toolsets import CompiledToolset
+from annotator.core.provenance import Suggestion, suggest_edges
+from annotator.core.schema import read_document
+from annotator.core.schema.toolsets import CompiledToolset
 
 #: One reference lacks its first dollar sign.
 REFERENCE = re.compile(r"\$?\b(var\d+)(?:\.([\w \[\].\-]+))?\$")

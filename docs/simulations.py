@@ -64,12 +64,12 @@ def play(wanted: list[tuple[str, int]], dialogues: int, people: int) -> Iterator
         # Nothing here outlives the run.
         settings.DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
         django.setup()
+        from reviews.core.protocols import load_preset
+        from reviews.core.simulation import make_world
         from reviews.management.commands.simulate_project import share_roles
-        from reviews.protocols import load_preset
-        from reviews.services.simulating import play_to_the_end
-        from reviews.services.simulation_setup import set_up
-        from reviews.services.simulation_summary import summarise_play
-        from reviews.simulation import make_world
+        from reviews.services.simulation.playing import play_to_the_end
+        from reviews.services.simulation.setup import set_up
+        from reviews.services.simulation.summary import summarise_play
 
         call_command("migrate", verbosity=0)
         for protocol, seed in wanted:
@@ -146,7 +146,7 @@ def audit_lines(name: str, ones: list[Summary]) -> Iterator[str]:
 
 def agreement_lines(name: str, ones: list[Summary]) -> Iterator[str]:
     """The population's value is the statistic of all seeds' patterns together."""
-    from reviews.agreement import PatternCounts, summarise
+    from reviews.core.agreement import PatternCounts, summarise
 
     patterns: dict[tuple[str, str], list[PatternCounts]] = defaultdict(list)
     for one in ones:

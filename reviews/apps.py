@@ -6,14 +6,18 @@ class ReviewsConfig(AppConfig):
 
     def ready(self) -> None:
         # Each registers the kind of job it runs.
-        from annotator.services.blindness import BLIND, REVIEWED_BLIND
-        from annotator.services.history_checks import PROJECT_RECORDS, RECORDS
+        from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
+        from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.projects import GIVEN, IN_HAND, TAKE_BACK
-        from reviews.services import migrating, sampling, sending_back  # noqa: F401
-        from reviews.services.leaving import end_tests, give_back_claims, name_claims
-        from reviews.services.record_checks import project_record_faults, record_faults
-        from reviews.services.sealing import blind_for, reviewed_blind
+        from reviews.services.assignments.leaving import end_tests, give_back_claims, name_claims
+        from reviews.services.cycles import migration  # noqa: F401
+        from reviews.services.gold.settings import retire_with_stages
+        from reviews.services.history.record_checks import project_record_faults, record_faults
+        from reviews.services.protocols.versions import REPLACED
+        from reviews.services.sampling import draws  # noqa: F401
+        from reviews.services.transitions.sealing import blind_for, reviewed_blind
 
+        REPLACED.append(retire_with_stages)
         BLIND.append(blind_for)
         REVIEWED_BLIND.append(reviewed_blind)
         RECORDS.append(record_faults)

@@ -2,16 +2,16 @@
 
 from celery import shared_task
 
-from reviews.services.absence import free_slots_of_leavers
-from reviews.services.agreement import fold_agreement as fold_agreement_portion
-from reviews.services.alarms import watch_all_discrepancies
-from reviews.services.claims import expire_overdue
-from reviews.services.counters import fold_counters as fold_portion
-from reviews.services.courses import fold_courses as fold_courses_portion
-from reviews.services.plans import JOB as _PLANS
-from reviews.services.queues import rewind_cursors as rewind
-from reviews.services.sampling import draw_where_upstream_is_done
-from reviews.services.workload import fold_work as fold_work_portion
+from reviews.services.assignments.plans import JOB as _PLANS
+from reviews.services.queue.absence import free_slots_of_leavers
+from reviews.services.queue.claims import expire_overdue
+from reviews.services.queue.order import rewind_cursors as rewind
+from reviews.services.sampling.draws import draw_where_upstream_is_done
+from reviews.services.statistics.agreement import fold_agreement as fold_agreement_portion
+from reviews.services.statistics.alarms import watch_all_discrepancies
+from reviews.services.statistics.counters import fold_counters as fold_portion
+from reviews.services.statistics.item_history import fold_courses as fold_courses_portion
+from reviews.services.statistics.workload import fold_work as fold_work_portion
 
 #: Jobs of these kinds are run by whoever has read this module.
 JOBS = (_PLANS,)

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from annotator.graph import Graph, Matcher, count_paths, paths  # noqa: E402
-from annotator.graph.layout import lay_out  # noqa: E402
+from annotator.core.graph import Graph, Matcher, count_paths, paths  # noqa: E402
+from annotator.core.graph.layout import lay_out  # noqa: E402
 
 #: Listing paths one by one is given up after so many seconds.
 PATIENCE = 2.0

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from annotator.sandbox import Call, Sandbox  # noqa: E402
+from annotator.core.sandbox import Call, Sandbox  # noqa: E402
 
 CALLS = 1_000
 _ROUNDS = 5

@@ -21,9 +21,9 @@ def prepare() -> dict[str, Any]:
     from django.contrib.sessions.backends.db import SessionStore
 
     from annotator.models import Project, Role, User
+    from annotator.services.accounts.tokens import create_token
     from annotator.services.projects import create_project, grant_role
-    from annotator.services.tokens import create_token
-    from reviews.services.protocols import adopt_preset
+    from reviews.services.protocols.versions import adopt_preset
 
     project = Project.objects.filter(slug=SLUG).first() or create_project(actor=None, name="Bench", slug=SLUG)
     adopt_preset(actor=None, project=project, preset="c3")
@@ -54,7 +54,7 @@ def analyze() -> dict[str, Any]:
 def middle() -> dict[str, Any]:
     """Cursors of five dialogues in the middle of the list."""
     from annotator.models import Dialogue
-    from annotator.services.keyset import BY_TIME, cursor_of
+    from annotator.services.database.keyset import BY_TIME, cursor_of
 
     rows = Dialogue.objects.filter(project__slug=SLUG).order_by(*BY_TIME)
     begin = rows.count() // 2
@@ -118,7 +118,7 @@ def look_for_doubles() -> dict[str, Any]:
 
 def verify_all() -> dict[str, Any]:
     """Let every dialogue of the project be verified as if four people had approved it, so that there is a release."""
-    from benchmark.services.release_figures import count_what_waits
+    from benchmark.services.releases.figures import count_what_waits
     from scripts.bench_verified import verify_everything
 
     # What the people have just submitted is counted by the workers; a release would do it first, within its time.

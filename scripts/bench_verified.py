@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotator.models import Dialogue, Project, User
 from annotator.models.content import DialogueStatus
 from annotator.models.keys import new_public_ids
-from annotator.services.bulk import allocate_ids, as_json, insert_rows
+from annotator.services.database.bulk_insert import allocate_ids, as_json, insert_rows
 from reviews.models import Cycle, CycleState, ProtocolVersion, Review, Slot, StageRun
 
 PORTION = 2_000

@@ -52,8 +52,8 @@ def remove_half_made(data: Path) -> None:
 
 def sign_ins() -> str:
     """Return who can sign in and what they do there, one person a line."""
-    from annotator.services.accounts import demo_people
-    from benchmark.services.demo import PASSWORD
+    from annotator.services.accounts.accounts import demo_people
+    from benchmark.demo.project import PASSWORD
 
     people = demo_people()
     width = max((len(person.username) for person in people), default=0)

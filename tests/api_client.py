@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from annotator.models import User
-from annotator.services.tokens import create_token
+from annotator.services.accounts.tokens import create_token
 
 
 class ApiClient(Client):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from annotator.models import Dialogue, Event, Project
-from annotator.services.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_faults
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
-from reviews.services.counters import recount, stored_counters
+from reviews.services.statistics.counters import recount, stored_counters
 
 
 def assert_consistent(project: Project) -> None:

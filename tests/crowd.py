@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reviews.services.simulating import Play, Said
+    from reviews.services.simulation.playing import Play, Said
 
 #: Seconds without a word from anybody after which they are taken to wait for one another.
 PATIENCE = 120
@@ -141,7 +141,7 @@ class Crowd:
 
 def work(play: "Play", name: str, pipe: Connection) -> None:
     """One person's process: do as one is told and say what came of it."""
-    from reviews.services.simulating import draw, take_turn
+    from reviews.services.simulation.playing import draw, take_turn
 
     [person] = [one for one in play.world.people if one.name == name]
     while what := pipe.recv():

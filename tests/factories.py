@@ -17,11 +17,11 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from annotator.core.schema import canonical, content_hash, read_document
+from annotator.core.validators import subjects_of
 from annotator.models import Dialogue, Membership, Project, Revision, Role, Toolset, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
-from annotator.schema import canonical, content_hash, read_document
-from annotator.services.trials import ensure_tried
-from annotator.validators import subjects_of
+from annotator.services.dialogues.trials import ensure_tried
 
 _numbers = itertools.count(1)
 
@@ -220,7 +220,7 @@ def make_dialogue(
     **fields: Any,
 ) -> Dialogue:
     """A published dialogue with one revision, its head; labels and findings are as an import would set them."""
-    from annotator.services.revisions import check_document, denormalise, finding_rows
+    from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 
     external_id = external_id or f"d{next(_numbers)}"
     document = make_document(external_id) if document is None else read_document(document)
@@ -287,7 +287,7 @@ def make_dialogues(project: Project, count: int, **fields: Any) -> list[Dialogue
 
 def _count(*dialogues: Dialogue) -> None:
     """Whoever publishes dialogues counts them."""
-    from reviews.services.counters import write_deltas
+    from reviews.services.statistics.counters import write_deltas
 
     published = [dialogue for dialogue in dialogues if dialogue.published]
     if published:
@@ -300,14 +300,14 @@ def _count(*dialogues: Dialogue) -> None:
 
 def adopt_c3(team: Team, **options: Any) -> Any:
     """Put the ``c3`` protocol in force; returns its version."""
-    from reviews.services.protocols import adopt_preset
+    from reviews.services.protocols.versions import adopt_preset
 
     return adopt_preset(actor=team.administrator, project=team.project, preset="c3", **options)
 
 
 def begin(project: Project, dialogues: Sequence[Dialogue] | Iterable[Dialogue]) -> list[Dialogue]:
     """Begin a cycle for each dialogue; returns them fresh from the database."""
-    from reviews.services.cycles import begin_cycles
+    from reviews.services.cycles.start import begin_cycles
 
     dialogues = list(dialogues)
     begin_cycles(actor=None, project=project, dialogues=dialogues, hidden=False)
@@ -328,8 +328,8 @@ def open_slot(dialogue: Dialogue, person: User | None = None) -> Any:
 
 def hand_in(person: User, dialogue: Dialogue, verdict: str = "", **submission: Any) -> Any:
     """Claim the dialogue's open slot and submit; returns the review. A refusal gets a reason by itself."""
-    from reviews.services.claims import claim_slot
-    from reviews.services.submissions import submit_review
+    from reviews.services.queue.claims import claim_slot
+    from reviews.services.submission.submit import submit_review
 
     slot = open_slot(dialogue, person)
     assert slot is not None, f"{dialogue} has no slot to take"

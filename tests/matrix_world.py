@@ -12,17 +12,17 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
+from annotator.core.schema import canonical, content_hash
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
-from annotator.schema import canonical, content_hash
+from annotator.services.accounts.tokens import create_token
 from annotator.services.projects import create_invitation
-from annotator.services.tokens import create_token
 from benchmark.models import ImportBatch, Release
 from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
-from reviews.services.claims import claim_next
-from reviews.services.comments import comment_on
-from reviews.services.pauses import pause
-from reviews.services.plans import make_plan
-from reviews.services.submissions import submit_review
+from reviews.services.assignments.plans import make_plan
+from reviews.services.feedback.comments import comment_on
+from reviews.services.queue.claims import claim_next
+from reviews.services.queue.pauses import pause
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     adopt_c3,

@@ -13,12 +13,12 @@ from django.db import transaction
 from django.test import Client
 
 from annotator.models import Dialogue, User
-from annotator.services.drafts import edit_draft, open_draft
+from annotator.services.dialogues.drafts import edit_draft, open_draft
 from reviews.models import Review, Slot
-from reviews.services.claims import claim_slot, load_work
-from reviews.services.comments import add_comment
-from reviews.services.submissions import submit_review
-from reviews.services.waivers import waive
+from reviews.services.feedback.comments import add_comment
+from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.submission.submit import submit_review
+from reviews.services.submission.waivers import waive
 from tests.factories import make_item, open_slot
 from tests.matrix_world import World, make_world
 from tests.test_matrix import NAMES, VARIABLES, address

@@ -10,14 +10,14 @@ from django.urls import reverse
 
 from annotator.models import Dialogue, Membership, Role, User
 from reviews.models import Claim, Review, WorkCount
-from reviews.services import throughput
-from reviews.services.claims import claim_slot, load_work
-from reviews.services.comments import add_comment
-from reviews.services.dry_runs import assumptions_for
-from reviews.services.protocols import current_protocol
-from reviews.services.submissions import submit_review
-from reviews.services.waivers import HIDDEN_REASON, live_waivers, waive
-from reviews.services.workload import fold_work, recount_work
+from reviews.services.feedback.comments import add_comment
+from reviews.services.protocols.versions import current_protocol
+from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.simulation.dry_runs import assumptions_for
+from reviews.services.statistics import throughput
+from reviews.services.statistics.workload import fold_work, recount_work
+from reviews.services.submission.submit import submit_review
+from reviews.services.submission.waivers import HIDDEN_REASON, live_waivers, waive
 from tests.factories import (
     Team,
     adopt_c3,
@@ -258,7 +258,7 @@ def test_the_dry_run_of_a_protocol_measures_no_review_that_is_sealed(
 ) -> None:
     protocol = current_protocol(scene.team.project)
     assert protocol is not None
-    monkeypatch.setattr("reviews.services.dry_runs.ENOUGH", 1)
+    monkeypatch.setattr("reviews.services.simulation.dry_runs.ENOUGH", 1)
     before = assumptions_for(project=scene.team.project, protocol=protocol)
     submit_review(actor=scene.reader, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
     assert assumptions_for(project=scene.team.project, protocol=protocol) == before

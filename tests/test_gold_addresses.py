@@ -20,10 +20,10 @@ from django.urls import reverse
 
 from annotator.models import Dialogue, User, Waiver
 from benchmark.models import Release
-from benchmark.services.release_runner import hand_out
+from benchmark.services.releases.runner import hand_out
 from benchmark.services.stored_files import full_path
 from reviews.models import GoldItem
-from reviews.services.waivers import waive_all
+from reviews.services.submission.waivers import waive_all
 from tests.benchmark.conftest import run_release
 from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_document, make_item, open_slot
 from tests.matrix_table import EXPECTED

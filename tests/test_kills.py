@@ -27,10 +27,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Job, User
-from annotator.services import jobs
-from annotator.services.tokens import create_token
+from annotator.services.accounts.tokens import create_token
+from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch
-from benchmark.services.import_report import report_path
+from benchmark.services.imports.report import report_path
 from reviews.models import Review
 from scripts.demo import listening_socket, web_command
 from scripts.supervisor import Supervisor

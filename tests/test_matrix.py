@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotator.models import Role
-from reviews.services.claims import claim_slot
+from reviews.services.queue.claims import claim_slot
 from tests.factories import begin, give_role, make_dialogue, make_document, open_slot
 from tests.matrix_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
 from tests.matrix_world import ROLES, World, made, world

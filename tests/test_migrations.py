@@ -5,8 +5,8 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection
 
 from annotator.models import Cancellation, Dialogue, Event, Job
-from annotator.services.events import append_event
-from annotator.services.revisions import ensure_toolset_revision
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.history.events import append_event
 from tests.annotator.case_documents import TOOLS, case
 from tests.factories import make_dialogue, make_team
 

@@ -8,7 +8,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from annotator.models import ApiToken, User
-from annotator.services.tokens import find_live_token
+from annotator.services.accounts.tokens import find_live_token
 from annotator.views.slow import take_a_turn
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from annotator.services.filters import refuse_unknown_names
+from annotator.services.database.filters import refuse_unknown_names
 
 if TYPE_CHECKING:
     # The framework's views look this class up while they are imported.

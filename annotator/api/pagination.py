@@ -10,7 +10,7 @@ from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
 from annotator.errors import Invalid
-from annotator.services.keyset import BY_KEY, BY_TIME, is_cursor, read_page
+from annotator.services.database.keyset import BY_KEY, BY_TIME, is_cursor, read_page
 
 MAX_SIZE = 200
 

@@ -8,9 +8,9 @@ from rest_framework import status
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import JSONParser
 
-from annotator.schema import SchemaProblem
-from annotator.schema.canonical import encode_faithful, normalise
-from annotator.schema.exact_json import JsonFault, holds_more_values, loads
+from annotator.core.schema import SchemaProblem
+from annotator.core.schema.canonical import encode_faithful, normalise
+from annotator.core.schema.exact_json import JsonFault, holds_more_values, loads
 
 #: Commas and opening brackets of a body: eight megabytes of brackets would take 400 MB and seconds.
 MAX_VALUES = 1_000_000

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from rest_framework.renderers import JSONRenderer
 
-from annotator.schema.exact_json import dumps, load_stored
+from annotator.core.schema.exact_json import dumps, load_stored
 
 
 class FastJSONRenderer(JSONRenderer):

@@ -12,7 +12,7 @@ from annotator.api.inputs import Input, StrictCharField
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.models import Replay
-from annotator.services.replays import load_replay, start_replay
+from annotator.services.dialogues.replays import load_replay, start_replay
 
 _CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many replays under way; wait until one has ended.")
 _INVALID = OpenApiResponse(ErrorSerializer, "It cannot be run; details say where in the trajectory, and why.")

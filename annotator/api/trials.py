@@ -11,10 +11,16 @@ from rest_framework.views import APIView
 from annotator.api.inputs import Input, StrictCharField
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
+from annotator.core.validators import Subject, subject_of, subjects_of
 from annotator.errors import Hidden
 from annotator.models import Job
-from annotator.services.trials import known_outcomes, load_trial, read_trial, start_trials_of, subjects_of_trial
-from annotator.validators import Subject, subject_of, subjects_of
+from annotator.services.dialogues.trials import (
+    known_outcomes,
+    load_trial,
+    read_trial,
+    start_trials_of,
+    subjects_of_trial,
+)
 
 _CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many trials under way; wait until one has ended.")
 _INVALID = OpenApiResponse(ErrorSerializer, "There is nothing to try; the sentence says why.")

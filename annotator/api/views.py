@@ -22,14 +22,14 @@ from annotator.api.serializers import (
     RevisionContentSerializer,
     RevisionSerializer,
 )
-from annotator.comparison import diff
+from annotator.core.comparison import diff
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Project, Revision, User
-from annotator.services.access import load_dialogue, load_project
-from annotator.services.blindness import blind_to, veil
-from annotator.services.listing import veil_owners
-from annotator.services.revisions import load_revision
-from annotator.services.variants import variant_findings
+from annotator.services.access.blindness import blind_to, veil
+from annotator.services.access.permissions import load_dialogue, load_project
+from annotator.services.dialogues.listing import veil_owners
+from annotator.services.dialogues.revisions import load_revision
+from annotator.services.dialogues.variants import variant_findings
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "There is no such thing, or it is not yours to see.")
 

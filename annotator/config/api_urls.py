@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("reviews.api_urls")),
+    path("", include("reviews.api.urls")),
     path("", include("annotator.api.urls")),
-    path("", include("benchmark.api_urls")),
+    path("", include("benchmark.api.urls")),
 ]

@@ -121,6 +121,7 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -146,7 +147,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     DATABASES["default"]["ENGINE"] = "annotator.config.postgresql"
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # Statements that ask for it are prepared, and planned once (annotator.services.statements); the ORM's never are.
+    # Statements that ask for it are prepared, and planned once (annotator.services.database.statements); the ORM's never are.
     # Such a plan is made without knowing how few rows it reads, and PostgreSQL compiles what looks dear: that took 0.1 s of
     # each claim of 1 ms. A server that takes nobody in, or that the network has lost, is given up instead of waited for. Not
     # one that is frozen, whose kernel acknowledges what is sent to it: see annotator.config.postgresql.limits.
@@ -172,7 +173,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
-AUTHENTICATION_BACKENDS = ["annotator.services.sign_in.SignInBackend"]
+AUTHENTICATION_BACKENDS = ["annotator.services.accounts.sign_in.SignInBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -180,12 +181,12 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
-ACCOUNT_ADAPTER = "annotator.services.accounts.InvitationAdapter"
+ACCOUNT_ADAPTER = "annotator.services.accounts.accounts.InvitationAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
-# allauth's would lock a name, or an address, for everybody, and need a cache: ours are annotator.services.attempts.
+# allauth's would lock a name, or an address, for everybody, and need a cache: ours are annotator.services.accounts.attempts.
 ACCOUNT_RATE_LIMITS = False
 # Who was not invited cannot sign up, so there is nothing to write to them.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
@@ -226,7 +227,7 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "annotator.services.sessions"
+SESSION_ENGINE = "annotator.services.accounts.sessions"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 HTTPS = given.yes_no("ASSAY_HTTPS", default=not EMBEDDED)
@@ -268,7 +269,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "files"
 
 #: (document, the version it was made from) → the document without what was kept of a native record and is overtaken.
-FORGET_OVERTAKEN = "benchmark.formats.overtaken.forget_overtaken"
+FORGET_OVERTAKEN = "benchmark.core.formats.outdated.forget_overtaken"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -310,7 +311,7 @@ CELERY_TASK_DEFAULT_QUEUE = "assay"
 # worker that is not told its queues serves both. Each has an exchange of its own, or a message would go to both.
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "strangers")]
 CELERY_TIMEZONE = "UTC"
-# Days after which what nothing needs any more is removed (annotator.services.retention); 0: never.
+# Days after which what nothing needs any more is removed (annotator.services.jobs.retention); 0: never.
 KEEP_DAYS = {
     "draft_steps": given.days("KEEP_DRAFT_STEPS_DAYS", default=30),
     "uploads": given.days("KEEP_UPLOADS_DAYS", default=90),
@@ -400,13 +401,13 @@ LOGGING = {
     "filters": {
         "secrets": {"()": "annotator.config.logs.WithoutSecrets"},
         "one_line": {"()": "annotator.config.logs.OneLine"},
-        "outages": {"()": "annotator.services.outages.OutagesInOneLine"},
+        "outages": {"()": "annotator.services.jobs.outages.OutagesInOneLine"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages", "secrets"]}},
     "root": {"handlers": ["stderr"], "level": given.level("LOG_LEVEL", default="WARNING")},
     "loggers": {
         # What is removed is said in any case.
-        "annotator.services.retention": {"level": "INFO"},
+        "annotator.services.jobs.retention": {"level": "INFO"},
         "django.security.DisallowedHost": {"filters": ["one_line"]},
     },
 }

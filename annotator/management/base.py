@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from annotator.errors import DomainError
 from annotator.models import Project
-from annotator.services.outages import full_disk, unusable
+from annotator.services.jobs.outages import full_disk, unusable
 
 DONE, REFUSED, NOTHING_DONE = 0, 1, 2
 

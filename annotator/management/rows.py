@@ -8,8 +8,8 @@ from typing import Any, BinaryIO, ClassVar
 
 from django.core.management.base import CommandParser
 
+from annotator.core.schema.exact_json import JsonFault, loads
 from annotator.management.base import REFUSED, SentenceCommand, Stop
-from annotator.schema.exact_json import JsonFault, loads
 
 
 class RowCommand(SentenceCommand):

@@ -13,9 +13,9 @@ from annotator.models.content import (
     Waiver,
 )
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
+from annotator.models.outdated import GuidelineMark, StaleWork
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
 from annotator.models.replays import Replay
-from annotator.models.stale import GuidelineMark, StaleWork
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
 from annotator.models.work import Cancellation, Event, Job, JobState, Routine

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Attempts(models.Model):
-    """The tries at one thing from one address: see ``annotator.services.attempts``. Rows are forgotten after a day."""
+    """Tries at one thing from one address (``services.accounts.attempts``). Rows are deleted after a day."""
 
     #: SHA-256 of what was tried and from where: names that people mistype for a password are not kept.
     key = models.CharField(max_length=64, unique=True)

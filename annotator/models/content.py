@@ -6,10 +6,10 @@ from django.db import connection, models
 from django.db.models import Case, Q, When
 from django.utils import timezone
 
+from annotator.core.schema import content_hash, load_text
+from annotator.core.search import parse_query, phrases, to_fts5, to_tsquery
 from annotator.models.keys import new_public_id
 from annotator.models.people import Project, User
-from annotator.schema import content_hash, load_text
-from annotator.search import parse_query, phrases, to_fts5, to_tsquery
 
 
 class Toolset(models.Model):
@@ -247,7 +247,7 @@ class Revision(models.Model):
         "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: See ``annotator.checks.clean``. Null, not blank, where there is none: so SQLite adds the column without writing
+    #: See ``core.checks.clean``. Null, not blank, where there is none: so SQLite adds the column without writing
     #: the table anew, which would lose its triggers.
     clean_mark = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     #: Last, and left out by what lists revisions: it may be large.

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from annotator.schema.exact_json import dumps, load_stored
+from annotator.core.schema.exact_json import dumps, load_stored
 
 
 class ExactJSONField(models.TextField):

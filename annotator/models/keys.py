@@ -1,5 +1,6 @@
-"""Public ids: what URLs and the API show instead of database keys."""
+"""Public ids, which URLs and the API show instead of database keys, and hashes of secrets."""
 
+import hashlib
 import secrets
 
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -26,3 +27,8 @@ def new_public_ids(count: int) -> list[str]:
 def new_pseudonym() -> str:
     """What a release calls a person: says nothing about who it is."""
     return "p-" + "".join(secrets.choice(_ALPHABET) for _ in range(8))
+
+
+def hash_secret(secret: str) -> str:
+    """SHA-256 of a random secret. Its 256 bits need no salt and no slow hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()

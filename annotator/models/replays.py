@@ -37,7 +37,7 @@ class Replay(models.Model):
     key = models.CharField(max_length=64)
     #: The rounds of a trajectory that somebody pasted; null where it is the reference trajectory.
     pasted = ExactJSONField(null=True)
-    #: What came of it, as ``annotator.constraints.run_record`` lays it down; null until then.
+    #: What came of it, as ``annotator.core.constraints.run_record`` lays it down; null until then.
     record = ExactJSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

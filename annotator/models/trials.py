@@ -27,7 +27,7 @@ class TrialRows(models.Model):
     """The matrix of one trial: what only its page reads."""
 
     trial = models.OneToOneField(ValidatorTrial, on_delete=models.CASCADE, primary_key=True, related_name="matrix")
-    #: Rows as ``annotator.validators.trial`` writes them.
+    #: Rows as ``annotator.core.validators.trial`` writes them.
     rows = models.JSONField()
 
     def __str__(self) -> str:

@@ -30,7 +30,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 
 class Job(models.Model):
-    """Long work, as a row: Celery only runs it. See ``annotator.services.jobs`` for its rules."""
+    """Long work, as a row: Celery only runs it. See ``annotator.services.jobs.jobs`` for its rules."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")

@@ -12,14 +12,14 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.text import slugify
 
-from annotator.checks import all_checks
+from annotator.core.checks import all_checks
+from annotator.core.wording import has_unseen
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Guideline, Invitation, Membership, Project, Role, User
+from annotator.models.keys import hash_secret
 from annotator.models.people import InvitationQuerySet
-from annotator.services.access import require_administrator, roles_in
-from annotator.services.events import append_event
-from annotator.services.tokens import hash_secret
-from annotator.wording import has_unseen
+from annotator.services.access.permissions import require_administrator, roles_in
+from annotator.services.history.events import append_event
 
 INVITATION_DAYS = 14
 #: Each names what somebody has in hand that they may not go on with once they hold no other roles than these.

@@ -4,13 +4,13 @@ from typing import Any
 
 from django import template
 
-from annotator.graph_view import GraphView
-from annotator.parts.places import text_place
+from annotator.presentation.components.anchors import text_place
+from annotator.presentation.graph import GraphView
 
 register = template.Library()
 
 
-@register.inclusion_tag("parts/graph.html")
+@register.inclusion_tag("components/graph.html")
 def tool_graph(graph: GraphView, title: str, links: str) -> dict[str, Any]:
     """The drawing of a graph. ``links``: a URL; each step leads to it with ``?at=`` its anchor."""
     return {"graph": graph, "title": title, "links": links}

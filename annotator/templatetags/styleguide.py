@@ -6,10 +6,10 @@ from typing import Any
 from django import forms, template
 from django.utils import timezone
 
-from annotator.checks import Finding
+from annotator.core.checks import Finding
+from annotator.core.schema import read_document
 from annotator.models import Job
-from annotator.presentation import present
-from annotator.schema import read_document
+from annotator.presentation.document import present
 
 register = template.Library()
 

@@ -14,8 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.errors import Invalid
-from annotator.services import tokens
-from annotator.services.accounts import demo_people
+from annotator.services.accounts import tokens
+from annotator.services.accounts.accounts import demo_people
 from annotator.views.forms import TokenForm
 from annotator.views.pages import PageRequest, posted
 

@@ -11,9 +11,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotator.models import Project, Role, User
-from annotator.services.access import Standing, standing_of
-from annotator.services.accounts import demo_people
-from annotator.services.notices import unread_count
+from annotator.services.access.permissions import Standing, standing_of
+from annotator.services.accounts.accounts import demo_people
+from annotator.services.notices.notices import unread_count
 
 _SENIOR = frozenset({Role.SENIOR_REVIEWER, Role.ADMINISTRATOR})
 _ADMINISTRATOR = frozenset({Role.ADMINISTRATOR})

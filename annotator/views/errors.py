@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from annotator.errors import Busy
-from annotator.services.outages import NoRoom, outage
+from annotator.services.jobs.outages import NoRoom, outage
 from annotator.views.uploads import TakesNoFile
 
 #: Seconds after which it is worth trying again what an outage has stopped.
@@ -35,7 +35,7 @@ def refuse(
     """A refusal in the form its reader understands: a page, a notice for htmx, or JSON under ``/api/``."""
     if _is_api(request):
         return JsonResponse({"error": code, "sentence": sentence, "details": details or {}}, status=status)
-    template = "parts/refusal.html" if getattr(request, "htmx", False) else f"{status}.html"
+    template = "components/refusal.html" if getattr(request, "htmx", False) else f"{status}.html"
     return render(request, template, {"sentence": sentence, "back": _way_back(request)}, status=status)
 
 
@@ -120,7 +120,7 @@ def _unavailable(request: HttpRequest, sentence: str) -> HttpResponse:
     if _is_api(request):
         answer = JsonResponse({"error": "unavailable", "sentence": sentence, "details": {}}, status=503)
     else:
-        template = "parts/refusal.html" if request.headers.get("HX-Request") else "503.html"
+        template = "components/refusal.html" if request.headers.get("HX-Request") else "503.html"
         answer = HttpResponse(render_to_string(template, {"sentence": sentence, "back": ""}), status=503)
     answer["Retry-After"] = str(RETRY_AFTER)
     return answer

@@ -9,13 +9,14 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
+from annotator.core.schema.exact_json import loads
+from annotator.core.wording import has_unseen
 from annotator.errors import Conflict
 from annotator.models import NoticeKind, Role, User
-from annotator.schema.exact_json import loads
-from annotator.services.accounts import mail_aside, require_attempt
-from annotator.services.attempts import client_address, forget_attempts
+from annotator.services.accounts.accounts import require_attempt
+from annotator.services.accounts.attempts import client_address, forget_attempts
+from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
-from annotator.wording import has_unseen
 
 
 class SignInForm(LoginForm):

@@ -20,15 +20,10 @@ from django.utils.functional import LazyObject, empty
 
 from annotator.errors import Busy, DomainError
 from annotator.models import User
-from annotator.services.filters import UnknownFilter, refuse_unknown_names
+from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
 from annotator.views.site import healthz, readyz
-from annotator.views.slow import (
-    note_computing,
-    take_a_place,
-    take_a_place_for_the_answer,
-    take_a_turn,
-)
+from annotator.views.slow import note_computing, take_a_place, take_a_place_for_the_answer, take_a_turn
 from annotator.views.uploads import may_send_files
 
 GetResponse = Callable[[HttpRequest], HttpResponse]

@@ -9,13 +9,13 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Invalid
 from annotator.models import NoticeKind
-from annotator.schema.exact_json import dumps
-from annotator.services import notice_settings as chosen
-from annotator.services import notices
-from annotator.services.filters import one_of
-from annotator.services.keyset import cursor_of
+from annotator.services.accounts import notice_settings as chosen
+from annotator.services.database.filters import one_of
+from annotator.services.database.keyset import cursor_of
+from annotator.services.notices import notices
 from annotator.views.forms import NoticeSettingsForm
 from annotator.views.pages import PageRequest, posted, takes
 

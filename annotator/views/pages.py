@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django_htmx.middleware import HtmxDetails
 
 from annotator.models import Project, Role, User
-from annotator.services.access import load_project, roles_in
+from annotator.services.access.permissions import load_project, roles_in
 
 P = ParamSpec("P")
 

@@ -11,16 +11,16 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotator.checks import all_checks
+from annotator.core.checks import all_checks
+from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.markdown import render_markdown
 from annotator.models import Guideline, Invitation, Project, Role, User
-from annotator.schema.exact_json import dumps
+from annotator.presentation.markdown import render_markdown
 from annotator.services import projects
-from annotator.services.access import require_administrator, roles_in
-from annotator.services.accounts import SESSION_KEY
-from annotator.services.addresses import absolute_url
-from annotator.services.revisions import latest_guideline
+from annotator.services.access.permissions import require_administrator, roles_in
+from annotator.services.accounts.accounts import SESSION_KEY
+from annotator.services.dialogues.revisions import latest_guideline
+from annotator.services.notices.addresses import absolute_url
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
 from annotator.views.pages import PageRequest, posted, project_page, takes
 

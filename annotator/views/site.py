@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.services.places import a_place_of
-from annotator.services.readiness import what_is_missing
+from annotator.core.capacity import a_place_of
+from annotator.services.jobs.readiness import what_is_missing
 from annotator.views.errors import RETRY_AFTER
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}

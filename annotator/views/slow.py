@@ -14,10 +14,10 @@ from typing import cast
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from annotator.core.capacity import a_place_of
 from annotator.errors import Busy
 from annotator.models import User
-from annotator.services.attempts import client_address
-from annotator.services.places import a_place_of
+from annotator.services.accounts.attempts import client_address
 
 #: Of a web process, which has four threads behind the proxy.
 OF_ONE_PERSON, OF_ALL = 1, 2

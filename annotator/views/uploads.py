@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 
 from annotator.models import Project
-from annotator.services.outages import NoRoom, has_room, require_room
+from annotator.services.jobs.outages import NoRoom, has_room, require_room
 from annotator.views.slow import take_a_place
 
 View = TypeVar("View", bound=Callable[..., Any])

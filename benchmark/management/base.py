@@ -9,7 +9,7 @@ import orjson
 
 from annotator.management.base import DONE, NOTHING_DONE, REFUSED, SentenceCommand, Stop
 from annotator.models import Job
-from annotator.services import jobs
+from annotator.services.jobs import jobs
 
 __all__ = ["DONE", "NOTHING_DONE", "REFUSED", "PipelineCommand", "Stop"]
 

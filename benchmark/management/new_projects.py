@@ -4,11 +4,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.text import slugify
 
+from annotator.core.wording import counted
 from annotator.models import Membership, Project, Role, User
 from annotator.services.projects import create_project, grant_role
-from annotator.wording import counted
 from benchmark.management.base import Stop
-from reviews.services.protocols import adopt_preset
+from reviews.services.protocols.versions import adopt_preset
 
 #: Format → the protocol of the benchmark it belongs to.
 _PROTOCOLS = {"c3": "c3", "mmtb": "c3", "wild": "wild", "cctu": "cctu"}

@@ -13,7 +13,7 @@ from typing import BinaryIO, Protocol
 from django.conf import settings
 
 from annotator.errors import Invalid
-from annotator.services.outages import full_disk, require_room
+from annotator.services.jobs.outages import full_disk, require_room
 
 _PIECE = 1 << 20
 #: Seconds for which a process takes a file that was not touched to be what it was when it was hashed.

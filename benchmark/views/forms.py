@@ -2,8 +2,8 @@
 
 from django import forms
 
-from benchmark.formats import READERS
-from benchmark.services.releases import FORMATS
+from benchmark.core.formats import READERS
+from benchmark.services.releases.requests import FORMATS
 
 FORMAT_TITLES = {
     "wild": "wild: WildToolBench sessions",

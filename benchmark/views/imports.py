@@ -12,14 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import DomainError
-from annotator.services.access import require_administrator
-from annotator.services.filters import one_of
-from annotator.services.keyset import BY_KEY
+from annotator.services.access.permissions import require_administrator
+from annotator.services.database.filters import one_of
+from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.models import ImportBatch
-from benchmark.services import imports
-from benchmark.services.import_report import ROWS, read_report
+from benchmark.services.imports import requests
+from benchmark.services.imports.report import ROWS, read_report
 from benchmark.views.forms import ImportForm
 from benchmark.views.paging import page_of, watches
 
@@ -40,7 +40,7 @@ def import_list(request: PageRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         upload = form.cleaned_data["file"]
         try:
-            batch = imports.start_import(
+            batch = requests.start_import(
                 actor=request.user,
                 project=project,
                 upload=upload,
@@ -54,7 +54,7 @@ def import_list(request: PageRequest) -> HttpResponse:
             form.add_error("file", refusal.sentence)
         else:
             return redirect("import-detail", slug=project.slug, public_id=batch.public_id)
-    rows = imports.list_imports(actor=request.user, project=project)
+    rows = requests.list_imports(actor=request.user, project=project)
     page = page_of(rows, request, size=PAGE)
     context = {
         "project": project,
@@ -71,23 +71,23 @@ def import_list(request: PageRequest) -> HttpResponse:
 def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """One import: how far it is, what became of the records, the report."""
     project = request.project
-    batch = imports.load_import(actor=request.user, project=project, public_id=public_id)
+    batch = requests.load_import(actor=request.user, project=project, public_id=public_id)
     if request.method == "POST":
-        again = imports.repeat_import(actor=request.user, batch=batch, reopen="reopen" in request.POST)
+        again = requests.repeat_import(actor=request.user, batch=batch, reopen="reopen" in request.POST)
         return redirect("import-detail", slug=project.slug, public_id=again.public_id)
     if watches(request, "import-state"):
         # The last answer to whoever watched is the whole page, with its report.
         if batch.job.ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/import_detail.html#state", _state(project, batch))
-    severity = one_of(request.GET, "severity", imports.SEVERITIES)
-    notes = page_of(imports.notes_of(batch, severity=severity), request, size=PAGE, newest_first=False, by=BY_KEY)
+    severity = one_of(request.GET, "severity", requests.SEVERITIES)
+    notes = page_of(requests.notes_of(batch, severity=severity), request, size=PAGE, newest_first=False, by=BY_KEY)
     counts = batch.job.checkpoint.get("notes", {})
     context = _state(project, batch) | {
         "notes": notes,
         "severity": severity,
-        "severities": [(name, counts.get(name, 0)) for name in imports.SEVERITIES],
-        "total": sum(counts.get(name, 0) for name in imports.SEVERITIES),
+        "severities": [(name, counts.get(name, 0)) for name in requests.SEVERITIES],
+        "total": sum(counts.get(name, 0) for name in requests.SEVERITIES),
         "more_in_file": counts.get("lines", 0) > counts.get("rows", 0),
         "rows_kept": ROWS,
         "filter": f"&{urlencode({'severity': severity})}" if severity else "",
@@ -104,8 +104,8 @@ def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
 @require_POST
 def import_cancel(request: PageRequest, public_id: str) -> HttpResponse:
     """Stop an import; what it has written is taken back."""
-    batch = imports.load_import(actor=request.user, project=request.project, public_id=public_id)
-    imports.cancel_import(actor=request.user, batch=batch)
+    batch = requests.load_import(actor=request.user, project=request.project, public_id=public_id)
+    requests.cancel_import(actor=request.user, batch=batch)
     messages.info(request, "The import stops at its next step; nothing of it is kept.")
     return redirect("import-detail", slug=request.project.slug, public_id=public_id)
 
@@ -114,7 +114,7 @@ def import_cancel(request: PageRequest, public_id: str) -> HttpResponse:
 @require_safe
 def import_report(request: PageRequest, public_id: str) -> HttpResponseBase:
     """The whole report as JSON lines."""
-    batch = imports.load_import(actor=request.user, project=request.project, public_id=public_id)
+    batch = requests.load_import(actor=request.user, project=request.project, public_id=public_id)
     name = get_valid_filename(f"{batch.filename.partition('.')[0] or 'import'}-report.jsonl")
     return StreamingHttpResponse(
         read_report(batch),
@@ -128,9 +128,9 @@ def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:
         "project": project,
         "batch": batch,
         "job": batch.job,
-        "may_repeat": imports.may_repeat(batch),
-        "worked_on": imports.worked_on(batch)[:NAMED],
-        "worked_on_count": imports.worked_on(batch).count(),
+        "may_repeat": requests.may_repeat(batch),
+        "worked_on": requests.worked_on(batch)[:NAMED],
+        "worked_on_count": requests.worked_on(batch).count(),
         "figures": [
             ("Read", batch.read),
             ("Created", batch.created),

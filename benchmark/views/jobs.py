@@ -12,9 +12,9 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Job, Project, Replay, User
-from annotator.services.access import require_administrator
-from annotator.services.jobs import cancel_job
-from annotator.services.trials import KIND as TRIALS
+from annotator.services.access.permissions import require_administrator
+from annotator.services.dialogues.trials import KIND as TRIALS
+from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import ImportBatch, Release
 from benchmark.views.paging import page_of, watches

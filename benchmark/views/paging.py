@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from annotator.services.keyset import BY_TIME, read_page
+from annotator.services.database.keyset import BY_TIME, read_page
 from annotator.views.pages import PageRequest
 
 M = TypeVar("M", bound=Model)

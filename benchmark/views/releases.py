@@ -10,11 +10,11 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import DomainError
 from annotator.models import Role, User
-from annotator.services.access import require_administrator
-from annotator.services.keyset import BY_KEY
+from annotator.services.access.permissions import require_administrator
+from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import Release
-from benchmark.services import releases
+from benchmark.services.releases import requests
 from benchmark.views.forms import ReleaseForm
 from benchmark.views.paging import page_of, watches
 
@@ -33,18 +33,18 @@ def release_list(request: PageRequest) -> HttpResponse:
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
             try:
-                release = releases.start_release(actor=request.user, project=project, **form.cleaned_data)
+                release = requests.start_release(actor=request.user, project=project, **form.cleaned_data)
             except DomainError as refusal:
                 form.add_error("version", refusal.sentence)
             else:
                 return redirect("release-detail", slug=project.slug, public_id=release.public_id)
-    page = page_of(releases.list_releases(actor=request.user, project=project), request, size=PAGE)
+    page = page_of(requests.list_releases(actor=request.user, project=project), request, size=PAGE)
     context = {
         "project": project,
         "form": form,
         "page": page,
         "is_admin": is_admin,
-        "oversees": releases.oversees(actor=request.user, project=project),
+        "oversees": requests.oversees(actor=request.user, project=project),
         "trail": [(project.name, f"/p/{project.slug}/"), ("Releases", "")],
     }
     return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)
@@ -56,21 +56,21 @@ def release_list(request: PageRequest) -> HttpResponse:
 def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """One release: progress while it is frozen, then what is in it, what is not, and how to check it."""
     project = request.project
-    release = releases.load_release(actor=request.user, project=project, public_id=public_id)
+    release = requests.load_release(actor=request.user, project=project, public_id=public_id)
     if watches(request, "release-state"):
         if release.job.ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/release_detail.html#state", {"release": release, "project": project})
-    oversees = releases.oversees(actor=request.user, project=project)
+    oversees = requests.oversees(actor=request.user, project=project)
     context = {
         "project": project,
         "release": release,
-        "verify_line": f"manage.py verify_release {releases.archive_name(release)}",
+        "verify_line": f"manage.py verify_release {requests.archive_name(release)}",
         "counts": _counts(release, oversees),
         "oversees": oversees,
-        "may_download": oversees or not releases.names_left_out(release),
+        "may_download": oversees or not requests.names_left_out(release),
         "left_out": page_of(
-            releases.list_left_out(actor=request.user, release=release),
+            requests.list_left_out(actor=request.user, release=release),
             request,
             size=PAGE,
             newest_first=False,
@@ -91,15 +91,15 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
 @require_safe
 def release_download(request: PageRequest, public_id: str) -> HttpResponseBase:
     """The archive."""
-    release = releases.load_release(actor=request.user, project=request.project, public_id=public_id)
+    release = requests.load_release(actor=request.user, project=request.project, public_id=public_id)
     return archive_response(request.user, release)
 
 
 def archive_response(actor: User, release: Release) -> FileResponse:
     """The archive as a download; its checksum goes with it."""
-    path = releases.archive_for(actor=actor, release=release)
+    path = requests.archive_for(actor=actor, release=release)
     response = FileResponse(
-        path.open("rb"), as_attachment=True, filename=releases.archive_name(release), content_type="application/zip"
+        path.open("rb"), as_attachment=True, filename=requests.archive_name(release), content_type="application/zip"
     )
     response["ETag"] = f'"{release.sha256}"'
     response["X-Content-Type-Options"] = "nosniff"

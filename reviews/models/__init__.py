@@ -6,14 +6,14 @@ further constraint is a look-up, and a lock on the project's row, in each transa
 """
 
 from reviews.models.agreement import AgreementCount, AgreementPending
+from reviews.models.comments import Comment, Feedback, FeedbackKind
 from reviews.models.counts import Counter, CounterDelta
-from reviews.models.courses import CourseCount, CoursePending, ItemCourse
+from reviews.models.cycles import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
 from reviews.models.examples import Example
 from reviews.models.gold import GoldItem, GoldRate, GoldScore
-from reviews.models.joint import JointDecision, JointSession
-from reviews.models.passages import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
+from reviews.models.item_history import CourseCount, CoursePending, ItemCourse
 from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
-from reviews.models.remarks import Comment, Feedback, FeedbackKind
+from reviews.models.review_sessions import JointDecision, JointSession
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
 from reviews.models.slots import Claim, ClaimState, Cursor, Priority, Slot, SlotState
 from reviews.models.verdicts import Review, ReviewDraft, ReviewFinding, Ruling, Verdict

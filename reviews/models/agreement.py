@@ -3,7 +3,7 @@
 from django.db import models
 
 from annotator.models import Project
-from reviews.models.passages import StageRun
+from reviews.models.cycles import StageRun
 
 
 class AgreementCount(models.Model):
@@ -14,13 +14,13 @@ class AgreementCount(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: Of ``reviews.agreement.RATED`` or ``OVERLAPPING``.
+    #: Of ``reviews.core.agreement.RATED`` or ``OVERLAPPING``.
     label = models.CharField(max_length=20)
     #: "<lower>:<higher>" ids of two people, whose ratings stand in that order; blank for all reviewers, in no order.
     pair = models.CharField(max_length=41, blank=True)
     #: The Monday of the week, of the project's zone, in which the run was settled.
     week = models.DateField()
-    #: ``reviews.agreement.pattern_key``.
+    #: ``reviews.core.agreement.pattern_key``.
     pattern = models.CharField(max_length=400)
     count = models.BigIntegerField()
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.keys import new_public_id
-from reviews.models.passages import StageRun
+from reviews.models.cycles import StageRun
 from reviews.models.verdicts import Review
 
 
@@ -17,7 +17,7 @@ class GoldRate(models.Model):
     stage = models.CharField(max_length=40)
     #: Share of a person's claims; 0: none before all else is done.
     rate = models.FloatField()
-    #: Whoever does not know it cannot tell which claim is one: see ``reviews.gold.is_due``.
+    #: Whoever does not know it cannot tell which claim is one: see ``reviews.core.gold.is_due``.
     secret = models.CharField(max_length=64)
     #: Whether people see their own results, of items that are retired.
     reveal = models.BooleanField(default=False)
@@ -82,7 +82,7 @@ class GoldScore(models.Model):
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
-    #: The fields of ``reviews.gold.Score``.
+    #: The fields of ``reviews.core.gold.Score``.
     verdict_right = models.BooleanField()
     faults = models.PositiveIntegerField()
     found = models.PositiveIntegerField()

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Project, User
 from annotator.models.keys import new_public_id
-from reviews.models.passages import StageRun
+from reviews.models.cycles import StageRun
 
 
 class Draw(models.Model):
@@ -17,7 +17,7 @@ class Draw(models.Model):
     stage = models.CharField(max_length=40)
     number = models.PositiveIntegerField()
     fraction = models.FloatField()
-    #: Version of the algorithm in ``reviews.protocols.drawing``.
+    #: Version of the algorithm in ``reviews.core.protocols.drawing``.
     algorithm = models.PositiveSmallIntegerField(default=1)
     seed = models.CharField(max_length=64)
     #: SHA-256 of the canonical population: [[external id, owner's pseudonym] …] in order.

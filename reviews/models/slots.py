@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.keys import new_public_id
-from reviews.models.passages import Cycle, ProtocolVersion, StageRun
+from reviews.models.cycles import Cycle, ProtocolVersion, StageRun
 
 
 class SlotState(models.TextChoices):
@@ -56,7 +56,7 @@ class Slot(models.Model):
 
     state = models.CharField(max_length=10, choices=SlotState, default=SlotState.OPEN)
     priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.NORMAL)
-    #: Place in the queue of its (project, stage, priority): see ``reviews.services.queues``.
+    #: Place in the queue of its (project, stage, priority): see ``reviews.services.queue.order``.
     position = models.BigIntegerField()
     revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
@@ -134,7 +134,7 @@ class Slot(models.Model):
 
     @property
     def aside(self) -> bool:
-        """Whether it is a gold item's, made for one person: see ``reviews.services.queues``."""
+        """Whether it is a gold item's, made for one person: see ``reviews.services.queue.order``."""
         return self.position < 0
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotator.models import Dialogue, Guideline, Project, Revision, User
 from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
-from reviews.models.passages import StageRun
+from reviews.models.cycles import StageRun
 from reviews.models.slots import Slot
 
 
@@ -144,7 +144,7 @@ class ReviewDraft(models.Model):
     #: Reason, checklist, findings and rulings as ``submit_review`` takes them.
     form = models.JSONField(default=dict)
     version = models.PositiveIntegerField(default=0)
-    #: The latest versions: what stood before where each changed the form. See ``reviews.services.review_forms``.
+    #: The latest versions: what stood before where each changed the form. See ``services.submission.review_forms``.
     steps = models.JSONField(default=list)
     updated_at = models.DateTimeField(default=timezone.now)
 

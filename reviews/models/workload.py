@@ -7,7 +7,7 @@ from reviews.models.verdicts import Review
 
 
 class WorkCount(models.Model):
-    """How many reviews, or faults, count under one key. See ``reviews.services.workload``."""
+    """How many reviews, or faults, count under one key. See ``reviews.services.statistics.workload``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: What is counted: "day", "time", "named" or "received".

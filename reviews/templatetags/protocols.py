@@ -2,7 +2,7 @@
 
 from django import template
 
-from reviews.protocols import differences
+from reviews.core.protocols import differences
 
 register = template.Library()
 

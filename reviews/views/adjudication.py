@@ -11,18 +11,20 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.comparison import describe, describe_changes
+from annotator.core.comparison import describe, describe_changes
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
 from reviews.models import JointSession, Slot, Verdict
-from reviews.services import claims, joint, submissions, waivers
-from reviews.services.adjudication import Dispute, Side, load_dispute
-from reviews.services.checklists import answer_rows
-from reviews.services.dispute_places import unwritten
-from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
-from reviews.services.protocols import parse
-from reviews.services.review_forms import Kept, keep_form, read_form
-from reviews.services.workbench import Workbench, open_workbench, require_draft_version
+from reviews.services.adjudication import review_sessions
+from reviews.services.adjudication.dispute_places import unwritten
+from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
+from reviews.services.protocols.versions import parse
+from reviews.services.queue import claims
+from reviews.services.submission import submit, waivers
+from reviews.services.submission.checklists import answer_rows
+from reviews.services.submission.review_forms import Kept, keep_form, read_form
+from reviews.services.submission.rulings import Dispute, Side, load_dispute
+from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.graph import open_bench
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
@@ -62,9 +64,9 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             }
             table = _sitting(request, bench)
             if table is None:
-                submissions.submit_review(actor=request.user, **submission)
+                submit.submit_review(actor=request.user, **submission)
             else:
-                joint.decide_together(
+                review_sessions.decide_together(
                     actor=request.user,
                     session=table["session"],
                     people=filled["joint"].get("people", table["usual"]),
@@ -127,7 +129,7 @@ def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
         if not written and row["value"] in (unwritten(dispute, anchor), unwritten(dispute, anchor, draft)):
             filled["rulings"][anchor] = None
     if "joint" in filled:
-        session = joint.session_of(slot=bench.work.slot, session=filled["joint"]["session"])
+        session = review_sessions.session_of(slot=bench.work.slot, session=filled["joint"]["session"])
         if session and {one.public_id for one in session.participants.all()} == set(filled["joint"]["people"]):
             filled["joint"]["people"] = None
         filled["joint"]["claim"] = bench.work.claim.pk
@@ -206,12 +208,12 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
     """
     kept = bench.form.get("joint") or {}
     here = kept.get("claim") == bench.work.claim.pk
-    session = joint.session_of(slot=bench.work.slot, session=kept.get("session")) if here else None
+    session = review_sessions.session_of(slot=bench.work.slot, session=kept.get("session")) if here else None
     if session is None:
         return None
     project = bench.work.slot.project
-    where = joint.find_round(actor=request.user, project=project, address=f"{session.stage}-{session.round}")
-    table = joint.read_table(actor=request.user, project=project, round=where)
+    where = review_sessions.find_round(actor=request.user, project=project, address=f"{session.stage}-{session.round}")
+    table = review_sessions.read_table(actor=request.user, project=project, round=where)
     able = table.free_for(request.user)
     place = next((i for i, one in enumerate(able) if one.dialogue.pk == bench.dialogue.pk), 0)
     usual = [one.public_id for one in table.present]
@@ -225,7 +227,7 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
         "previous": able[place - 1] if place else None,
         "following": able[place + 1] if place + 1 < len(able) else None,
         "usual": usual,
-        "members": [(one, one.public_id in people) for one in joint.members_of(project)],
+        "members": [(one, one.public_id in people) for one in review_sessions.members_of(project)],
         "note": kept.get("note", ""),
     }
 
@@ -238,7 +240,7 @@ def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, An
         return redirect(table["url"])
     try:
         project = bench.work.slot.project
-        slot = joint.take_up(
+        slot = review_sessions.take_up(
             actor=request.user, project=project, round=table["round"], dialogue_id=following.dialogue.public_id
         )
     except DomainError as error:

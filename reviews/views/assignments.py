@@ -12,12 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import User
-from annotator.services.access import require_administrator
+from annotator.services.access.permissions import require_administrator
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import AssignmentPlan, AssignmentRules, PlanAction, Priority, Slot
-from reviews.services import assignment_lists, pauses, plans
-from reviews.services.assignment_lists import FILTERS, STATES, Filters
-from reviews.services.protocols import stage_titles
+from reviews.services.assignments import lists, plans
+from reviews.services.assignments.lists import FILTERS, STATES, Filters
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.queue import pauses
 
 
 @project_page
@@ -38,14 +39,14 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
     titles = stage_titles(project)
     chosen = request.POST if refused else QueryDict()
     filters = Filters.of(chosen or request.GET, project=project, stages=titles)
-    stages = assignment_lists.read_stages(project)
+    stages = lists.read_stages(project)
     one_queue = filters.state == "waiting" and not filters.q
     if one_queue and not filters.stage:
         # One queue at a time, so that an index serves it: that of the first stage in which something waits.
         first = next((stage.key for stage in stages if stage.open), stages[0].key if stages else "")
         filters = replace(filters, stage=first)
-    page = assignment_lists.list_slots(project=project, filters=filters, after=request.GET.get("after", ""))
-    people = assignment_lists.read_people(project)
+    page = lists.list_slots(project=project, filters=filters, after=request.GET.get("after", ""))
+    people = lists.read_people(project)
     query = urlencode(filters.query)
     rules = AssignmentRules.objects.filter(project=project).first()
     context = {
@@ -54,9 +55,7 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "following": f"?{query}&after={page.after}" if page.after else "",
         "previous": f"?{query}" if request.GET.get("after") else "",
         "filters": filters,
-        "most_searched": bool(filters.q)
-        and len(assignment_lists.found_dialogues(project, filters.q)) > assignment_lists.MANY
-        and assignment_lists.MANY,
+        "most_searched": bool(filters.q) and len(lists.found_dialogues(project, filters.q)) > lists.MANY and lists.MANY,
         "choices": [
             ("state", "Show", list(STATES.items()), filters.state, ""),
             ("stage", "Stage", list(titles.items()), filters.stage, "" if one_queue else "any"),
@@ -82,7 +81,7 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         },
         "people": people,
         "stages": stages,
-        "pause": assignment_lists.project_pause(project),
+        "pause": lists.project_pause(project),
         "rules": _rule_fields(request, rules, wrong),
         "rules_open": bool(wrong) or rules is not None,
     }
@@ -134,7 +133,7 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
     posted = request.POST
     if posted.get("all"):
         filters = Filters.of(posted, project=project, stages=stage_titles(project))
-        slots = assignment_lists.matching(project=project, filters=filters, limit=plans.MOST)
+        slots = lists.matching(project=project, filters=filters, limit=plans.MOST)
     else:
         ticked = posted.getlist("slot")[: plans.MOST + 1]
         slots = list(Slot.objects.filter(project=project, public_id__in=ticked).values_list("pk", flat=True))

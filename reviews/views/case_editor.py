@@ -4,20 +4,20 @@ from typing import Any
 
 from django.http import QueryDict
 
-from annotator.case_presentation import ConstraintView, PartView
-from annotator.comparison import resolve, split
-from annotator.comparison.anchors import below
-from annotator.constraints.anchoring import nearest, sentences
-from annotator.constraints.taxonomy import find_category
-from annotator.editing.forms import fields
-from annotator.editing.json_text import JsonProblem, read_json
-from annotator.editing.parameter_reading import read_parameter_form, read_tool_row
-from annotator.editing.parameters import parameter_fields, tool_row
-from annotator.editing.scope import line_ends
-from annotator.editing.typed import shown
+from annotator.core.comparison import resolve, split
+from annotator.core.comparison.anchors import below
+from annotator.core.constraints.anchoring import nearest, sentences
+from annotator.core.constraints.taxonomy import find_category
+from annotator.core.editing.forms import fields
+from annotator.core.editing.json_text import JsonProblem, read_json
+from annotator.core.editing.parameter_reading import read_parameter_form, read_tool_row
+from annotator.core.editing.parameters import parameter_fields, tool_row
+from annotator.core.editing.scope import line_ends
+from annotator.core.editing.typed import shown
+from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
-from annotator.schema.toolsets import CompiledToolset
-from reviews.services.workbench import Workbench
+from annotator.presentation.case import ConstraintView, PartView
+from reviews.services.submission.workbench import Workbench
 
 #: Before the names of inputs: tools called first, of a variant; texts of the unsolved set.
 FIRST, EXPECTED = "first", "u"

@@ -6,23 +6,25 @@ from urllib.parse import quote
 
 from django.urls import reverse
 
-from annotator.case_presentation import SCENARIO_LABELS
-from annotator.comparison import describe
-from annotator.constraints import categories
-from annotator.editing.forms import MAX_FIELDS, fields
+from annotator.core.comparison import describe
+from annotator.core.constraints import categories
+from annotator.core.editing.forms import MAX_FIELDS, fields
 from annotator.errors import Conflict
-from annotator.graph_view import Pair
 from annotator.models import Draft, Revision
-from annotator.parts.json_text import is_cut
-from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
-from annotator.services.blindness import veil
-from annotator.services.drafts import undo_and_redo
-from annotator.services.revisions import latest_guideline
+from annotator.presentation.case import SCENARIO_LABELS
+from annotator.presentation.components.json_text import is_cut
+from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
+from annotator.presentation.graph import Pair
+from annotator.services.access.blindness import veil
+from annotator.services.dialogues.drafts import undo_and_redo
+from annotator.services.dialogues.revisions import latest_guideline
 from annotator.views.pages import PageRequest
 from reviews.models import Claim, Verdict
-from reviews.services import claims, comments, submissions
-from reviews.services.mentions import suggested_names
-from reviews.services.workbench import Workbench
+from reviews.services.feedback import comments
+from reviews.services.feedback.mentions import suggested_names
+from reviews.services.queue import claims
+from reviews.services.submission import submit
+from reviews.services.submission.workbench import Workbench
 from reviews.views.case_editor import case_editor
 from reviews.views.examples import examples_context
 from reviews.views.graph import graph_context, rows_of, trace_task
@@ -195,7 +197,7 @@ def _addresses() -> dict[str, str]:
 
 def offered(bench: Workbench) -> list[dict[str, Any]]:
     """The verdicts that make sense for the draft as it is, as buttons."""
-    sensible = submissions.offered_verdicts(bench.stage, changed=bench.changed)
+    sensible = submit.offered_verdicts(bench.stage, changed=bench.changed)
     return [
         {"value": verdict.value, "label": label, "key": key, "primary": primary}
         for verdict, (label, key, primary) in _VERDICTS.items()

@@ -7,27 +7,28 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.checks import all_checks
-from annotator.comparison import describe, describe_changes
+from annotator.core.checks import all_checks
+from annotator.core.comparison import describe, describe_changes
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
-from annotator.presentation import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS, present
-from annotator.services.access import OVERSEERS, load_dialogue
-from annotator.services.blindness import blind_to, veil
-from annotator.services.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
-from annotator.services.revisions import load_revision
-from annotator.services.stale import open_marks
-from annotator.services.variants import MATCHERS, match_variants, out_of_step, variants_of
+from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS
+from annotator.presentation.document import present
+from annotator.services.access.blindness import blind_to, veil
+from annotator.services.access.permissions import OVERSEERS, load_dialogue
+from annotator.services.dialogues.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
+from annotator.services.dialogues.outdated import open_marks
+from annotator.services.dialogues.revisions import load_revision
+from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
-from reviews.services.checklists import answer_rows
-from reviews.services.claims import stage_of
-from reviews.services.examples import MARKERS
-from reviews.services.history import read_history
-from reviews.services.protocols import current_protocol, stage_titles
-from reviews.services.waivers import live_waivers
-from reviews.views.remarks import comment_context
+from reviews.services.feedback.examples import MARKERS
+from reviews.services.history.dialogue_history import read_history
+from reviews.services.protocols.versions import current_protocol, stage_titles
+from reviews.services.queue.claims import stage_of
+from reviews.services.submission.checklists import answer_rows
+from reviews.services.submission.waivers import live_waivers
+from reviews.views.comment_context import comment_context
 
 _CHOICES = {
     "left": "the first reviewer’s version",

@@ -8,14 +8,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.errors import DomainError
-from annotator.presentation import POLICY_LABELS, TaskView, present
-from annotator.services.access import load_dialogue, require_role
-from annotator.services.filters import one_of
+from annotator.presentation.dialogue import POLICY_LABELS, TaskView
+from annotator.presentation.document import present
+from annotator.services.access.permissions import load_dialogue, require_role
+from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Example
-from reviews.services import examples
-from reviews.services.protocols import stage_titles
-from reviews.services.workbench import Workbench
+from reviews.services.feedback import examples
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.submission.workbench import Workbench
 
 
 @project_page

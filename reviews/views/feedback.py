@@ -6,10 +6,10 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.models import User
-from annotator.services.access import OVERSEERS
+from annotator.services.access.permissions import OVERSEERS
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services import feedback_reading as reading
-from reviews.services.gold_reading import count_own_results
+from reviews.services.feedback import reading
+from reviews.services.gold.results import count_own_results
 
 
 @project_page

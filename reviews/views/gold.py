@@ -9,20 +9,20 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotator.comparison import describe, describe_changes
+from annotator.core.comparison import describe, describe_changes
+from annotator.core.schema import load_text
 from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role
-from annotator.presentation import pretty
-from annotator.schema import load_text
-from annotator.services.access import OVERSEERS, require_administrator
-from annotator.services.filters import one_of
+from annotator.presentation.dialogue import pretty
+from annotator.services.access.permissions import OVERSEERS, require_administrator
+from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.agreement import Figure
-from reviews.gold import why_not
+from reviews.core.agreement import Figure
+from reviews.core.gold import why_not
 from reviews.models import GoldScore, StageRun
-from reviews.services import gold_making, gold_reading, gold_settings
-from reviews.services.gold_standing import Waiting, read_waiting
-from reviews.services.protocols import current_protocol, stage_titles
+from reviews.services.gold import making, results, settings
+from reviews.services.gold.queue_age import Waiting, read_waiting
+from reviews.services.protocols.versions import current_protocol, stage_titles
 
 _MAX_DOCUMENT = 2_000_000
 #: What became of a claim without a score, in words; of others: not handed in.
@@ -36,7 +36,7 @@ def gold_list(request: PageRequest) -> HttpResponse:
     project = request.project
     titles = stage_titles(project)
     if not request.roles & OVERSEERS:
-        scores = gold_reading.own_results(actor=request.user, project=project)
+        scores = results.own_results(actor=request.user, project=project)
         rows = [
             {**_score_row(score), "item": score.item, "stage": titles.get(score.item.stage, "")} for score in scores
         ]
@@ -47,7 +47,7 @@ def gold_list(request: PageRequest) -> HttpResponse:
 def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
     """``refused``: why the rate that was sent cannot be; it is said beside the field, which keeps what was written."""
     project, titles = request.project, stage_titles(request.project)
-    gold = gold_reading.read_gold(actor=request.user, project=project)
+    gold = results.read_gold(actor=request.user, project=project)
     waiting = read_waiting(project)
     context = {
         "gold": gold,
@@ -81,7 +81,7 @@ def gold_rate(request: PageRequest) -> HttpResponse:
     except ValueError:
         return _overview(request, refused="The rate is a number of per cent, such as 5.")
     try:
-        setting = gold_settings.set_gold_rate(
+        setting = settings.set_gold_rate(
             actor=request.user,
             project=request.project,
             stage=posted.get("stage", ""),
@@ -115,8 +115,8 @@ def gold_new(request: PageRequest) -> HttpResponse:
     preview: dict[str, Any] | None = None
     if name:
         try:
-            source = gold_reading.find_source(actor=request.user, project=project, name=name)
-            found = gold_making.preview(project=project, source=source, stage=stage)
+            source = results.find_source(actor=request.user, project=project, name=name)
+            found = making.preview(project=project, source=source, stage=stage)
             preview = {
                 "source": source,
                 "ways": [_way_row(way, _field(way, source), given) for way in found.ways],
@@ -132,7 +132,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
                         for key, name in sent.items()
                         if name in given or name == "document"
                     }
-                item = gold_making.make_gold_item(
+                item = making.make_gold_item(
                     actor=request.user,
                     project=project,
                     source=source,
@@ -154,7 +154,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
         "stages": [(one.key, one.title) for one in stages],
         "refused": refused.sentence if refused else "",
         "preview": preview,
-        "suggested": gold_reading.suggest(project=project, stage=stage) if offered else [],
+        "suggested": results.suggest(project=project, stage=stage) if offered else [],
         "trail": _trail(request, "Make a gold item"),
     }
     return render(request, "reviews/gold_new.html", context, status=422 if refused else 200)
@@ -164,21 +164,21 @@ def gold_new(request: PageRequest) -> HttpResponse:
 @require_safe
 def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     """One item: what is wrong in it, who got it, and how they did."""
-    item = gold_reading.load_gold_item(actor=request.user, project=request.project, public_id=public_id)
+    item = results.load_gold_item(actor=request.user, project=request.project, public_id=public_id)
     shown, answer = item.stage_run.entry_revision.document(), item.answer.document()
     protocol = current_protocol(request.project)
     stage = next((one for one in (protocol.stages if protocol else ()) if one.key == item.stage), None)
     people = []
     if item.live and stage is not None:
-        people = gold_making.people_for(project=request.project, stage=stage, source=item.source)
+        people = making.people_for(project=request.project, stage=stage, source=item.source)
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),
         "faults": describe_changes(shown, answer),
-        "scores": [_score_row(score, answer) for score in gold_reading.scores_of(item)],
+        "scores": [_score_row(score, answer) for score in results.scores_of(item)],
         "others": [
             (claim.person, _WITHOUT_SCORE.get(claim.state, "not handed in"))
-            for slot in gold_reading.not_scored(item)
+            for slot in results.not_scored(item)
             for claim in slot.claims.all()
         ],
         "people": people,
@@ -192,7 +192,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
 @require_POST
 def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
     """Give an item to nobody any more."""
-    item = gold_settings.retire_gold_item(
+    item = settings.retire_gold_item(
         actor=request.user, project=request.project, public_id=public_id, reason=request.POST.get("reason", "").strip()
     )
     messages.success(request, "Retired. Whoever is at work on it can still hand it in, and is not scored.")
@@ -205,12 +205,12 @@ def _stands_out(source: Dialogue, run: StageRun, waiting: Mapping[str, Waiting])
     return beside.stands_out(came=source.created_at, entered=run.opened_at) if beside else ""
 
 
-def _field(way: gold_making.Way, source: Dialogue) -> str:
+def _field(way: making.Way, source: Dialogue) -> str:
     """The name of the field in which the version with the fault stands."""
     return "document" if way.source.pk == source.pk else f"document-{way.source.public_id}"
 
 
-def _way_row(way: gold_making.Way, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+def _way_row(way: making.Way, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     answer = way.answer.document()
     return {
         "source": way.source,
@@ -242,7 +242,7 @@ def _trail(request: PageRequest, here: str) -> list[tuple[str, str]]:
     ]
 
 
-def _result_row(result: gold_reading.Result) -> dict[str, Any]:
+def _result_row(result: results.Result) -> dict[str, Any]:
     return {
         "result": result,
         "verdicts": _percent(result.verdicts),
@@ -264,7 +264,6 @@ def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[s
         "score": score,
         "review": score.review,
         "places": [
-            (describe(document, place["anchor"]), place["fate"], gold_reading.fate_words(place))
-            for place in score.places
+            (describe(document, place["anchor"]), place["fate"], results.fate_words(place)) for place in score.places
         ],
     }

@@ -10,14 +10,14 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotator.comparison.anchors import covers, split
+from annotator.core.comparison.anchors import covers, split
+from annotator.core.provenance import TaskTrace, trace
 from annotator.errors import DomainError, Gone, Hidden, Invalid
-from annotator.graph_view import Pair, view_graph
-from annotator.parts.sources import ValueRow, marked_places, value_rows
-from annotator.presentation import StepView, TaskView
-from annotator.provenance import TaskTrace, trace
+from annotator.presentation.components.sources import ValueRow, marked_places, value_rows
+from annotator.presentation.dialogue import StepView, TaskView
+from annotator.presentation.graph import Pair, view_graph
 from annotator.views.pages import PageRequest, takes
-from reviews.services.workbench import Workbench, open_workbench
+from reviews.services.submission.workbench import Workbench, open_workbench
 
 SHAPES = [("chain", "Chain the calls"), ("independent", "All independent")]
 

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotator.models import Role, User
-from annotator.services.history_checks import last_check, start_check
+from annotator.services.integrity.history_checks import last_check, start_check
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services import project_history as history
+from reviews.services.history import project_history as history
 
 
 @project_page

@@ -5,13 +5,13 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from annotator.comparison import describe
+from annotator.core.comparison import describe
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest
 from reviews.models import ReviewDraft, Verdict
-from reviews.services import joint
-from reviews.services.review_forms import Kept, Place, Window
-from reviews.services.workbench import Workbench
+from reviews.services.adjudication import review_sessions
+from reviews.services.submission.review_forms import Kept, Place, Window
+from reviews.services.submission.workbench import Workbench
 
 _CHOICES = {"left": "Left", "right": "Right", "third": "A third version", "none": "Neither"}
 #: Saves that may be on their way at once; more have certainly arrived or never will.
@@ -132,5 +132,7 @@ def _value(bench: Workbench, place: Place, value: Any) -> str:
         ]
         return "\n".join(filter(None, [*parts, "The same reason for all that follow" if value["follow"] else ""]))
     if place == ("joint", "people"):
-        return ", ".join(str(one) for one in joint.members_of(bench.dialogue.project) if one.public_id in value)
+        return ", ".join(
+            str(one) for one in review_sessions.members_of(bench.dialogue.project) if one.public_id in value
+        )
     return str(value)

@@ -1,13 +1,13 @@
-"""From a posted form to one edit operation (see ``annotator.editing``)."""
+"""From a posted form to one edit operation (see ``annotator.core.editing``)."""
 
 from typing import Any
 
 from django.http import QueryDict
 
-from annotator.comparison import AnchorMissing, resolve
-from annotator.editing.forms import parse
+from annotator.core.comparison import AnchorMissing, resolve
+from annotator.core.editing.forms import parse
+from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
-from annotator.schema.toolsets import CompiledToolset
 from reviews.views.case_editor import expected_operation, parameter_operation
 
 #: Labels and texts that may be "not annotated": an empty choice means null.

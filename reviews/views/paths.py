@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.decisions import (
+from annotator.core.decisions import (
     Blocked,
     TaskGraph,
     TrajectoryProblem,
@@ -26,23 +26,23 @@ from annotator.decisions import (
     replay,
     write_trajectory,
 )
+from annotator.core.graph import optimal_paths
 from annotator.errors import Hidden
-from annotator.graph import optimal_paths
-from annotator.parts.places import place_id
-from annotator.services.access import load_dialogue
-from annotator.services.filters import one_of
-from annotator.services.revisions import load_revision
+from annotator.presentation.components.anchors import place_id
+from annotator.services.access.permissions import load_dialogue
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues.revisions import load_revision
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services.workbench import open_workbench
+from reviews.services.submission.workbench import open_workbench
 
 #: Longest address of a state that is read, in characters; 64 calls of the longest ids fit.
 _MAX_PATH = 6_000
 #: Parts of the page that htmx asks for by their id, and where each is made.
 _PARTS = {
-    "tree": "parts/decision/tree.html",
-    "optimal": "parts/decision/optimal.html",
-    "try": "parts/decision/try.html",
-    "try-result": "parts/decision/try_result.html",
+    "tree": "components/decision/tree.html",
+    "optimal": "components/decision/optimal.html",
+    "try": "components/decision/try.html",
+    "try-result": "components/decision/try_result.html",
 }
 #: What leads about in a tree.
 _TREE = ("path", "from", "only", "optimal", "example")

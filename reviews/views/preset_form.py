@@ -7,7 +7,7 @@ from typing import Any
 from django.http import QueryDict
 
 from annotator.errors import Invalid
-from reviews.protocols import PRESETS, ImpossibleOption, Protocol, load_preset
+from reviews.core.protocols import PRESETS, ImpossibleOption, Protocol, load_preset
 from reviews.views.protocol_form import FormField
 
 

@@ -9,18 +9,19 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from annotator.core.wording import counted
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
-from annotator.services.access import require_administrator
-from annotator.services.notices import unread_notices
+from annotator.services.access.permissions import require_administrator
+from annotator.services.notices.notices import unread_notices
 from annotator.services.projects import may_create_projects
 from annotator.views.pages import PageRequest, project_page
-from annotator.wording import counted
+from reviews.core.protocols import EntryMode
+from reviews.core.protocols.drawing import ROUNDS
 from reviews.models import Draw
-from reviews.protocols import EntryMode
-from reviews.protocols.drawing import ROUNDS
-from reviews.services import progress, sampling
-from reviews.services.statistics import oversees
+from reviews.services.queue import progress
+from reviews.services.sampling import draws
+from reviews.services.statistics.access import oversees
 
 #: Unread notices on one's own page; the others are one click away.
 _MOST_NOTICES = 10
@@ -106,7 +107,7 @@ def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str,
 def draw(request: PageRequest) -> HttpResponse:
     """Close the population that waits for a draw and draw: the audit sample, or the next round."""
     require_administrator(actor=request.user, project=request.project)
-    drawn = sampling.close_population_and_draw(actor=request.user, project=request.project)
+    drawn = draws.close_population_and_draw(actor=request.user, project=request.project)
     if drawn is None:
         messages.info(request, "Nothing is waiting for a draw.")
     elif drawn.closing:

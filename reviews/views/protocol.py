@@ -9,21 +9,20 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotator.core.schema import canonical, content_hash
+from annotator.core.schema.canonical import without_kinds
+from annotator.core.schema.errors import Problem
+from annotator.core.schema.exact_json import JsonFault, dumps, loads
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
-from annotator.schema import canonical, content_hash
-from annotator.schema.canonical import without_kinds
-from annotator.schema.errors import Problem
-from annotator.schema.exact_json import JsonFault, dumps, loads
-from annotator.services.access import require_administrator
-from annotator.services.filters import one_of, refuse_unknown_names
+from annotator.services.access.permissions import require_administrator
+from annotator.services.database.filters import one_of, refuse_unknown_names
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
-from reviews.models import ProtocolVersion
-from reviews.protocols import PRESETS, Protocol, load_preset
-from reviews.protocols.differences import Difference, describe_protocol_changes
-from reviews.protocols.drafting import (
+from reviews.core.protocols import PRESETS, Protocol, load_preset
+from reviews.core.protocols.differences import Difference, describe_protocol_changes
+from reviews.core.protocols.drafting import (
     MOST_VALUES,
     TABLES,
     Draft,
@@ -33,9 +32,12 @@ from reviews.protocols.drafting import (
     overlay,
     step,
 )
-from reviews.protocols.estimating import Assumption
-from reviews.services import dry_runs, migrating, protocols
-from reviews.services.counters import stored_counters
+from reviews.core.protocols.estimating import Assumption
+from reviews.models import ProtocolVersion
+from reviews.services.cycles import migration
+from reviews.services.protocols import versions as protocols
+from reviews.services.simulation import dry_runs
+from reviews.services.statistics.counters import stored_counters
 from reviews.views.preset_form import parameters_of, preset_cards, preset_from
 from reviews.views.protocol_form import Complaints, FormField, form_of, shaped
 
@@ -127,14 +129,14 @@ def protocol_move(request: PageRequest) -> HttpResponse:
         seen = _version(versions, request.POST.get("seen", ""))
         _move(request, seen, request.POST.get("reason", ""))
         return redirect("protocol", slug=request.project.slug)
-    moving = migrating.preview_migration(actor=request.user, project=request.project)
+    moving = migration.preview_migration(actor=request.user, project=request.project)
     return render(request, "reviews/protocol_move.html", {"current": versions[0], "moving": moving})
 
 
 def _move(request: PageRequest, version: ProtocolVersion, reason: str) -> None:
     """Start the job, or say why it does not begin: what was adopted stays adopted."""
     try:
-        migrating.start_migration(actor=request.user, project=request.project, version=version, reason=reason)
+        migration.start_migration(actor=request.user, project=request.project, version=version, reason=reason)
     except Conflict as error:
         messages.warning(request, error.sentence)
     else:
@@ -263,7 +265,7 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
         unsaved = ProtocolVersion(
             project=request.project, number=current.number + 1, definition=text, content_hash=content_hash(text)
         )
-        moving = migrating.preview_migration(actor=request.user, project=request.project, version=unsaved)
+        moving = migration.preview_migration(actor=request.user, project=request.project, version=unsaved)
     context = {
         "protocol": found,
         "base": dumps(draft).decode(),

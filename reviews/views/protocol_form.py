@@ -4,19 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotator.core.schema.errors import Problem
 from annotator.models import Role
-from annotator.parts.form_tags import plain_name
-from annotator.schema.errors import Problem
-from reviews.protocols import EntryMode, Outcome, Verdict
-from reviews.protocols.differences import (
-    AUTHOR_RULES,
-    CONTENT_RULES,
-    ENTRY_MODES,
-    OUTCOMES,
-    STAGE_KINDS,
-)
-from reviews.protocols.drafting import Draft
-from reviews.protocols.protocol import ANY
+from annotator.presentation.components.form_tags import plain_name
+from reviews.core.protocols import EntryMode, Outcome, Verdict
+from reviews.core.protocols.differences import AUTHOR_RULES, CONTENT_RULES, ENTRY_MODES, OUTCOMES, STAGE_KINDS
+from reviews.core.protocols.drafting import Draft
+from reviews.core.protocols.protocol import ANY
 
 Options = list[tuple[str, str]]
 _VERDICTS: Options = [*((str(one), str(one)) for one in Verdict), (ANY, "any verdict")]

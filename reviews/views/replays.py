@@ -12,14 +12,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.constraints.pasted import MAX_CALLS, MAX_ROUNDS
+from annotator.core.constraints.trajectory_parser import MAX_CALLS, MAX_ROUNDS
 from annotator.errors import DomainError, Hidden
 from annotator.models import Dialogue, Draft, Replay, Revision
-from annotator.replay_presentation import present_run
-from annotator.services.access import load_dialogue
-from annotator.services.jobs import cancel_job
-from annotator.services.replays import document_of, last_replay, load_replay, own_replays, start_replay
-from annotator.services.revisions import load_revision
+from annotator.presentation.replay import present_run
+from annotator.services.access.permissions import load_dialogue
+from annotator.services.dialogues.replays import document_of, last_replay, load_replay, own_replays, start_replay
+from annotator.services.dialogues.revisions import load_revision
+from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Slot, SlotState
 from reviews.views.graph import open_bench

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reviews import charts
-from reviews.agreement import Figure
-from reviews.services.accuracy import StageRevisions
+from reviews.core import charts
+from reviews.core.agreement import Figure
+from reviews.services.statistics.accuracy import StageRevisions
 from reviews.views.tables import Column, Table
 
 #: Rounds with a column of their own; what took more is one column.

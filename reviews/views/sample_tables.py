@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from reviews import charts
+from reviews.core import charts
+from reviews.core.protocols.drawing import ROUNDS
 from reviews.models import Draw
-from reviews.protocols.drawing import ROUNDS
-from reviews.services.rounds import RoundFigures
+from reviews.services.sampling.rounds import RoundFigures
 from reviews.views.tables import Column, Table
 
 

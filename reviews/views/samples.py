@@ -7,10 +7,10 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services.protocols import stage_titles
-from reviews.services.rounds import read_rounds
-from reviews.services.samples import check_draw, list_draws, read_population, why_hidden
-from reviews.services.statistics import names_of, oversees
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.sampling.rounds import read_rounds
+from reviews.services.sampling.samples import check_draw, list_draws, read_population, why_hidden
+from reviews.services.statistics.access import names_of, oversees
 from reviews.views import sample_tables as made
 from reviews.views.statistics import answer, drawn
 from reviews.views.tables import Table

@@ -13,18 +13,18 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
-from annotator.parts.labels import LABELS
-from annotator.services.filters import day_of, one_of
+from annotator.presentation.components.labels import LABELS
+from annotator.services.database.filters import day_of, one_of
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.agreement import OVERLAPPING, RATED, summarise
-from reviews.services.accuracy import Accuracy, read_accuracy
-from reviews.services.agreement import hidden_patterns, read_agreement, read_each_pair, read_set_aside
-from reviews.services.gold_reading import count_own_results
-from reviews.services.protocols import stage_titles
-from reviews.services.revising import read_revision_rounds, repeating_stages
-from reviews.services.samples import has_draws
-from reviews.services.statistics import load_person, names_of, oversees, pair_of, read_compared_stages
-from reviews.services.throughput import (
+from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.services.gold.results import count_own_results
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.sampling.samples import has_draws
+from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
+from reviews.services.statistics.accuracy import Accuracy, read_accuracy
+from reviews.services.statistics.agreement import hidden_patterns, read_agreement, read_each_pair, read_set_aside
+from reviews.services.statistics.revision_rates import read_revision_rounds, repeating_stages
+from reviews.services.statistics.throughput import (
     count_waiting_work,
     read_faults,
     read_outlook,
@@ -32,7 +32,7 @@ from reviews.services.throughput import (
     read_throughput,
     read_times,
 )
-from reviews.services.workload import read_work_set_aside
+from reviews.services.statistics.workload import read_work_set_aside
 from reviews.views import statistics_tables as made
 from reviews.views.revision_tables import rounds_chart, rounds_table
 from reviews.views.tables import Table, as_csv
@@ -290,5 +290,5 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
 
 
 def drawn(chart: str) -> SafeString:
-    """A drawing of ``reviews.charts``, which escapes every text it is given."""
+    """A drawing of ``reviews.core.charts``, which escapes every text it is given."""
     return mark_safe(chart)  # noqa: S308

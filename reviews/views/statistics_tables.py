@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviews import charts
-from reviews.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
-from reviews.services.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
-from reviews.services.throughput import FaultCount, PersonWork, StageTime, Throughput
+from reviews.core import charts
+from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
+from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
+from reviews.services.statistics.throughput import FaultCount, PersonWork, StageTime, Throughput
 from reviews.views.tables import Column, Table, duration, figure_cells, figure_columns
 
 LABEL_NAMES = {

@@ -12,17 +12,18 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.comparison import describe, describe_changes, value_text
+from annotator.core.comparison import describe, describe_changes, value_text
 from annotator.errors import Conflict, DomainError
-from annotator.presentation import present
-from annotator.services import drafts
-from annotator.services.filters import one_of
+from annotator.presentation.document import present
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
-from reviews.services import claims, submissions
-from reviews.services.checklists import without_yes
-from reviews.services.review_forms import keep_form
-from reviews.services.workbench import Workbench, open_workbench, require_draft_version
+from reviews.services.queue import claims
+from reviews.services.submission import submit as submissions
+from reviews.services.submission.checklists import without_yes
+from reviews.services.submission.review_forms import keep_form
+from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 

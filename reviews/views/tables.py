@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from reviews.agreement import Figure
+from reviews.core.agreement import Figure
 
 #: Begin a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

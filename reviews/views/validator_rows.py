@@ -6,11 +6,11 @@ from typing import Any
 
 from django.utils.text import Truncator
 
+from annotator.core.sandbox.results import Status
+from annotator.core.validators import FORMS, Suggestion, fitting, suggest
+from annotator.core.validators.fields import FormField, form_fields
+from annotator.core.validators.matrix import RowKind
 from annotator.models import ValidatorTrial
-from annotator.sandbox.results import Status
-from annotator.validators import FORMS, Suggestion, fitting, suggest
-from annotator.validators.fields import FormField, form_fields
-from annotator.validators.matrix import RowKind
 
 #: What each kind of row demands, in words.
 _MUST = {True: ("Accept it", "check"), False: ("Reject it", "cross"), None: ("Either", "minus")}

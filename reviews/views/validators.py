@@ -15,23 +15,23 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.case_presentation import CaseView, ConstraintView
-from annotator.checks.findings import Finding
-from annotator.comparison.anchors import position
+from annotator.core.comparison.anchors import position
+from annotator.core.findings import Finding
+from annotator.core.schema import SchemaProblem
+from annotator.core.validators import FORMS, Subject, read_form, subject_of
+from annotator.core.validators.fields import read_form_fields
+from annotator.core.validators.trial import FUNCTION, reference_of
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Draft, Job
-from annotator.parts.places import place_id
-from annotator.presentation import present
-from annotator.schema import SchemaProblem
-from annotator.services import drafts, trials
-from annotator.services.access import load_dialogue
-from annotator.services.filters import one_of
-from annotator.services.revisions import load_revision
-from annotator.validators import FORMS, Subject, read_form, subject_of
-from annotator.validators.fields import read_form_fields
-from annotator.validators.trial import FUNCTION, reference_of
+from annotator.presentation.case import CaseView, ConstraintView
+from annotator.presentation.components.anchors import place_id
+from annotator.presentation.document import present
+from annotator.services.access.permissions import load_dialogue
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues import drafts, trials
+from annotator.services.dialogues.revisions import load_revision
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services.workbench import Workbench
+from reviews.services.submission.workbench import Workbench
 from reviews.views.context import seen_version
 from reviews.views.graph import open_bench
 from reviews.views.validator_rows import described, fields_of, forms_to_choose, row_views, same_as, text_views
@@ -261,7 +261,7 @@ def _page(
     if job is not None and (request.htmx.target or "").endswith(f"job-{job.public_id}"):
         if job.ended:
             return HttpResponseClientRefresh()
-        return render(request, "parts/job.html", _job(request, job))
+        return render(request, "components/job.html", _job(request, job))
     subject = subject_of(document, constraint)
     trial = trials.read_trial(subject) if isinstance(subject, Subject) else None
     held = constraint["validator"] or _EMPTY
@@ -304,7 +304,7 @@ def _page(
 
 
 def _job(request: PageRequest, job: Job) -> dict[str, Any]:
-    from annotator.templatetags.parts import job_progress
+    from annotator.templatetags.components import job_progress
 
     return job_progress(job, request.get_full_path())
 

@@ -15,20 +15,22 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.comparison import describe, lookup
+from annotator.core.comparison import describe, lookup
 from annotator.errors import Conflict, DomainError, Gone
 from annotator.models import Draft
-from annotator.presentation import pretty
-from annotator.services import drafts
-from annotator.services.filters import one_of
+from annotator.presentation.dialogue import pretty
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services import claims, comments, waivers
-from reviews.services.claims import Work
-from reviews.services.workbench import Workbench
+from reviews.services.feedback import comments
+from reviews.services.queue import claims
+from reviews.services.queue.claims import Work
+from reviews.services.submission import waivers
+from reviews.services.submission.workbench import Workbench
+from reviews.views.comment_context import with_mention
 from reviews.views.context import PANELS, active_seconds, seen_version, workbench_context
 from reviews.views.graph import open_bench, refused_edge
 from reviews.views.operations import operation_of
-from reviews.views.remarks import with_mention
 
 #: Edits of one field, whose inspector keeps its shape.
 _TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from annotator.schema import read_document
-from annotator.schema.toolsets import CompiledToolset
+from annotator.core.schema import read_document
+from annotator.core.schema.toolsets import CompiledToolset
 
 Document = dict[str, Any]
 

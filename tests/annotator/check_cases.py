@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from annotator.checks import CheckSettings, Finding, Stage, run_checks
-from annotator.schema import read_document
-from annotator.schema.toolsets import CompiledToolset
+from annotator.core.checks import CheckSettings, Finding, Stage, run_checks
+from annotator.core.schema import read_document
+from annotator.core.schema.toolsets import CompiledToolset
 
 
 def tool(name: str, required: list[str] | None = None, **properties: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from annotator.schema import read_document
+from annotator.core.schema import read_document
 
 Document = dict[str, Any]
 

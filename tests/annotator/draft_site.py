@@ -38,18 +38,20 @@ class Draft:
 
 DRAFT = Draft()
 
-CARD = """{% load parts %}<section class="pane" id="{{ name }}-card"><h2>{{ name }}</h2>
+CARD = """{% load components %}<section class="pane" id="{{ name }}-card"><h2>{{ name }}</h2>
 <form {% autosave "/draft/edit/" target anchor %} id="form-{{ name }}"><input type="hidden" name="op" value="set">
 <input type="hidden" name="name" value="{{ name }}">{% input "value" name value kind id=name error=error %}</form>
 <p class="stored">{{ stored }}</p></section>"""
 
-ITEMS = """{% load parts %}<ul id="items">{% for item in items %}<li id="item-{{ item }}" data-nav-item tabindex="-1">
+ITEMS = """{% load components %}<ul id="items">{% for item in items %}
+<li id="item-{{ item }}" data-nav-item tabindex="-1">
 <form {% autosave "/draft/edit/" "#items" %}><input type="hidden" name="op" value="delete"><button name="name"
 value="{{ item }}" data-key="d">Delete {{ item }}</button></form></li>{% endfor %}</ul>"""
 
-PAGE = """{% extends "base.html" %}{% load parts %}{% block title %}Draft{% endblock %}{% block main %}
+PAGE = """{% extends "base.html" %}{% load components %}{% block title %}Draft{% endblock %}
+{% block main %}
 <div class="page" data-draft="draft0000001" data-seen="{{ version }}"><h1>Draft</h1>
-{% include "parts/save_state.html" with saved_at=None %}<div id="merge" data-merge tabindex="-1"></div>
+{% include "components/save_state.html" with saved_at=None %}<div id="merge" data-merge tabindex="-1"></div>
 {% for card in cards %}{{ card|safe }}{% endfor %}{{ items|safe }}
 <form method="post" action="/draft/submit/" data-after-saving>{% csrf_token %}
 <input type="hidden" name="active_seconds" value="">

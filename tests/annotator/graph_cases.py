@@ -6,7 +6,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from annotator.graph import Graph
+from annotator.core.graph import Graph
 
 #: The slides of the C3-Bench paper (Figures 2 and 3): detail needs rank, slide needs create and detail.
 SLIDES = Graph.from_edges(

@@ -13,7 +13,7 @@ from rest_framework.exceptions import ParseError
 from annotator.api import parsing
 from annotator.api.parsing import MAX_VALUES, StrictJSONParser, TooLarge
 from annotator.api.rendering import FastJSONRenderer, stored_json, stored_tools
-from annotator.schema import canonical
+from annotator.core.schema import canonical
 
 
 def read(body: bytes) -> Any:

@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
+from annotator.core.schema import canonical, content_hash
 from annotator.models import Dialogue, Revision
-from annotator.schema import canonical, content_hash
 from tests.api_client import ApiClient, refusal
 from tests.factories import adopt_c3, broken, changed, make_dialogue, make_dialogues, make_document, make_team
 

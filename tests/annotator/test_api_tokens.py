@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken
-from annotator.services.tokens import create_token, find_live_token, hash_secret, revoke_token
+from annotator.services.accounts.tokens import create_token, find_live_token, hash_secret, revoke_token
 from tests.api_client import ApiClient, refusal
 from tests.factories import make_team, make_user
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotator.comparison import (
+from annotator.core.comparison import (
     align,
     apply_changes,
     diff,
@@ -18,10 +18,10 @@ from annotator.comparison import (
     resolve_choices,
     same_content,
 )
-from annotator.constraints import categories
-from annotator.editing import EditProblem, apply, can_rebase
-from annotator.schema import canonical, read_document
-from annotator.schema.constrained import MAX_CONSTRAINTS
+from annotator.core.constraints import categories
+from annotator.core.editing import EditProblem, apply, can_rebase
+from annotator.core.schema import canonical, read_document
+from annotator.core.schema.constrained import MAX_CONSTRAINTS
 from tests.annotator.case_documents import CODE, LIMIT, PROMPT, TOOLSET, call, case, with_constraint
 
 Document = dict[str, Any]

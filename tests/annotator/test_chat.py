@@ -11,10 +11,10 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.checks import Finding
-from annotator.parts.chat import Reading, dialogue_html
-from annotator.parts.json_text import MAX_SHOWN, coloured_json, is_cut, json_html, pretty_json
-from annotator.presentation import present
+from annotator.core.checks import Finding
+from annotator.presentation.components.chat import Reading, dialogue_html
+from annotator.presentation.components.json_text import MAX_SHOWN, coloured_json, is_cut, json_html, pretty_json
+from annotator.presentation.document import present
 from tests.annotator.test_parts import JSON
 from tests.factories import make_document
 
@@ -113,13 +113,13 @@ def test_a_huge_value_has_no_colours() -> None:
 
 @given(st.text())
 def test_a_tag_of_a_key_escapes_it(key: str) -> None:
-    html = Template("{% load parts %}{% kbd key %}").render(Context({"key": key}))
+    html = Template("{% load components %}{% kbd key %}").render(Context({"key": key}))
     assert "<" not in html.removeprefix('<kbd aria-hidden="true">').removesuffix("</kbd>")
 
 
 def test_what_is_constant_is_rendered_once_and_knows_nothing_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     template = Template(
-        "{% load parts %}{% constant %}{% if request %}known{% else %}nothing{% endif %}{% endconstant %}"
+        "{% load components %}{% constant %}{% if request %}known{% else %}nothing{% endif %}{% endconstant %}"
     )
     request = RequestFactory().get("/")
     assert template.render(Context({"request": request})) == "nothing"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import CheckSettings, Finding, run_checks
-from annotator.constraints.code import function_for, outline
-from annotator.schema import read_document
+from annotator.core.checks import CheckSettings, Finding, run_checks
+from annotator.core.constraints.code import function_for, outline
+from annotator.core.schema import read_document
 from tests.annotator.case_documents import CODE, PROMPT, TOOLSET, call, case, with_constraint
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from annotator.checks.languages import foreign_text
-from annotator.checks.placeholders import placeholder_in
+from annotator.core.checks.languages import foreign_text
+from annotator.core.checks.placeholders import placeholder_in
 from tests.annotator.check_cases import answer, ask, document, findings, good, of, task
 
 

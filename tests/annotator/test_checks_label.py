@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import CheckSettings
+from annotator.core.checks import CheckSettings
 from tests.annotator.check_cases import answer, ask, call, depends, document, findings, good, of, task
 
 HIDING = "partial_information"

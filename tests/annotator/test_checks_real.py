@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import Finding, Stage, run_checks
-from annotator.checks.violations import find_violations
-from annotator.schema import canonical
-from annotator.schema.toolsets import CompiledToolset
-from benchmark.formats import READERS
+from annotator.core.checks import Finding, Stage, run_checks
+from annotator.core.schema import canonical
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.schema.violations import find_violations
+from benchmark.core.formats import READERS
 
 #: What a candidate still lacks, by design.
 UNFINISHED = {

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.checks import CheckSettings, Finding, all_checks, run_checks
-from annotator.checks.findings import STAGES
-from annotator.checks.running import MOST_TOLD
-from annotator.comparison.anchors import AnchorMissing, resolve
-from annotator.schema import canonical, load_text, value_hash
-from annotator.schema.canonical import MAX_ANCHOR
+from annotator.core.checks import CheckSettings, Finding, all_checks, run_checks
+from annotator.core.checks.running import MOST_TOLD
+from annotator.core.comparison.anchors import AnchorMissing, resolve
+from annotator.core.findings import STAGES
+from annotator.core.schema import canonical, load_text, value_hash
+from annotator.core.schema.canonical import MAX_ANCHOR
 from tests.annotator.check_cases import TOOLS, TOOLSET, answer, call, document, findings, good, task
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import CheckSettings
-from annotator.checks.violations import MAX_MATCHED, MAX_MATCHED_OF_ALL
-from annotator.schema.toolsets import CompiledToolset
+from annotator.core.checks import CheckSettings
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.schema.violations import MAX_MATCHED, MAX_MATCHED_OF_ALL
 from tests.annotator.check_cases import answer, call, document, findings, good, of, task, tool
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.checks import CheckSettings, near_duplicate_finding
-from annotator.checks.similarity import bands, dialogue_text, find_near_duplicates, jaccard, shingles
+from annotator.core.checks import CheckSettings, near_duplicate_finding
+from annotator.core.checks.similarity import bands, dialogue_text, find_near_duplicates, jaccard, shingles
 from tests.annotator.check_cases import good
 
 LONG = "Please tell me which hotels with three stars are free in Graz next weekend and book the cheapest one for me"
@@ -58,7 +58,7 @@ def test_a_text_is_a_duplicate_of_itself_or_too_short(text: str) -> None:
 
 
 def test_bands_are_the_same_in_every_process() -> None:
-    program = f"from annotator.checks.similarity import *; print(bands(shingles({LONG!r})))"
+    program = f"from annotator.core.checks.similarity import *; print(bands(shingles({LONG!r})))"
     other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == str(bands(shingles(LONG)))
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from annotator.checks.observations import error_in, is_empty, lost_ids
-from annotator.checks.placeholders import is_placeholder
+from annotator.core.checks.observations import error_in, is_empty, lost_ids
+from annotator.core.checks.placeholders import is_placeholder
 from tests.annotator.check_cases import answer, ask, call, document, findings, good, of, task
 
 

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from annotator.comparison import AnchorMissing, describe, from_pointer, leaves, owner, resolve
-from annotator.comparison.anchors import Places, covers, join, split
+from annotator.core.comparison import AnchorMissing, describe, from_pointer, leaves, owner, resolve
+from annotator.core.comparison.anchors import Places, covers, join, split
 from tests.annotator.document_cases import call, document, task, trip
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotator.comparison import ChoiceProblem, align, discrepancies, resolve, resolve_choices, same_content
-from annotator.schema import read_document
+from annotator.core.comparison import ChoiceProblem, align, discrepancies, resolve, resolve_choices, same_content
+from annotator.core.schema import read_document
 from tests.annotator.document_cases import answer, call, document, documents, on, task, trip
 
 

@@ -5,7 +5,7 @@ import copy
 import pytest
 from hypothesis import given
 
-from annotator.comparison import apply_changes, describe_changes, diff
+from annotator.core.comparison import apply_changes, describe_changes, diff
 from tests.annotator.document_cases import answer, call, clarification, document, documents, on, plain, task, trip
 
 

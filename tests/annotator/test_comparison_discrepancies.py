@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.comparison import align, diff, discrepancies, same_content
+from annotator.core.comparison import align, diff, discrepancies, same_content
 from tests.annotator.case_documents import case
 from tests.annotator.document_cases import answer, call, clarification, document, documents, on, task, trip
 

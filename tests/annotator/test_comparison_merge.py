@@ -5,9 +5,9 @@ import copy
 import pytest
 from hypothesis import given, settings
 
-from annotator.comparison import diff, merge, merging, resolve
-from annotator.comparison.composing import compose, new_circles
-from annotator.schema import SchemaProblem, read_document
+from annotator.core.comparison import diff, merge, merging, resolve
+from annotator.core.comparison.composing import compose, new_circles
+from annotator.core.schema import SchemaProblem, read_document
 from tests.annotator.document_cases import answer, call, document, documents, on, plain, task, trip
 
 

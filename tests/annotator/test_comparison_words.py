@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.comparison import Effort, Part, word_diff
-from annotator.comparison.words import MAX_DIFFERENCES
+from annotator.core.comparison import Effort, Part, word_diff
+from annotator.core.comparison.words import MAX_DIFFERENCES
 
 SAME, REMOVED, ADDED = Part.SAME, Part.REMOVED, Part.ADDED
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.comparison import (
+from annotator.core.comparison import (
     apply_changes,
     describe,
     describe_changes,
@@ -16,8 +16,8 @@ from annotator.comparison import (
     merge,
     same_content,
 )
-from annotator.editing import CASE_OPERATIONS, OPERATIONS, EditProblem, apply, can_rebase
-from annotator.schema import canonical, read_document
+from annotator.core.editing import CASE_OPERATIONS, OPERATIONS, EditProblem, apply, can_rebase
+from annotator.core.schema import canonical, read_document
 from tests.annotator.case_documents import CODE, TOOLSET, call, case
 
 Document = dict[str, Any]

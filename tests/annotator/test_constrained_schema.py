@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical, json_schema, load_text, read_document
-from annotator.schema.constrained import MAX_CODES
-from annotator.search import describe_document
+from annotator.core.schema import SchemaProblem, canonical, json_schema, load_text, read_document
+from annotator.core.schema.constrained import MAX_CODES
+from annotator.core.search import describe_document
 from tests.annotator.case_documents import case
 
 

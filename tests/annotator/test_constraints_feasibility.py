@@ -8,16 +8,16 @@ from typing import Any
 import orjson
 import pytest
 
-from annotator.checks.findings import Finding
-from annotator.constraints import Constraint, read_constraint
-from annotator.constraints.anchoring import find_spans, sentences
-from annotator.constraints.case import Case
-from annotator.constraints.claims import read_claim
-from annotator.constraints.demands import read_demands
-from annotator.constraints.feasibility import feasibility_findings, needed_calls
-from annotator.constraints.probes import probe_validator
-from annotator.sandbox.results import CallResult, Status
-from annotator.validators.trial import Outcome, Subject, judged
+from annotator.core.constraints import Constraint, read_constraint
+from annotator.core.constraints.anchoring import find_spans, sentences
+from annotator.core.constraints.case import Case
+from annotator.core.constraints.claims import read_claim
+from annotator.core.constraints.demands import read_demands
+from annotator.core.constraints.feasibility import feasibility_findings, needed_calls
+from annotator.core.findings import Finding
+from annotator.core.sandbox.results import CallResult, Status
+from annotator.core.validators.probes import probe_validator
+from annotator.core.validators.trial import Outcome, Subject, judged
 
 
 def rule(category: str, text: str | None = None, **parameters: Any) -> Constraint:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.constraints import (
+from annotator.core.constraints import (
     Call,
     Consequence,
     Constraint,
@@ -19,7 +19,7 @@ from annotator.constraints import (
     replay,
     toolset_constraints,
 )
-from annotator.schema.toolsets import CompiledToolset
+from annotator.core.schema.toolsets import CompiledToolset
 
 S, SOFT, U = Status.SATISFIED, Status.SOFT_SATISFIED, Status.UNSATISFIED
 

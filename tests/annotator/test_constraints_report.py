@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from annotator.constraints.report import NotATrajectory, replay_row
+from annotator.core.constraints.report import NotATrajectory, replay_row
 from tests.conftest import ROOT
 
 LIMIT = {"category": "tool call count", "dimension": "resource", "parameters": {"min_callTimes": 0, "max_callTimes": 1}}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.constraints import (
+from annotator.core.constraints import (
     Category,
     Constraint,
     Dimension,
@@ -24,10 +24,10 @@ from annotator.constraints import (
     write_case_constraint,
     write_constraint,
 )
-from annotator.constraints.model import Parameters
-from annotator.constraints.rounds import Judgement, Past
-from annotator.constraints.taxonomy import constraint_problems, forget
-from annotator.schema.errors import SchemaProblem
+from annotator.core.constraints.model import Parameters
+from annotator.core.constraints.rounds import Judgement, Past
+from annotator.core.constraints.taxonomy import constraint_problems, forget
+from annotator.core.schema.errors import SchemaProblem
 
 
 def sentence(category: str, parameters: dict[str, Any]) -> str:

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from annotator.decisions import (
+from annotator.core.decisions import (
     BRANCHES_SHOWN,
     Blocked,
     TaskGraph,
     TrajectoryProblem,
-    counted,
     explore,
     look_at_published,
     optimal_list,
@@ -24,9 +23,10 @@ from annotator.decisions import (
     write_path,
     write_trajectory,
 )
-from annotator.graph import TOO_MANY, Count, Obstacle, Topology
-from annotator.schema import read_document
-from benchmark.formats import READERS
+from annotator.core.graph import TOO_MANY, Count, Obstacle, Topology
+from annotator.core.schema import read_document
+from annotator.presentation.path_counts import counted
+from benchmark.core.formats import READERS
 from tests.slides import call, slides_document, trajectory
 
 

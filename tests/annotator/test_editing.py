@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotator.comparison import diff, resolve
-from annotator.editing import OPERATIONS, EditProblem, apply
-from annotator.editing.steps import find_circle
+from annotator.core.comparison import diff, resolve
+from annotator.core.editing import OPERATIONS, EditProblem, apply
+from annotator.core.editing.steps import find_circle
 from tests.annotator.document_cases import answer, call, clarification, document, on, task, trip
 
 T1 = "/tasks/t1"

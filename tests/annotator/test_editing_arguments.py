@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotator.comparison import diff, resolve
-from annotator.editing import EditProblem, apply
-from annotator.editing.json_text import MAX_JSON, JsonProblem, read_json
+from annotator.core.comparison import diff, resolve
+from annotator.core.editing import EditProblem, apply
+from annotator.core.editing.json_text import MAX_JSON, JsonProblem, read_json
 from tests.annotator.document_cases import call, document, task, trip
 
 S1 = "/tasks/t1/steps/s1"

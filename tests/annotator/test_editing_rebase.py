@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from annotator.editing import OPERATIONS, EditProblem, apply, can_rebase
+from annotator.core.editing import OPERATIONS, EditProblem, apply, can_rebase
 from tests.annotator.document_cases import on, trip
 
 T1 = "/tasks/t1"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotator.comparison import diff, resolve
-from annotator.editing import EditProblem, apply
+from annotator.core.comparison import diff, resolve
+from annotator.core.editing import EditProblem, apply
 from tests.annotator.document_cases import answer, call, clarification, document, on, task, trip
 
 T1 = "/tasks/t1"

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.editing import apply
-from annotator.editing.json_text import read_json
-from annotator.editing.typed import shown_json
-from annotator.schema import canonical, content_hash
-from annotator.schema.canonical import without_kinds
-from annotator.schema.exact_json import JsonFault, dumps, load_stored, loads, same, with_kept_decimals
-from annotator.schema.indenting import indented
-from annotator.schema.layout import lay_out, on_one_line
+from annotator.core.editing import apply
+from annotator.core.editing.json_text import read_json
+from annotator.core.editing.typed import shown_json
+from annotator.core.schema import canonical, content_hash
+from annotator.core.schema.canonical import without_kinds
+from annotator.core.schema.exact_json import JsonFault, dumps, load_stored, loads, same, with_kept_decimals
+from annotator.core.schema.indenting import indented
+from annotator.core.schema.layout import lay_out, on_one_line
 from tests.annotator.document_cases import call, document, task
 
 pytestmark = pytest.mark.any_database

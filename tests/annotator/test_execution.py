@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from annotator.constraints.execution import LONGEST, Came, Returned, Run, Solved, run_trajectory
-from annotator.constraints.pasted import MAX_CALLS, read_trajectory
-from annotator.constraints.replay import Ending, Status
-from annotator.constraints.run_record import record_of
-from annotator.constraints.solving import UnsolvedSet, text_of, yields
-from annotator.replay_presentation import present_run
-from annotator.schema import SchemaProblem
+from annotator.core.constraints.execution import LONGEST, Came, Returned, Run, Solved, run_trajectory
+from annotator.core.constraints.replay import Ending, Status
+from annotator.core.constraints.run_record import record_of
+from annotator.core.constraints.solving import UnsolvedSet, text_of, yields
+from annotator.core.constraints.trajectory_parser import MAX_CALLS, read_trajectory
+from annotator.core.schema import SchemaProblem
+from annotator.presentation.replay import present_run
 from tests.annotator.case_documents import TOOLSET, call, case, constraint, with_constraint
 
 FINAL = "The Gull leaves Norhavn at 21:40."

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotator.editing.forms import AS_EMPTY, AS_JSON, MAX_FIELDS, fields, parse
-from annotator.editing.shapes import Kind, shape_of
-from annotator.editing.typed import shown
-from annotator.schema.toolsets import normalise_tools
+from annotator.core.editing.forms import AS_EMPTY, AS_JSON, MAX_FIELDS, fields, parse
+from annotator.core.editing.shapes import Kind, shape_of
+from annotator.core.editing.typed import shown
+from annotator.core.schema.toolsets import normalise_tools
 
 SCHEMA = {
     "type": "object",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.graph import (
+from annotator.core.graph import (
     MAX_CALLS,
     MAX_STEPS,
     Fault,
@@ -20,7 +20,7 @@ from annotator.graph import (
     read_graph,
     topology_of,
 )
-from annotator.graph.dag import find_cycle
+from annotator.core.graph.dag import find_cycle
 
 KINDS = {"c": "call", "q": "clarification", "a": "answer"}
 

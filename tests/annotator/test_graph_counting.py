@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.graph import TOO_MANY, Count, Graph, PathCounter, count_paths
-from annotator.graph.elimination import plan
-from annotator.graph.lattice import StepBound, partitions_by_length
+from annotator.core.graph import TOO_MANY, Count, Graph, PathCounter, count_paths
+from annotator.core.graph.elimination import plan
+from annotator.core.graph.lattice import StepBound, partitions_by_length
 from tests.annotator.graph_cases import (
     SLIDES,
     acyclic,

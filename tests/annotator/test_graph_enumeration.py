@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 from hypothesis import given
 
-from annotator.graph import (
+from annotator.core.graph import (
     Count,
     DecisionTree,
     Graph,

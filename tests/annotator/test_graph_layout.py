@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.graph import Graph
-from annotator.graph.layout import (
-    BOX_HEIGHT,
-    BOX_WIDTH,
-    MOST_LANES,
-    ROW_GAP,
-    critical_chain,
-    keep_apart,
-    lay_out,
-)
+from annotator.core.graph import Graph
+from annotator.core.graph.layout import BOX_HEIGHT, BOX_WIDTH, MOST_LANES, ROW_GAP, critical_chain, keep_apart, lay_out
 
 
 def graph(text: str) -> Graph:

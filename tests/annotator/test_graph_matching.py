@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.graph import Count, Graph, Matcher, Obstacle, Waiting, count_paths, lint_published, optimal_paths, paths
+from annotator.core.graph import (
+    Count,
+    Graph,
+    Matcher,
+    Obstacle,
+    Waiting,
+    count_paths,
+    lint_published,
+    optimal_paths,
+    paths,
+)
 from tests.annotator.graph_cases import SLIDES, acyclic, chains, fence, graph, independent
 
 Call = dict[str, Any]

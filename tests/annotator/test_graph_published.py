@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.graph import TOO_MANY, Count, Graph, PublishedCode, count_paths, lint_published, paths
+from annotator.core.graph import TOO_MANY, Count, Graph, PublishedCode, count_paths, lint_published, paths
 from tests.annotator.graph_cases import SLIDES, acyclic, chains, graph, independent
 
 

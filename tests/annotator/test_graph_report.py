@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotator.graph.report import MAX_LISTED, NotAGraph, graph_row
+from annotator.core.graph.report import MAX_LISTED, NotAGraph, graph_row
 from tests.conftest import ROOT
 
 SLIDES = {"names": ["create", "rank", "detail", "slide"], "dependencies": [[], [], [1], [0, 2]]}

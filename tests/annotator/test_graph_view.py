@@ -5,11 +5,11 @@ from math import comb
 
 import pytest
 
-from annotator.editing import apply
-from annotator.graph_view import view_graph
-from annotator.provenance import trace
-from annotator.schema.toolsets import CompiledToolset
-from benchmark.formats import READERS
+from annotator.core.editing import apply
+from annotator.core.provenance import trace
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.presentation.graph import view_graph
+from benchmark.core.formats import READERS
 from tests.annotator.document_cases import answer, call, clarification, document, on, task, trip
 
 NO_TOOLS = CompiledToolset.of('{"tools":[]}')

@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from annotator.config.postgresql.limits import limit_jobs, limit_requests
 from annotator.config.settings import BASE_DIR
-from annotator.services import retention, statements
-from annotator.services.outages import outage
+from annotator.services.database import statements
+from annotator.services.jobs import retention
+from annotator.services.jobs.outages import outage
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]

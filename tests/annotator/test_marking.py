@@ -6,11 +6,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.parts.json_text import coloured_json, pretty_json
-from annotator.parts.marking import Mark, excerpt, marked_json, marked_text, value_at
-from annotator.parts.sources import MOST_ROWS, marked_places, value_rows
-from annotator.provenance import trace
-from annotator.schema.toolsets import CompiledToolset
+from annotator.core.provenance import trace
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.presentation.components.json_text import coloured_json, pretty_json
+from annotator.presentation.components.marking import Mark, excerpt, marked_json, marked_text, value_at
+from annotator.presentation.components.sources import MOST_ROWS, marked_places, value_rows
 from tests.annotator.document_cases import call, document, task
 
 VALUES = st.recursive(

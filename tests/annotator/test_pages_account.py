@@ -19,10 +19,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator import tasks
+from annotator.core import capacity
 from annotator.models import ApiToken, Attempts, Invitation, Role, User
-from annotator.services import accounts, attempts, places, projects, tokens
-from annotator.services.access import roles_in
-from annotator.services.sign_in import SignInBackend
+from annotator.services import projects
+from annotator.services.access.permissions import roles_in
+from annotator.services.accounts import accounts, attempts, password_mails, tokens
+from annotator.services.accounts.sign_in import SignInBackend
 from tests.factories import make_team, make_user
 from tests.racing import overlap, race
 
@@ -62,7 +64,7 @@ def invite(team, *roles):
 
 def mails():
     """All that went out; mails go out beside the answers, one by one."""
-    accounts.MAILING.submit(int).result(60)
+    password_mails.MAILING.submit(int).result(60)
     return mail.outbox
 
 
@@ -198,7 +200,7 @@ def test_passwords_that_are_looked_at_take_few_of_the_threads(person, monkeypatc
     assert refused == [first, third, device]
     assert looked_at == [device, device, second]
     assert try_from("203.0.113.9", PASSWORD).status_code == 302
-    assert not places._taken
+    assert not capacity._taken
 
 
 def test_a_known_device_is_never_refused_until_the_password_changes(person, clock):

@@ -6,8 +6,9 @@ import pytest
 from playwright import sync_api as playwright
 
 from annotator.models import Invitation, Role
-from annotator.services import projects, tokens
-from annotator.services.access import roles_in
+from annotator.services import projects
+from annotator.services.access.permissions import roles_in
+from annotator.services.accounts import tokens
 from tests.factories import give_role, make_project, make_team
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator import markdown
-from annotator.markdown import render_markdown
-from reviews.services.comments import MAX_COMMENTS, MAX_TEXT
+from annotator.presentation import markdown
+from annotator.presentation.markdown import render_markdown
+from reviews.services.feedback.comments import MAX_COMMENTS, MAX_TEXT
 
 ALLOWED = {
     "a",

@@ -1,7 +1,8 @@
 """A document as pages show it: every finding stands at one place, and nothing is left out."""
 
-from annotator.checks import Finding
-from annotator.presentation import FindingView, present, pretty, worst
+from annotator.core.checks import Finding
+from annotator.presentation.dialogue import FindingView, pretty, worst
+from annotator.presentation.document import present
 from tests.factories import make_document
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotator.models import Guideline, Invitation, Project, Role
 from annotator.services import projects
-from annotator.services.access import roles_in
+from annotator.services.access.permissions import roles_in
 from tests.factories import give_role, make_project, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -23,10 +23,12 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from annotator.config.logs import WithoutSecrets
+from annotator.core import capacity
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Routine
-from annotator.services import places, statements, tokens
-from annotator.services.routines import PULSE, note_routine
+from annotator.services.accounts import tokens
+from annotator.services.database import statements
+from annotator.services.jobs.routines import PULSE, note_routine
 from annotator.tasks import take_up_stale_jobs
 from annotator.views import context, projects, site, slow
 from tests.factories import make_team
@@ -66,7 +68,7 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
     with ExitStack() as held:
         for _ in range(slow.TURNS):
             # As many requests as one person may have worked on at once.
-            assert held.enter_context(places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
+            assert held.enter_context(capacity.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
         # Quick ones are as many as come.
         assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
         monkeypatch.setattr(slow, "LONG", 0)
@@ -96,7 +98,7 @@ def test_one_person_never_has_all_threads_from_the_first_request_on(client, team
     with ExitStack() as held:
         for _ in range(3):
             assert client.get("/", **threads).status_code == program.get("/api/projects/", **threads).status_code == 200
-            assert held.enter_context(places.a_place_of({f"person {team.annotator.pk}": 3}))
+            assert held.enter_context(capacity.a_place_of({f"person {team.annotator.pk}": 3}))
         half_a_page = client.get("/", headers={"hx-request": "true"}, **threads)
         for refused in (client.get("/", **threads), half_a_page, program.get("/api/projects/", **threads)):
             assert (refused.status_code, refused["Retry-After"]) == (503, "10")
@@ -115,13 +117,13 @@ def test_many_pages_at_once_that_each_compute_a_little_less_count_as_a_long_one(
     colleague.force_login(team.senior)
     begun = time.monotonic()
     monkeypatch.setattr(slow.time, "monotonic", lambda: begun)
-    with places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}), ExitStack() as held:
+    with capacity.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}), ExitStack() as held:
         assert [member.get("/").status_code for _ in range(2)] == [200, 200]
         # One after the other, with a pause, they never add up.
         begun += slow.LONG * 0.8 / slow.UNCOUNTED
         assert [member.get("/").status_code for _ in range(3)] == [200, 200, 200]
         for _ in range(slow.TURNS - 1):
-            held.enter_context(places.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
+            held.enter_context(capacity.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
         assert member.get("/").status_code == 503
         assert colleague.get("/").status_code == 200
 
@@ -137,7 +139,7 @@ def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team,
     """Four forms of a huge draft, whose pages were read slowly, took every thread of a process for minutes."""
     monkeypatch.setattr(slow, "AT_ONCE", 1000)
     form = {"daily": "nonsense", "time_zone": ""}
-    with places.a_place_of({f"slow {team.annotator.pk}": slow.OF_ONE_PERSON}):
+    with capacity.a_place_of({f"slow {team.annotator.pk}": slow.OF_ONE_PERSON}):
         refused = member.post("/notices/settings/", form)
         assert (refused.status_code, refused["Retry-After"]) == (503, "10")
         assert "What you sent was dealt with" in words(refused)
@@ -157,7 +159,7 @@ def test_strangers_who_ask_at_once_whether_all_is_there_open_one_connection(clie
     monkeypatch.setattr(site, "_found", dict(site._found))
     monkeypatch.setattr(site, "what_is_missing", lambda: asked.append(1) or {"disk": f"Look {len(asked)}."})
     assert "Look 1" in words(client.get("/readyz"))
-    with places.a_place_of({"readyz": 1}):
+    with capacity.a_place_of({"readyz": 1}):
         assert "Look 1" in words(client.get("/readyz"))
         later = time.monotonic() + site.RECENT + 1
         monkeypatch.setattr(site.time, "monotonic", lambda: later)
@@ -811,7 +813,7 @@ def test_a_large_file_that_comes_slowly_leaves_threads_to_others(team):
 
     for address in addresses:
         assert send(address, Waiting(11 * 10**6), 11 * 10**6).status_code != 503
-        assert not places._taken
+        assert not capacity._taken
     assert refused == [(503, "10", 0)] * 4
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field as ModelField
 
-from annotator.constraints import Category, Dimension, categories, find_category, register
-from annotator.constraints.model import Count, Parameters, ToolName
-from annotator.constraints.rounds import Judgement, Past, Round
-from annotator.constraints.taxonomy import forget
-from annotator.editing.parameter_reading import read_parameter_form
-from annotator.editing.parameter_specs import Kind
-from annotator.editing.parameters import Field, parameter_fields
-from annotator.schema.canonical import value_hash
+from annotator.core.constraints import Category, Dimension, categories, find_category, register
+from annotator.core.constraints.model import Count, Parameters, ToolName
+from annotator.core.constraints.rounds import Judgement, Past, Round
+from annotator.core.constraints.taxonomy import forget
+from annotator.core.editing.parameter_reading import read_parameter_form
+from annotator.core.editing.parameter_specs import Kind
+from annotator.core.editing.parameters import Field, parameter_fields
+from annotator.core.schema.canonical import value_hash
 
 TOOLS = ["find_ferry", "read_timetable"]
 

@@ -12,13 +12,13 @@ from django.utils.safestring import mark_safe
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotator.core.schema.documents import Information, Policy
 from annotator.models import JobState, Role
 from annotator.models.content import DialogueStatus
-from annotator.parts.icons import ICONS
-from annotator.parts.json_text import coloured_json, pretty_json
-from annotator.parts.labels import LABELS, label_of
-from annotator.parts.places import place_id
-from annotator.schema.documents import Information, Policy
+from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.icons import ICONS
+from annotator.presentation.components.json_text import coloured_json, pretty_json
+from annotator.presentation.components.labels import LABELS, label_of
 from benchmark.models import ReleaseState
 from reviews.models import ClaimState, SlotState, Verdict
 
@@ -31,7 +31,7 @@ JSON = st.recursive(
 
 def render(source: str, **context: object) -> str:
     request = RequestFactory().get("/?status=open&cursor=abc")
-    return Template("{% load parts %}" + source).render(Context({"request": request, **context}))
+    return Template("{% load components %}" + source).render(Context({"request": request, **context}))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_place_needs_no_escaping_in_a_selector(anchor):
 
 
 def test_a_difference_shows_what_was_taken_away_and_what_came():
-    html_text = Template('{% load parts %}{% text_diff "book <it> now" "book them now" %}').render(Context())
+    html_text = Template('{% load components %}{% text_diff "book <it> now" "book them now" %}').render(Context())
     assert "book <del>&lt;it&gt;</del> now" in html_text
     assert "book <ins>them</ins> now" in html_text
 
@@ -148,7 +148,9 @@ few_words = st.lists(st.sampled_from(["a", "b", "c.", "<d>"]), max_size=6).map("
 @given(before=few_words, after=few_words)
 def test_a_change_in_one_piece_spells_both_texts(before: str, after: str) -> None:
     shown = str(
-        Template("{% load parts %}{% inline_diff before after %}").render(Context({"before": before, "after": after}))
+        Template("{% load components %}{% inline_diff before after %}").render(
+            Context({"before": before, "after": after})
+        )
     )
     assert html.unescape(re.sub(r"<ins>.*?</ins>|</?del>", "", shown)) == before
     assert html.unescape(re.sub(r"<del>.*?</del>|</?ins>", "", shown)) == after

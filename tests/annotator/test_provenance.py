@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.comparison.anchors import resolve
-from annotator.provenance import ArgumentTrace, Quality, SourceKind, Standing, trace
-from annotator.provenance.bodies import Observation, Text
-from annotator.provenance.figures import dates_in, may_hold_date
-from annotator.provenance.forms import fold, forms_for, forms_of
+from annotator.core.comparison.anchors import resolve
+from annotator.core.provenance import ArgumentTrace, Quality, SourceKind, Standing, trace
+from annotator.core.provenance.bodies import Observation, Text
+from annotator.core.provenance.figures import dates_in, may_hold_date
+from annotator.core.provenance.forms import fold, forms_for, forms_of
 from tests.annotator.check_cases import TOOLSET, answer, ask, call, depends, document, task
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotator.checks import CheckSettings
-from annotator.graph import read_graph
-from annotator.provenance import Suggestion, evidence_for_information, suggest_edges, trace
-from annotator.schema import canonical, load_text
+from annotator.core.checks import CheckSettings
+from annotator.core.graph import read_graph
+from annotator.core.provenance import Suggestion, evidence_for_information, suggest_edges, trace
+from annotator.core.schema import canonical, load_text
 from tests.annotator.check_cases import TOOLSET, answer, ask, call, document, of, task
 
 HOTELS = {"hotels": [{"hotelId": "H-17", "name": "Mur"}, {"hotelId": "H-20", "name": "Uhrturm"}]}

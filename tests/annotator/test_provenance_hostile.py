@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import run_checks
-from annotator.provenance import Standing, trace
-from annotator.provenance.bodies import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
-from annotator.provenance.figures import dates_in, numbers_in, times_in
-from annotator.provenance.forms import forms_of
-from annotator.provenance.places import MAX_LEAVES as MAX_VALUES
-from annotator.provenance.places import MAX_LEAVES_OF_ALL
-from annotator.provenance.work import MAX_WORK, Work
+from annotator.core.checks import run_checks
+from annotator.core.provenance import Standing, trace
+from annotator.core.provenance.anchors import MAX_LEAVES as MAX_VALUES
+from annotator.core.provenance.anchors import MAX_LEAVES_OF_ALL
+from annotator.core.provenance.bodies import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
+from annotator.core.provenance.figures import dates_in, numbers_in, times_in
+from annotator.core.provenance.forms import forms_of
+from annotator.core.provenance.work import MAX_WORK, Work
 from tests.annotator.check_cases import TOOLSET, call, document, task
 
 PIECES = {

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from annotator import tasks
 from annotator.models import ApiToken, Draft, DraftStep, Invitation, Routine
-from annotator.services import jobs, retention
-from annotator.services.drafts import edit_draft, open_draft, undo
+from annotator.services.accounts.tokens import create_token, revoke_token
+from annotator.services.dialogues.drafts import edit_draft, open_draft, undo
+from annotator.services.jobs import jobs, retention
 from annotator.services.projects import create_invitation
-from annotator.services.tokens import create_token, revoke_token
 from benchmark.models import ImportBatch
-from benchmark.services.imports import may_repeat, start_import
+from benchmark.services.imports.requests import may_repeat, start_import
 from benchmark.services.stored_files import full_path
 from tests.benchmark.conftest import as_lines, candidate
 from tests.factories import make_dialogues, make_team

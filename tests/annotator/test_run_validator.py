@@ -6,8 +6,8 @@ import json
 import pytest
 from django.core.management import call_command
 
+from annotator.core.sandbox import SandboxUnavailable, host
 from annotator.management.base import Stop
-from annotator.sandbox import SandboxUnavailable, host
 
 SOURCE = "def validate_format(response):\n    return response.endswith('.'), f'{len(response)} characters'\n"
 

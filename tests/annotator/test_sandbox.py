@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from annotator.sandbox import Call, Expected, Limits, Sandbox, SandboxUnavailable, Status, host, shared_sandbox
-from annotator.sandbox.inside import seccomp
+from annotator.core.sandbox import Call, Expected, Limits, Sandbox, SandboxUnavailable, Status, host, shared_sandbox
+from annotator.core.sandbox.inside import seccomp
 
 WORDS = """
 import re

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotator.sandbox import Call, Expected, Limits, Sandbox, Status, host
-from annotator.sandbox.host import WALLS
-from annotator.sandbox.inside.layers import NOBODY
-from annotator.services import trials
+from annotator.core.sandbox import Call, Expected, Limits, Sandbox, Status, host
+from annotator.core.sandbox.host import WALLS
+from annotator.core.sandbox.inside.layers import NOBODY
+from annotator.services.dialogues import trials
 
 LIMITS = Limits(wall=1.2, cpu=1, memory=192 << 20)
 SECRET = "a secret of the host"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from annotator.sandbox import Call, CallResult, Expected, Limits, SandboxUnavailable, Status, shared_sandbox
-from annotator.sandbox import service as service_module
-from annotator.sandbox.service import RemoteSandbox
+from annotator.core.sandbox import Call, CallResult, Expected, Limits, SandboxUnavailable, Status, shared_sandbox
+from annotator.core.sandbox import service as service_module
+from annotator.core.sandbox.service import RemoteSandbox
 from tests.conftest import ROOT
 
 SOURCE = "def validate(response):\n    return len(response) > 2, str(len(response))\n"
@@ -20,7 +20,7 @@ SOURCE = "def validate(response):\n    return len(response) > 2, str(len(respons
 
 @contextlib.contextmanager
 def running(path):
-    process = subprocess.Popen([sys.executable, "-m", "annotator.sandbox", str(path)], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-m", "annotator.core.sandbox", str(path)], cwd=ROOT)
     try:
         while process.poll() is None:
             with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
@@ -182,7 +182,7 @@ def test_the_environment_names_the_service(service, monkeypatch):
 
 @pytest.mark.parametrize(("arguments", "code"), [([], 2), (["/nowhere/at/all"], 1)])
 def test_wrong_use_is_a_sentence(arguments, code):
-    command = [sys.executable, "-m", "annotator.sandbox", *arguments]
+    command = [sys.executable, "-m", "annotator.core.sandbox", *arguments]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == code
     assert ended.stderr.count("\n") == 1

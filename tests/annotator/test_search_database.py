@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotator.models import Dialogue
-from annotator.services.revisions import lock_dialogue, revise
+from annotator.services.dialogues.revisions import lock_dialogue, revise
 from tests.factories import make_dialogue, make_document, make_team
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotator.models import Dialogue
-from annotator.search import (
+from annotator.core.search import (
     MAX_INDEX,
     MAX_QUERY,
     MAX_TERMS,
@@ -21,6 +20,7 @@ from annotator.search import (
     to_fts5,
     to_tsquery,
 )
+from annotator.models import Dialogue
 from tests.annotator.document_cases import answer, call, clarification, document, documents, task, trip
 from tests.factories import make_dialogue, make_project
 

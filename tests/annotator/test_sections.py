@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.markdown import render_markdown
-from annotator.sections import find_passage, read_sections
+from annotator.core.guideline_sections import find_passage, read_sections
+from annotator.presentation.markdown import render_markdown
 
 TEXT = """Before all headings.
 

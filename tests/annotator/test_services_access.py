@@ -6,8 +6,14 @@ from django.utils import timezone
 
 from annotator.errors import Denied, Hidden
 from annotator.models import Dialogue, Project, Revision, Role
-from annotator.services.access import load_dialogue, load_project, require_administrator, require_role, roles_in
-from annotator.services.revisions import load_revision
+from annotator.services.access.permissions import (
+    load_dialogue,
+    load_project,
+    require_administrator,
+    require_role,
+    roles_in,
+)
+from annotator.services.dialogues.revisions import load_revision
 from tests.factories import give_role, make_dialogue, make_document, make_team, make_user
 
 pytestmark = pytest.mark.django_db

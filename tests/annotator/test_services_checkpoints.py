@@ -11,8 +11,8 @@ from django.utils import timezone
 from annotator import tasks
 from annotator.models import Event, Role
 from annotator.services import projects
-from annotator.services.checkpoints import broken_checkpoints, write_checkpoint, write_checkpoints
-from annotator.services.events import EventLine, append_event, append_events, broken_links, chain_faults
+from annotator.services.history.events import EventLine, append_event, append_events, broken_links, chain_faults
+from annotator.services.integrity.checkpoints import broken_checkpoints, write_checkpoint, write_checkpoints
 from tests.factories import make_dialogue, make_team
 from tests.racing import overlap
 

@@ -5,15 +5,9 @@ import hashlib
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from annotator.core.schema import canonical
 from annotator.models import Event, Guideline, Revision, ToolsetRevision
-from annotator.schema import canonical
-from annotator.services.events import (
-    EventLine,
-    append_event,
-    append_events,
-    broken_links,
-    event_digest,
-)
+from annotator.services.history.events import EventLine, append_event, append_events, broken_links, event_digest
 from tests.factories import make_dialogue, make_team
 from tests.racing import overlap
 

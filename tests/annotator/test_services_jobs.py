@@ -13,7 +13,7 @@ from annotator import tasks
 from annotator.config.celery import app
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Event, Job, JobState, Notice
-from annotator.services import jobs
+from annotator.services.jobs import jobs
 from tests.factories import make_team, make_user
 from tests.racing import overlap, race
 

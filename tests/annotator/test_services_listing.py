@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotator.models import Dialogue, Finding
-from annotator.services.filters import UnknownFilter
-from annotator.services.keyset import cursor_of
-from annotator.services.listing import PAGE_SIZE, Filters, filter_dialogues, list_dialogues
+from annotator.services.database.filters import UnknownFilter
+from annotator.services.database.keyset import cursor_of
+from annotator.services.dialogues.listing import PAGE_SIZE, Filters, filter_dialogues, list_dialogues
 from tests.factories import broken, make_dialogue, make_dialogues, make_document, make_team
 
 pytestmark = pytest.mark.django_db

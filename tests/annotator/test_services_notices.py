@@ -14,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Hidden, Invalid
 from annotator.models import Digest, Event, Job, Membership, Notice, NoticeKind
-from annotator.services import digests, jobs, notices
-from annotator.services.events import append_event
-from annotator.services.filters import UnknownFilter
-from annotator.services.keyset import cursor_of
-from annotator.services.notice_settings import change_settings, settings_of
+from annotator.services.accounts.notice_settings import change_settings, settings_of
+from annotator.services.database.filters import UnknownFilter
+from annotator.services.database.keyset import cursor_of
+from annotator.services.history.events import append_event
+from annotator.services.jobs import jobs
+from annotator.services.notices import digests, notices
 from tests.factories import Team, make_team
 from tests.windows import Window
 

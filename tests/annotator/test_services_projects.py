@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Guideline, Invitation, Project, Role, User
 from annotator.services import projects
-from annotator.services.access import roles_in
+from annotator.services.access.permissions import roles_in
 from tests.factories import give_role, make_project, make_team, make_user
 from tests.racing import overlap, race
 

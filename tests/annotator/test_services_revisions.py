@@ -4,11 +4,11 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from annotator.core.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Event, Finding, Guideline, Revision, Toolset, ToolsetRevision
-from annotator.schema import SchemaProblem, canonical, content_hash, read_document
-from annotator.services import revisions
-from annotator.services.drafts import open_draft
+from annotator.services.dialogues import revisions
+from annotator.services.dialogues.drafts import open_draft
 from tests.factories import WEATHER_TOOLS, broken, changed, make_dialogue, make_document, make_team
 from tests.racing import overlap, race
 

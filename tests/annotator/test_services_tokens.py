@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken, Event, Role, User
-from annotator.services import attempts, projects, tokens
+from annotator.services import projects
+from annotator.services.accounts import attempts, tokens
 from tests.factories import give_role, make_team, make_user
 from tests.racing import overlap, race
 

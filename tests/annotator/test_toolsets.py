@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical
-from annotator.schema.dialects import MAX_PATTERNS, read_schema
-from annotator.schema.toolsets import CompiledToolset, normalise_schema, normalise_tools, read_tools
-from annotator.schema.type_words import type_fragment
+from annotator.core.schema import SchemaProblem, canonical
+from annotator.core.schema.dialects import MAX_PATTERNS, read_schema
+from annotator.core.schema.toolsets import CompiledToolset, normalise_schema, normalise_tools, read_tools
+from annotator.core.schema.type_words import type_fragment
 
 
 def tool(name: str = "f", parameters: Any = None, **more: Any) -> dict[str, Any]:

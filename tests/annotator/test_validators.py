@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.sandbox import Call, Sandbox
-from annotator.schema.errors import SchemaProblem
-from annotator.validators import (
+from annotator.core.sandbox import Call, Sandbox
+from annotator.core.schema.errors import SchemaProblem
+from annotator.core.validators import (
     FORMS,
     Aspect,
     RowKind,
@@ -21,7 +21,7 @@ from annotator.validators import (
     rows_for,
     suggest,
 )
-from annotator.validators.mutations import resized
+from annotator.core.validators.mutations import resized
 
 TABLE = "Here they are:\n\n| city | people |\n|---|---:|\n| Rome | 2.8 |\n| Oslo | 0.7 |\n\nThat is all."
 LIST = "Three cities:\n- **Rome**\n- Oslo\n- Bern\nRome is the largest."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotator.wording import counted
+from annotator.core.wording import counted
 
 pytestmark = pytest.mark.any_database
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from annotator.models import Dialogue, Project, User
-from annotator.services import jobs
+from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch, Release
-from benchmark.services.import_report import read_report
-from benchmark.services.imports import start_import
-from benchmark.services.releases import start_release
+from benchmark.services.imports.report import read_report
+from benchmark.services.imports.requests import start_import
+from benchmark.services.releases.requests import start_release
 from tests.factories import WEATHER_TOOLS, Team, adopt_c3, begin, hand_in, make_dialogue, make_document, make_team
 
 Lines = Iterable[dict[str, Any] | str | bytes]

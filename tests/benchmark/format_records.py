@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical
-from benchmark.formats import READERS, WRITERS, ReadDialogue
+from annotator.core.schema import SchemaProblem, canonical
+from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 
 WEATHER = {
     "type": "function",

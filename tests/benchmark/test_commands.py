@@ -16,10 +16,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotator.models import Dialogue, Job, Membership, Project
-from annotator.services.revisions import lock_dialogue, revise
-from benchmark.formats.verifying import verify_archive
+from annotator.services.dialogues.revisions import lock_dialogue, revise
+from benchmark.core.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, Release
-from reviews.services.protocols import current_version
+from reviews.services.protocols.versions import current_version
 from tests.benchmark.conftest import (
     as_lines,
     as_zip,
@@ -449,7 +449,7 @@ class TestVerify:
         make_verified(team, "a")
         release = run_release(team)
         archive = tmp_path / "r.zip"
-        from benchmark.services.releases import archive_path
+        from benchmark.services.releases.requests import archive_path
 
         archive.write_bytes(archive_path(release).read_bytes())
         process_environment["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none"

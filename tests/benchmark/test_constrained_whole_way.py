@@ -7,21 +7,22 @@ from typing import Any
 
 import pytest
 
+from annotator.core.schema import load_text
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Finding, Role, ValidatorTrial
 from annotator.models.content import DialogueStatus
-from annotator.schema import load_text
-from annotator.services import jobs
-from annotator.services.revisions import move_head
-from benchmark.formats.verifying import verify_archive
+from annotator.services.dialogues.revisions import move_head
+from annotator.services.jobs import jobs
+from benchmark.core.formats.verifying import verify_archive
+from benchmark.demo import constrained_cases
+from benchmark.demo.project import FOLDER
 from benchmark.models import ImportBatch, LeftOut, Release
-from benchmark.services import demo_harbour, import_trials
-from benchmark.services.demo import FOLDER
-from benchmark.services.import_trials import trials_of
-from benchmark.services.imports import follow_up
-from benchmark.services.releases import archive_path
-from reviews.services.cycles import begin_cycles
-from reviews.services.protocols import adopt_preset
+from benchmark.services.imports import trials
+from benchmark.services.imports.requests import follow_up
+from benchmark.services.imports.trials import trials_of
+from benchmark.services.releases.requests import archive_path
+from reviews.services.cycles.start import begin_cycles
+from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, END
 from tests.benchmark.cctu_records import files, members, record, whole
 from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of, run_release
@@ -116,11 +117,11 @@ def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patched:
         # On a machine without a sandbox nothing is approved, and nobody is left with a case in hand.
-        patched.setattr(demo_harbour, "ensure_tried", refuse)
-        demo_harbour.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
+        patched.setattr(constrained_cases, "ensure_tried", refuse)
+        constrained_cases.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
     assert said.pop() == "The harbour’s cases wait in their first stage: No code is run here."
     assert set(Dialogue.objects.filter(project=team.project).values_list("stage", flat=True)) == {"data"}
-    demo_harbour.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
+    constrained_cases.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
     assert said == ["The harbour’s first cases are verified and released."]
     states = {case.external_id: (case.status, case.stage) for case in Dialogue.objects.filter(project=team.project)}
     assert states["pilot-02"] == (DialogueStatus.ESCALATED, "settlement")
@@ -152,7 +153,7 @@ def test_imported_validators_are_tried_by_themselves(team: Team, monkeypatch: py
     two["check_code"] |= {f"check_constraint_{n}.py": f"{CODE}# {n}\n" for n in (4, 5)}
     batch = imported(team, as_zip(members(whole("7"), lenient, two)))
     # Each job tries for a bounded time, and leaves the rest, of one case also, to one at the end of the queue.
-    monkeypatch.setattr(import_trials, "BUDGET", -1.0)
+    monkeypatch.setattr(trials, "BUDGET", -1.0)
     jobs_run = 0
     while (job := trials_of(batch)) is not None:
         assert jobs.run(job.pk).state == "done"

@@ -9,8 +9,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project, User
-from benchmark.services import demo, demo_desk, demo_play
-from benchmark.services.demo_clock import Clock, pretending, working_days
+from benchmark.demo import desk, weeks
+from benchmark.demo import project as demo
+from benchmark.demo.clock import Clock, pretending, working_days
 from tests.factories import make_team
 
 THEN = datetime(2026, 3, 27, 9, tzinfo=UTC)
@@ -53,12 +54,12 @@ def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_
 ) -> None:
     """The next ``load_demo`` ended in an IndexError on what the first had left."""
 
-    def stop(cast: demo_desk.Cast) -> None:
+    def stop(cast: desk.Cast) -> None:
         assert Dialogue.objects.filter(project=cast.project).exists()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(demo_play, "play_since_the_release", stop)
+        patched.setattr(weeks, "play_since_the_release", stop)
         with pytest.raises(KeyboardInterrupt):
             call_command("load_demo")
     assert not Project.objects.exists()

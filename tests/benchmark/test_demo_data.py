@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import Finding, all_checks, run_checks
-from annotator.checks.similarity import dialogue_text, find_near_duplicates
-from annotator.constraints.case import SCENARIOS
-from annotator.constraints.solving import UnsolvedSet, text_of
-from annotator.constraints.taxonomy import categories
-from annotator.sandbox import Call, Expected, Limits, shared_sandbox
-from annotator.schema import SchemaProblem, canonical
-from annotator.schema.toolsets import CompiledToolset
-from annotator.validators.trial import judged, subjects_of
-from benchmark.formats import READERS, WRITERS, ReadDialogue
+from annotator.core.checks import Finding, all_checks, run_checks
+from annotator.core.checks.similarity import dialogue_text, find_near_duplicates
+from annotator.core.constraints.case import SCENARIOS
+from annotator.core.constraints.solving import UnsolvedSet, text_of
+from annotator.core.constraints.taxonomy import categories
+from annotator.core.sandbox import Call, Expected, Limits, shared_sandbox
+from annotator.core.schema import SchemaProblem, canonical
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.validators.trial import judged, subjects_of
+from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 
-DEMO = Path(__file__).resolve().parents[2] / "benchmark" / "demo"
+DEMO = Path(__file__).resolve().parents[2] / "benchmark" / "demo" / "data"
 ASK, ANSWER = "ask_user_for_required_parameters", "prepare_to_answer"
 UNREADABLE = "home-energy-05"
 

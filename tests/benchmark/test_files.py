@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.formats.files import Limits, RawRecord, RecordFault, read_records
-from benchmark.formats.lines import split_lines
+from benchmark.core.formats.files import Limits, RawRecord, RecordFault, read_records
+from benchmark.core.formats.lines import split_lines
 
 
 def read(content: bytes, name: str = "a.jsonl", **options: Any) -> list[RawRecord | RecordFault]:

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.formats import files
-from benchmark.formats import lines as format_lines
-from benchmark.formats.files import Limits, RawRecord, RecordFault, read_records
-from benchmark.formats.lines import LineFault, parse_record
+from benchmark.core.formats import files
+from benchmark.core.formats import lines as format_lines
+from benchmark.core.formats.files import Limits, RawRecord, RecordFault, read_records
+from benchmark.core.formats.lines import LineFault, parse_record
 from tests.benchmark.test_files import faults, lines, read, zipped
 
 MIB = 1 << 20
@@ -483,7 +483,7 @@ def test_a_line_of_100_mb_is_skipped_without_being_held() -> None:
 
 _MEASURED = """
 import resource, sys
-from benchmark.formats.files import read_records
+from benchmark.core.formats.files import read_records
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for _ in read_records(sys.argv[1], sys.argv[1]))
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical, content_hash
-from benchmark.formats import WRITERS
-from benchmark.formats.archive import DeterministicZip, sha256_of, verify_archive
-from benchmark.formats.limits import Limits
-from benchmark.formats.manifest import (
+from annotator.core.schema import SchemaProblem, canonical, content_hash
+from benchmark.core.formats import WRITERS
+from benchmark.core.formats.archive import DeterministicZip, sha256_of, verify_archive
+from benchmark.core.formats.limits import Limits
+from benchmark.core.formats.manifest import (
     ITEMS,
     MANIFEST,
     SUMS,
@@ -30,7 +30,7 @@ from benchmark.formats.manifest import (
     read_manifest,
     sum_lines,
 )
-from benchmark.formats.table import TABLE, write_row
+from benchmark.core.formats.table import TABLE, write_row
 from tests.benchmark.format_records import read, wild_record
 
 CANARY = "assay-canary-0123456789"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmark.formats import READERS, WRITERS
-from benchmark.formats.messages import entry_messages
+from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats.messages import entry_messages
 from tests.benchmark.format_records import (
     CHINESE,
     MESSAGES,

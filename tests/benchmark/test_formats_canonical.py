@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical, read_document
-from annotator.schema.canonical import MAX_DEPTH, encode_faithful, normalise
+from annotator.core.schema import SchemaProblem, canonical, read_document
+from annotator.core.schema.canonical import MAX_DEPTH, encode_faithful, normalise
 from tests.benchmark.format_records import read, wild_record
 
 _TEXTS = st.text(st.characters(), max_size=6) | st.sampled_from(["", "\0", "a\0b", "\\u0000", "\ud800", "é", "{", '"'])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmark.formats import READERS, WRITERS, guess_format
+from benchmark.core.formats import READERS, WRITERS, guess_format
 from tests.benchmark.format_records import c3_record, faults_of, json_lines, openai_record, read, wild_record
 
 NEUTRAL = WRITERS["neutral"].write(read("wild", wild_record()))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from annotator.schema import canonical
-from benchmark.formats import READERS, WRITERS
+from annotator.core.schema import canonical
+from benchmark.core.formats import READERS, WRITERS
 from tests.benchmark.format_records import WEATHER, faults_of, read, same, wild_record
 
 

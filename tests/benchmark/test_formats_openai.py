@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from annotator.schema import canonical, load_text, value_hash
-from benchmark.formats import READERS, WRITERS
-from benchmark.formats.overtaken import forget_overtaken
+from annotator.core.schema import canonical, load_text, value_hash
+from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats.outdated import forget_overtaken
 from tests.benchmark.format_records import faults_of, openai_record, read, rewrite, same, wild_record
 
 

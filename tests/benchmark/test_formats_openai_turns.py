@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotator.schema import canonical, load_text, read_document, value_hash
-from annotator.schema.exact_json import same
-from benchmark.formats import READERS, WRITERS, ReadDialogue
-from benchmark.formats.openai_writing import write_messages
-from benchmark.formats.overtaken import forget_overtaken, overtaken_places
+from annotator.core.schema import canonical, load_text, read_document, value_hash
+from annotator.core.schema.exact_json import same
+from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats.openai_writing import write_messages
+from benchmark.core.formats.outdated import forget_overtaken, overtaken_places
 from tests.benchmark.format_records import openai_record, read, wild_record
 
 Document = dict[str, Any]

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from annotator.core.schema import canonical, content_hash, read_document
 from annotator.models import Dialogue, Revision
-from annotator.schema import canonical, content_hash, read_document
-from benchmark.formats import READERS, WRITERS, ReadDialogue
-from benchmark.formats.converting import Converter
-from benchmark.formats.files import RawLine
-from benchmark.formats.labels import WILD_INFORMATION
-from benchmark.formats.overtaken import forget_overtaken, overtaken_places
-from benchmark.formats.residue import NATIVE
-from benchmark.formats.verifying import verify_archive
-from benchmark.services.releases import archive_path
+from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats.converting import Converter
+from benchmark.core.formats.files import RawLine
+from benchmark.core.formats.labels import WILD_INFORMATION
+from benchmark.core.formats.outdated import forget_overtaken, overtaken_places
+from benchmark.core.formats.residue import NATIVE
+from benchmark.core.formats.verifying import verify_archive
+from benchmark.services.releases.requests import archive_path
 from tests.annotator.case_documents import LIMIT, ROUNDS
 from tests.benchmark.cctu_records import record as cctu_record
 from tests.benchmark.conftest import make_verified, run_release

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from annotator.schema import canonical, content_hash, read_document
-from benchmark.formats import READERS, WRITERS
+from annotator.core.schema import canonical, content_hash, read_document
+from benchmark.core.formats import READERS, WRITERS
 from tests.benchmark.format_records import (
     bilingual_wild_record,
     c3_record,

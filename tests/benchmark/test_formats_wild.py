@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from annotator.schema import exact_json
-from annotator.schema.reading import load_text
-from benchmark.formats import READERS, WRITERS, ReadDialogue
+from annotator.core.schema import exact_json
+from annotator.core.schema.reading import load_text
+from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from tests.benchmark.format_records import (
     WEATHER,
     answer,

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from annotator.models import Dialogue, Finding, Job
-from annotator.services import jobs
-from annotator.services.history_checks import history_faults
-from annotator.services.variants import out_of_step
+from annotator.services.dialogues.variants import out_of_step
+from annotator.services.integrity.history_checks import history_faults
+from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch
 from reviews.models import GoldItem
-from reviews.services.cycles import supersede_cycle
-from reviews.services.history import read_history
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.history.dialogue_history import read_history
 from tests.benchmark.conftest import candidate
 from tests.factories import Team, changed, current, hand_in
 from tests.reviews.gold_team import gold_team, make_gold

@@ -20,8 +20,8 @@ from django.test import Client
 from annotator.errors import Denied, Invalid
 from annotator.models import Dialogue, Event, Revision, Toolset, ToolsetRevision
 from benchmark.models import ImportBatch
-from benchmark.services import import_runner, imports
-from benchmark.services.imports import shown_filename
+from benchmark.services.imports import requests, runner
+from benchmark.services.imports.requests import shown_filename
 from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot
 from tests.benchmark.conftest import (
@@ -106,7 +106,7 @@ _BOMB = gzip.compress(_BLANK, mtime=0)
 def test_a_file_that_cannot_be_read_to_its_end(
     run_import: RunImport, monkeypatch: pytest.MonkeyPatch, content: bytes, filename: str, said: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", chunk)
+    monkeypatch.setattr(runner, "CHUNK_RECORDS", chunk)
     batch = run_import(content=content, filename=filename)
 
     assert batch.job.state == "failed"
@@ -215,7 +215,7 @@ def test_no_upload_takes_the_reserve_of_the_disk(
     large = tmp_path / "a.jsonl"
     large.write_bytes(b"x" * (4 << 20))
     with pytest.raises(OSError, match="Less than 100 MB of disk would be free"):
-        imports.start_import(
+        requests.start_import(
             actor=team.administrator, project=team.project, path=large, filename="a.jsonl", native_format="neutral"
         )
     assert list(full_path("imports").iterdir()) == []

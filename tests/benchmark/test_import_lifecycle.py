@@ -14,16 +14,16 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Role, ToolsetRevision
-from annotator.services import jobs
-from annotator.services.jobs import run
+from annotator.services.jobs import jobs
+from annotator.services.jobs.jobs import run
 from benchmark.models import ImportBatch
-from benchmark.services import import_discarding, import_runner, near_duplicates
-from benchmark.services.import_report import report_path
-from benchmark.services.import_runner import ImportRun
-from benchmark.services.imports import cancel_import, may_repeat, repeat_import
+from benchmark.services.imports import discarding, near_duplicates, runner
+from benchmark.services.imports.report import report_path
+from benchmark.services.imports.requests import cancel_import, may_repeat, repeat_import
+from benchmark.services.imports.runner import ImportRun
 from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot, StageRun
-from reviews.services.counters import recount, stored_counters
+from reviews.services.statistics.counters import recount, stored_counters
 from tests.benchmark.conftest import as_lines, as_zip, begin_import, candidate, candidates, counters, fresh, report_of
 from tests.factories import Team, broken, changed, give_role, make_document, make_user
 from tests.racing import overlap
@@ -37,7 +37,7 @@ class Killed(BaseException):
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", 2)
+    monkeypatch.setattr(runner, "CHUNK_RECORDS", 2)
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, chunks: int, what: Callable[[], Any]) -> None:
@@ -85,7 +85,7 @@ def test_who_reads_long_without_a_record_is_heard_of_and_can_be_stopped(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blank lines by the gigabyte: for half a minute of silence each idle worker took the import up again."""
-    monkeypatch.setattr(import_runner, "BEAT", -1.0)
+    monkeypatch.setattr(runner, "BEAT", -1.0)
     beats = 0
 
     def beaten(self: jobs.Running) -> None:
@@ -195,7 +195,7 @@ def test_a_worker_that_lost_its_job_writes_nothing_more(team: Team, monkeypatch:
     def overtake() -> None:
         grow_stale(batch)
         monkeypatch.undo()
-        monkeypatch.setattr(import_runner, "CHUNK_RECORDS", 2)
+        monkeypatch.setattr(runner, "CHUNK_RECORDS", 2)
         assert run(batch.job_id).state == "done"
 
     stop_after(monkeypatch, 1, overtake)
@@ -209,7 +209,7 @@ def test_a_worker_that_lost_its_job_writes_nothing_more(team: Team, monkeypatch:
 def test_a_cancelled_import_takes_everything_back(
     team: Team, monkeypatch: pytest.MonkeyPatch, run_import: RunImport, slice_size: int
 ) -> None:
-    monkeypatch.setattr(import_discarding, "SLICE", slice_size)
+    monkeypatch.setattr(discarding, "SLICE", slice_size)
     kept = run_import([candidate("kept"), candidate("old")])
     before = rows_of(kept)
     records = [
@@ -267,9 +267,9 @@ def test_an_error_of_the_program_takes_everything_back(team: Team, monkeypatch: 
 
 def test_an_import_killed_while_it_takes_back_begins_anew(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of the rows is gone by then: whoever went on from the last chunk would publish the rest as all."""
-    monkeypatch.setattr(import_discarding, "SLICE", 3)
+    monkeypatch.setattr(discarding, "SLICE", 3)
     batch = begin_import(team, as_lines([*candidates(7), "{", *candidates(4, start=7)]))
-    discard, discarded = import_runner.discard_slice, []
+    discard, discarded = runner.discard_slice, []
 
     def fail() -> None:
         raise RuntimeError("a bug")
@@ -282,7 +282,7 @@ def test_an_import_killed_while_it_takes_back_begins_anew(team: Team, monkeypatc
 
     with monkeypatch.context() as patch:
         stop_after(patch, 4, fail)
-        patch.setattr(import_runner, "discard_slice", discard_once)
+        patch.setattr(runner, "discard_slice", discard_once)
         with pytest.raises(Killed):
             run(batch.job_id)
     assert (rows_of(batch)[0], fresh(batch).created) == (4, 0)
@@ -301,8 +301,8 @@ def test_an_import_of_which_rows_are_missing_is_not_published(team: Team, monkey
         stop_after(patch, 2, kill)
         with pytest.raises(Killed):
             run(batch.job_id)
-    monkeypatch.setattr(import_discarding, "SLICE", 1)
-    import_discarding.discard_slice(batch.job)
+    monkeypatch.setattr(discarding, "SLICE", 1)
+    discarding.discard_slice(batch.job)
     grow_stale(batch)
     job = run(batch.job_id)
     assert job.state == "failed"

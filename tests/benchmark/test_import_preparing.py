@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from annotator.checks import run_checks
-from annotator.schema.reading import load_text
-from benchmark.formats.files import RawLine
-from benchmark.preparing import Preparer, Preparers, Setup, records
+from annotator.core.checks import run_checks
+from annotator.core.schema.reading import load_text
+from benchmark.core.formats.files import RawLine
+from benchmark.services.imports.preparing import Preparer, Preparers, Setup, records
 from tests.benchmark.conftest import as_lines, candidate, candidates
 from tests.factories import broken, make_document
 

@@ -9,19 +9,19 @@ from django.db import connection, transaction
 from django.test import Client
 
 from annotator.models import Dialogue, Draft, Event, Finding, Revision, ToolsetRevision
-from annotator.services import jobs
-from annotator.services.drafts import open_draft
-from annotator.services.events import broken_links
-from annotator.services.revisions import lock_dialogue, revise
-from annotator.services.variants import variants_of
+from annotator.services.dialogues.drafts import open_draft
+from annotator.services.dialogues.revisions import lock_dialogue, revise
+from annotator.services.dialogues.variants import variants_of
+from annotator.services.history.events import broken_links
+from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch
-from benchmark.services import import_publishing, import_report, import_runner
+from benchmark.services.imports import publishing, report, runner
 from reviews.models import Cycle, CycleState, GoldItem, Slot, SlotState
-from reviews.services.accuracy import read_accuracy
-from reviews.services.claims import claim_slot
-from reviews.services.courses import fold_courses
-from reviews.services.cycles import supersede_cycle
-from reviews.services.submissions import submit_review
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.queue.claims import claim_slot
+from reviews.services.statistics.accuracy import read_accuracy
+from reviews.services.statistics.item_history import fold_courses
+from reviews.services.submission.submit import submit_review
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
 from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
 from tests.racing import race
@@ -203,8 +203,8 @@ def test_a_verified_dialogue_is_reopened_only_when_a_dry_run_has_named_it_and_so
 def test_a_dry_run_names_what_it_would_reopen_however_many_findings_come_first(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_report, "ROWS", 1)
-    monkeypatch.setattr(import_report, "LINES", 1)
+    monkeypatch.setattr(report, "ROWS", 1)
+    monkeypatch.setattr(report, "LINES", 1)
     make_verified(team, "v", make_document("v"))
     records = [
         candidate("new", document=broken(make_document("new"))),
@@ -265,7 +265,7 @@ def test_what_is_changed_while_an_import_runs_stays_as_it_is(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_import([candidate("a")])
-    publish = import_publishing.publish
+    publish = publishing.publish
 
     def edit_first(**options: Any) -> Any:
         dialogue = Dialogue.objects.get(external_id="a")
@@ -273,7 +273,7 @@ def test_what_is_changed_while_an_import_runs_stays_as_it_is(
         revise(actor=None, dialogue=lock_dialogue(dialogue.pk), seen=dialogue.head, document=edited, message="")
         return publish(**options)
 
-    monkeypatch.setattr(import_runner, "publish", edit_first)
+    monkeypatch.setattr(runner, "publish", edit_first)
     batch = run_import([candidate("a", document=changed(make_document("a")))], revise=True)
     assert counters(batch) == (1, 0, 0, 0, 1, 0)
     assert "newer version" in report_of(batch)[0]["message"]
@@ -318,7 +318,7 @@ def test_a_revision_nobody_sees_before_the_end_gives_way_to_whoever_claims_meanw
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_import([candidate("a"), candidate("b")])
-    publish = import_publishing.publish
+    publish = publishing.publish
 
     def claim_first(**options: Any) -> Any:
         dialogue = Dialogue.objects.get(external_id="a")
@@ -327,7 +327,7 @@ def test_a_revision_nobody_sees_before_the_end_gives_way_to_whoever_claims_meanw
         claim_slot(actor=team.annotator, slot=open_slot(dialogue))
         return publish(**options)
 
-    monkeypatch.setattr(import_runner, "publish", claim_first)
+    monkeypatch.setattr(runner, "publish", claim_first)
     batch = run_import([candidate(name, document=changed(make_document(name))) for name in "ab"], revise=True)
 
     assert (batch.job.state, counters(batch)) == ("done", (2, 0, 1, 0, 1, 0))
@@ -342,7 +342,7 @@ def test_who_works_on_a_dialogue_does_not_wait_for_an_import_that_leaves_it_as_i
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that is revised is locked until the import has published: of a large file for minutes."""
-    publish, names = import_publishing.publish, ["claimed", "other"]
+    publish, names = publishing.publish, ["claimed", "other"]
     run_import([candidate(name) for name in names])
     outcomes: list[Any] = []
 
@@ -360,7 +360,7 @@ def test_who_works_on_a_dialogue_does_not_wait_for_an_import_that_leaves_it_as_i
         outcomes.extend(race(lambda: submit(held)))
         return late
 
-    monkeypatch.setattr(import_runner, "publish", publish_and_hand_in)
+    monkeypatch.setattr(runner, "publish", publish_and_hand_in)
     batch = run_import([candidate(name, document=changed(make_document(name))) for name in names], revise=True)
 
     assert [getattr(outcome, "verdict", outcome) for outcome in outcomes] == ["approve"]
@@ -374,7 +374,7 @@ def test_who_works_on_a_dialogue_does_not_wait_for_an_import_that_leaves_it_as_i
 def test_an_id_that_stands_twice_in_a_file(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch, chunk: int, dry_run: bool
 ) -> None:
-    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", chunk)
+    monkeypatch.setattr(runner, "CHUNK_RECORDS", chunk)
     records = [candidate("a"), candidate("a"), candidate("a", document=changed(make_document("a"))), candidate("b")]
     batch = run_import(records, dry_run=dry_run)
 
@@ -464,14 +464,14 @@ def test_a_language_that_comes_later_joins_the_dialogue_that_is_there(team: Team
 def test_who_works_on_a_dialogue_does_not_wait_until_the_second_language_has_joined_all_others(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_publishing, "JOINED_AT_ONCE", 1)
+    monkeypatch.setattr(publishing, "JOINED_AT_ONCE", 1)
     records = [bilingual() | {"id": name} for name in ("one", "two")]
     run_import(
         [{k: v for k, v in one.items() if k == "id" or k.startswith("english_")} for one in records],
         native_format="wild",
     )
     free: list[list[str]] = []
-    join = import_runner.join_variants
+    join = runner.join_variants
 
     def others_can_lock() -> list[str]:
         with transaction.atomic():
@@ -482,7 +482,7 @@ def test_who_works_on_a_dialogue_does_not_wait_until_the_second_language_has_joi
         join(*given)
         free.extend(race(others_can_lock))
 
-    monkeypatch.setattr(import_runner, "join_variants", joining)
+    monkeypatch.setattr(runner, "join_variants", joining)
     batch = run_import(records, native_format="wild")
     assert (batch.job.state, free) == ("done", [["two"], ["one"]])
     assert [group for name, _, group in groups()] == ["one", "two", "one", "two"]
@@ -499,7 +499,7 @@ def test_a_second_language_joins_although_the_worker_was_killed_before_it_did(
         raise jobs.Lost
 
     with monkeypatch.context() as patch:
-        patch.setattr(import_runner, "join_variants", killed)
+        patch.setattr(runner, "join_variants", killed)
         batch = run_import([bilingual()], native_format="wild")
     assert (batch.job.state, groups()[0]) == ("running", ("pair", "en", ""))
     assert jobs.run(batch.job_id, stale_after=timedelta(0)).state == "done"
@@ -559,9 +559,9 @@ def test_a_record_of_one_language_of_a_pair_is_not_warned_of(team: Team, run_imp
 def test_the_page_keeps_the_first_rows_and_the_file_all(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_report, "ROWS", 3)
-    monkeypatch.setattr(import_report, "REJECTION_ROWS", 2)
-    monkeypatch.setattr(import_runner, "CHUNK_RECORDS", 2)
+    monkeypatch.setattr(report, "ROWS", 3)
+    monkeypatch.setattr(report, "REJECTION_ROWS", 2)
+    monkeypatch.setattr(runner, "CHUNK_RECORDS", 2)
     bad = broken(make_document())
     records: list[Any] = [candidate(f"w{n}", document=bad) for n in range(6)] + ["{"] * 4
     batch = run_import(records)
@@ -576,8 +576,8 @@ def test_the_page_keeps_the_first_rows_and_the_file_all(
 def test_a_long_report_drops_findings_before_reasons(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_report, "LINES", 4)
-    monkeypatch.setattr(import_report, "REJECTION_LINES", 6)
+    monkeypatch.setattr(report, "LINES", 4)
+    monkeypatch.setattr(report, "REJECTION_LINES", 6)
     bad = broken(make_document())
     batch = run_import([candidate(f"w{n}", document=bad) for n in range(3)] + ["{"] * 4)
     assert [entry["check"] for entry in report_of(batch)][4:] == ["import.line", "import.line"]
@@ -587,9 +587,9 @@ def test_a_long_report_drops_findings_before_reasons(
 def test_a_record_of_endless_faults_is_cut_short(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmark.services import import_sorting
+    from benchmark.services.imports import sorting
 
-    monkeypatch.setattr(import_sorting, "NOTES_PER_RECORD", 1)
+    monkeypatch.setattr(sorting, "NOTES_PER_RECORD", 1)
     batch = run_import([candidate("bad", document=broken(make_document()))])
     entries = report_of(batch)
     assert [entry["check"] for entry in entries][1:] == ["import.more"]
@@ -604,7 +604,7 @@ def test_another_import_s_unfinished_rows_are_not_this_one_s(
 
     other = begin_import(team, as_lines([candidate("a"), candidate("same")]), actor=None)
     with monkeypatch.context() as patch:
-        patch.setattr(import_runner, "publish", lost)
+        patch.setattr(runner, "publish", lost)
         jobs.run(other.job_id)
     assert Dialogue.objects.filter(published=False).count() == 2
     batch = run_import([candidate("a", city="Bruges"), candidate("same"), candidate("b")])

@@ -8,9 +8,9 @@ import pytest
 from django.db import transaction
 
 from annotator.models import Dialogue
-from annotator.services.revisions import lock_dialogue, revise
-from benchmark.formats import READERS
-from benchmark.formats.residue import native, note
+from annotator.services.dialogues.revisions import lock_dialogue, revise
+from benchmark.core.formats import READERS
+from benchmark.core.formats.residue import native, note
 from benchmark.models import ImportBatch
 from reviews.models import Cycle
 from tests.benchmark.conftest import candidate, counters

@@ -18,11 +18,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.models import Dialogue, Event, Finding, Job, Revision
-from annotator.services import jobs
-from benchmark.formats.verifying import verify_archive
+from annotator.services.jobs import jobs
+from benchmark.core.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, Release, ReleaseItem
-from benchmark.services.import_report import read_report, report_path
-from benchmark.services.releases import archive_path, start_release
+from benchmark.services.imports.report import read_report, report_path
+from benchmark.services.releases.requests import archive_path, start_release
 from benchmark.services.stored_files import full_path
 from reviews.models import Slot
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, fresh, make_verified
@@ -328,4 +328,8 @@ def helpers_of(pid: int) -> list[int]:
     """Processes that prepare records for the process ``pid``."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
     found = [int(child) for child in children.read_text().split()] if children.exists() else []
-    return [child for child in found if b"benchmark.preparing" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [
+        child
+        for child in found
+        if b"benchmark.services.imports.preparing" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]

@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotator.models import Dialogue, Job, User
-from annotator.services import trials
-from annotator.services.replays import start_replay
-from annotator.services.revisions import ensure_toolset_revision
-from reviews.services.claims import claim_slot
-from reviews.services.workbench import open_workbench
+from annotator.services.dialogues import trials
+from annotator.services.dialogues.replays import start_replay
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from reviews.services.queue.claims import claim_slot
+from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.benchmark.conftest import as_lines, begin_import, candidates
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_team, open_slot

@@ -16,29 +16,29 @@ import pytest
 import annotator
 import benchmark
 import reviews
-from annotator.checks import Finding
-from annotator.checks.wording import closest
-from annotator.comparison import added_alike, discrepancies, merge, value_text
-from annotator.constraints import claims
-from annotator.constraints.anchoring import MAX_PROMPT, MAX_SPANS, anchor_findings, nearest, sentences
-from annotator.constraints.behavior import MAX_CHAIN, MAX_NAMED
-from annotator.constraints.reading_case import case_of
-from annotator.editing.typed import shown, shown_json
-from annotator.graph.reading import MAX_STEPS
-from annotator.markdown import render_markdown
-from annotator.parts.json_text import json_html, pretty_json
-from annotator.presentation import present
-from annotator.schema import read_document
-from annotator.schema.constrained import MAX_CONSTRAINTS
+from annotator.core.checks import Finding
+from annotator.core.comparison import added_alike, discrepancies, merge, value_text
+from annotator.core.constraints import claims
+from annotator.core.constraints.anchoring import MAX_PROMPT, MAX_SPANS, anchor_findings, nearest, sentences
+from annotator.core.constraints.behavior import MAX_CHAIN, MAX_NAMED
+from annotator.core.constraints.reading_case import case_of
+from annotator.core.editing.typed import shown, shown_json
+from annotator.core.graph.reading import MAX_STEPS
+from annotator.core.schema import read_document
+from annotator.core.schema.constrained import MAX_CONSTRAINTS
+from annotator.core.schema.value_words import closest
+from annotator.core.validators import FORMS, mutate
+from annotator.core.validators.trial import MUTABLE
+from annotator.presentation.components.json_text import json_html, pretty_json
+from annotator.presentation.document import present
+from annotator.presentation.markdown import render_markdown
 from annotator.services.projects import MAX_GUIDELINE
-from annotator.validators import FORMS, mutate
-from annotator.validators.trial import MUTABLE
-from benchmark.formats.files import RawLine
-from benchmark.formats.task_lists import MAX_TASKS
-from benchmark.preparing import Preparer, Setup
-from benchmark.preparing.patience import TookTooLong, patience
-from reviews.services.dispute_places import PlaceRow
-from reviews.services.disputes import Outcome, Sheet
+from benchmark.core.formats.files import RawLine
+from benchmark.core.formats.task_lists import MAX_TASKS
+from benchmark.services.imports.preparing import Preparer, Setup
+from benchmark.services.imports.preparing.patience import TookTooLong, patience
+from reviews.services.adjudication.dispute_places import PlaceRow
+from reviews.services.adjudication.disputes import Outcome, Sheet
 from tests.factories import make_document
 
 #: Seconds of computing: a hundred times what each of these takes.
@@ -340,19 +340,19 @@ def test_a_response_is_broken_and_judged_by_every_form_in_linear_time(text: str)
 LONG = 30_000
 #: Patterns that are matched at one place, or meet short texts alone: how, and the longest text (docs/limits.md).
 SHORT = {
-    "annotator.checks.observations._ERROR_TEXT": ("match", LONG),
-    "annotator.checks.placeholders._WHOLE": ("fullmatch", 260),
-    "annotator.constraints.claims._BETWEEN": ("finditer", claims.LONGEST),
-    "annotator.constraints.claims._UPPER": ("finditer", claims.LONGEST),
-    "annotator.constraints.claims._LOWER": ("finditer", claims.LONGEST),
-    "annotator.constraints.demands._JSON_WHOLE": ("search", claims.LONGEST),
-    "annotator.constraints.demands._MORE": ("match", claims.LONGEST),
-    "annotator.constraints.demands._OPEN_PLACE": ("search", 80),
-    "annotator.schema.type_words._GENERIC": ("fullmatch", 80),
-    "annotator.schema.type_words._OF": ("fullmatch", 80),
-    "annotator.schema.type_words._SEPARATOR": ("finditer", 80),
-    "reviews.services.joint._ADDRESS": ("fullmatch", LONG),
-    "benchmark.formats.check_files._PATH": ("fullmatch", LONG),
+    "annotator.core.checks.observations._ERROR_TEXT": ("match", LONG),
+    "annotator.core.checks.placeholders._WHOLE": ("fullmatch", 260),
+    "annotator.core.constraints.claims._BETWEEN": ("finditer", claims.LONGEST),
+    "annotator.core.constraints.claims._UPPER": ("finditer", claims.LONGEST),
+    "annotator.core.constraints.claims._LOWER": ("finditer", claims.LONGEST),
+    "annotator.core.constraints.demands._JSON_WHOLE": ("search", claims.LONGEST),
+    "annotator.core.constraints.demands._MORE": ("match", claims.LONGEST),
+    "annotator.core.constraints.demands._OPEN_PLACE": ("search", 80),
+    "annotator.core.schema.type_words._GENERIC": ("fullmatch", 80),
+    "annotator.core.schema.type_words._OF": ("fullmatch", 80),
+    "annotator.core.schema.type_words._SEPARATOR": ("finditer", 80),
+    "reviews.services.adjudication.review_sessions._ADDRESS": ("fullmatch", LONG),
+    "benchmark.core.formats.check_files._PATH": ("fullmatch", LONG),
 }
 PIECES = (
     "a", "0", " ", "\n", ".?", "-", "*", '"', "[", "<", "/", "一", "a_", "0,",

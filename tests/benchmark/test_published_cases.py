@@ -11,15 +11,15 @@ import pytest
 from django.http import QueryDict
 from django.template.loader import render_to_string
 
-from annotator.constraints import find_category
-from annotator.editing import apply
-from annotator.editing.parameters import parameter_fields
+from annotator.core.constraints import find_category
+from annotator.core.editing import apply
+from annotator.core.editing.parameters import parameter_fields
+from annotator.core.schema import canonical, load_text
+from annotator.core.schema.toolsets import CompiledToolset
 from annotator.models import Dialogue
-from annotator.presentation import present
-from annotator.schema import canonical, load_text
-from annotator.schema.toolsets import CompiledToolset
-from annotator.services import jobs
-from benchmark.formats import READERS, WRITERS
+from annotator.presentation.document import present
+from annotator.services.jobs import jobs
+from benchmark.core.formats import READERS, WRITERS
 from reviews.views.operations import operation_of
 from tests.annotator.case_documents import tool
 from tests.benchmark.cctu_records import members, record
@@ -117,7 +117,7 @@ def test_all_go_through_their_pages_and_forms_unchanged(published: list[dict[str
         (dialogue,) = READERS["cctu"].read(deepcopy(data))
         toolset = CompiledToolset.of_tools(dialogue.tools)
         page = render_to_string(
-            "parts/case.html", {"view": present(dialogue.document, []), "links": "", "language": ""}
+            "components/case.html", {"view": present(dialogue.document, []), "links": "", "language": ""}
         )
         document = dialogue.document
         for constraint in document["constraints"]:

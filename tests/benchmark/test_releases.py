@@ -18,32 +18,34 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from annotator.checks import clean
+from annotator.core import capacity
+from annotator.core.checks import clean
+from annotator.core.schema import content_hash
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Job, Revision, User
 from annotator.models.content import DialogueStatus
-from annotator.parts.labels import LABELS
-from annotator.schema import content_hash
-from annotator.services import jobs, places
-from annotator.services.history_checks import history_faults
-from annotator.services.revisions import check_document, revise
-from annotator.services.variants import match_variants
+from annotator.presentation.components.labels import LABELS
+from annotator.services.dialogues.revisions import check_document, revise
+from annotator.services.dialogues.variants import match_variants
+from annotator.services.integrity.history_checks import history_faults
+from annotator.services.jobs import jobs
 from annotator.views.slow import AT_ONCE
-from benchmark.formats import READERS, WRITERS
-from benchmark.formats.verifying import verify_archive
+from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
-from benchmark.services import release_building, release_freezing, release_runner, releases, stored_files
-from benchmark.services.release_building import build_archive
-from benchmark.services.release_items import Item
-from benchmark.services.release_runner import hand_out
-from benchmark.services.releases import archive_path, find_release, list_releases, load_release, start_release
+from benchmark.services import stored_files
+from benchmark.services.releases import building, freezing, requests, runner
+from benchmark.services.releases.building import build_archive
+from benchmark.services.releases.items import Item
+from benchmark.services.releases.requests import archive_path, find_release, list_releases, load_release, start_release
+from benchmark.services.releases.runner import hand_out
 from benchmark.services.stored_files import full_path, sha256_of
+from reviews.core.protocols import load_preset, read_protocol
+from reviews.core.protocols.presets import MAJORITY_OF_THREE
 from reviews.models import Draw
-from reviews.protocols import load_preset, read_protocol
-from reviews.protocols.presets import MAJORITY_OF_THREE
-from reviews.services.migrating import start_migration
-from reviews.services.protocols import adopt_preset, adopt_protocol
-from reviews.services.sampling import close_population_and_draw
+from reviews.services.cycles.migration import start_migration
+from reviews.services.protocols.versions import adopt_preset, adopt_protocol
+from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, make_verified, run_release
 from tests.conftest import ROOT
 from tests.factories import (
@@ -491,7 +493,7 @@ class TestMarks:
             seen.append(document)
             return check_document(document, *arguments, **options)
 
-        monkeypatch.setattr(release_freezing, "check_document", look)
+        monkeypatch.setattr(freezing, "check_document", look)
         return seen
 
     @pytest.fixture
@@ -557,7 +559,7 @@ class TestMarks:
 def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_verified(team, "a")
     # The database keeps contents as they were written; this stands for a damaged one.
-    monkeypatch.setattr(release_building, "checksum", lambda text: "0" * 64)
+    monkeypatch.setattr(building, "checksum", lambda text: "0" * 64)
     release = run_release(team)
     assert (release.state, release.job.state) == ("failed", "failed")
     assert "dialogue a is not what its checksum says" in release.job.error
@@ -566,9 +568,7 @@ def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyP
 def test_damaged_tools_are_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_verified(team, "a")
     tools = '{"tools"'
-    monkeypatch.setattr(
-        release_building, "checksum", lambda text: "0" * 64 if text.startswith(tools) else content_hash(text)
-    )
+    monkeypatch.setattr(building, "checksum", lambda text: "0" * 64 if text.startswith(tools) else content_hash(text))
     assert "the tools of dialogue a is not what its checksum says" in run_release(team).job.error
 
 
@@ -589,7 +589,7 @@ class TestKilled:
         make_verified(team, "a")
         release = self.begin(team)
         with monkeypatch.context() as patch:
-            self.kill_at(patch, release_runner, place)
+            self.kill_at(patch, runner, place)
             with pytest.raises(Killed):
                 jobs.run(release.job_id)
         self.finish_and_check(release, visible=place == "_clear")
@@ -599,7 +599,7 @@ class TestKilled:
         make_verified(team, "a")
         release = self.begin(team)
         with monkeypatch.context() as patch:
-            self.kill_at(patch, release_building, place)
+            self.kill_at(patch, building, place)
             # A killed process does not clean up behind itself.
             patch.setattr(Path, "unlink", lambda self, missing_ok=False: None)
             with pytest.raises(Killed):
@@ -615,7 +615,7 @@ class TestKilled:
         aside.parent.mkdir(parents=True)
         aside.write_bytes(b"half an archive")
         with monkeypatch.context() as patch:
-            self.kill_at(patch, release_runner, "_clear")
+            self.kill_at(patch, runner, "_clear")
             with pytest.raises(Killed):
                 jobs.run(release.job_id)
         self.finish_and_check(release, visible=True)
@@ -644,13 +644,13 @@ def test_a_cancelled_release_leaves_nothing(team: Team, monkeypatch: pytest.Monk
     release = start_release(
         actor=team.administrator, project=team.project, version="1.0", native_format="wild", wake_worker=False
     )
-    build = release_runner.build_archive
+    build = runner.build_archive
 
     def cancel_first(*arguments: Any, **options: Any) -> None:
         jobs.cancel_job(actor=team.administrator, job=release.job)
         build(*arguments, **options)
 
-    monkeypatch.setattr(release_runner, "build_archive", cancel_first)
+    monkeypatch.setattr(runner, "build_archive", cancel_first)
     assert jobs.run(release.job_id).state == "cancelled"
     release.refresh_from_db()
     assert release.state == "failed"
@@ -663,7 +663,7 @@ def test_a_worker_that_lost_its_release_does_not_publish(team: Team, monkeypatch
     release = start_release(
         actor=team.administrator, project=team.project, version="1.0", native_format="wild", wake_worker=False
     )
-    hashing = release_runner.sha256_of
+    hashing = runner.sha256_of
 
     def overtaken(path: Path) -> str:
         digest = hashing(path)
@@ -672,7 +672,7 @@ def test_a_worker_that_lost_its_release_does_not_publish(team: Team, monkeypatch
         assert jobs.run(release.job_id).state == "done"
         return digest
 
-    monkeypatch.setattr(release_runner, "sha256_of", overtaken)
+    monkeypatch.setattr(runner, "sha256_of", overtaken)
     job = jobs.run(release.job_id)
     assert (job.state, job.attempt) == ("done", 2)
     frozen = find_release(project=team.project, version="1.0")
@@ -697,8 +697,8 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
         with pytest.raises(Conflict, match="is damaged: 10 of"):
             archive_path(release)
 
-    monkeypatch.setattr(release_building, "VERSION", 1, raising=True)
-    monkeypatch.setattr(release_building, "write_card", lambda release, *more: f"# {release.canary}\n")
+    monkeypatch.setattr(building, "VERSION", 1, raising=True)
+    monkeypatch.setattr(building, "write_card", lambda release, *more: f"# {release.canary}\n")
     with pytest.raises(Invalid, match="cannot be built again"):
         hand_out(release, tmp_path / "other.zip")
     (tmp_path / "moved.zip").rename(full_path(release.archive))
@@ -788,11 +788,11 @@ def test_a_second_click_at_the_same_moment_is_told_from_a_fault(team: Team, monk
     ask = {"actor": team.administrator, "project": team.project, "native_format": "wild", "wake_worker": False}
     release = start_release(version="1.0", **ask)
     looks = iter([None, release, None, release])
-    monkeypatch.setattr(releases, "find_release", lambda **which: next(looks))
+    monkeypatch.setattr(requests, "find_release", lambda **which: next(looks))
     assert start_release(version="1.0", **ask) == release
     with pytest.raises(Conflict, match="is being frozen at this moment"):
         start_release(version="1.0", **ask | {"native_format": "c3"})
-    monkeypatch.setattr(releases, "find_release", lambda **which: None)
+    monkeypatch.setattr(requests, "find_release", lambda **which: None)
     with pytest.raises(IntegrityError):
         start_release(version="1.0", **ask)
 
@@ -871,7 +871,7 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
     assert head.status_code == 200
     for answer in (*small, second, third, head):
         assert b"".join(answer.streaming_content) or answer is head
-    assert not places._taken
+    assert not capacity._taken
 
 
 def test_a_big_release_is_built_in_few_queries(team: Team, tmp_path: Path, django_assert_max_num_queries: Any) -> None:

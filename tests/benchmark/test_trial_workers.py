@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from annotator.core.validators import subjects_of
 from annotator.models import Job, User, ValidatorTrial
 from annotator.models.work import JOB_ENDED
-from annotator.services import jobs, trials
-from annotator.validators import subjects_of
+from annotator.services.dialogues import trials
+from annotator.services.jobs import jobs
 from tests.annotator.case_documents import CODE, with_constraint
 from tests.benchmark.conftest import as_lines, begin_import, candidates
 from tests.benchmark.test_import_workers import until

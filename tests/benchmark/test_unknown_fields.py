@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from benchmark.formats.overtaken import forget_overtaken
+from benchmark.core.formats.outdated import forget_overtaken
 from tests.factories import make_document
 
 

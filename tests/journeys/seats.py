@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from annotator.models import Draft
-from reviews.services.claims import claim_next
+from reviews.services.queue.claims import claim_next
 from tests.factories import Team, begin, make_dialogue
 from tests.journeys.desk import Desk
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotator.models import Dialogue
-from reviews.services.claims import claim_next
+from reviews.services.queue.claims import claim_next
 from tests.factories import begin, make_dialogue, make_toolset
 from tests.slides import TOOLS, slides_document, trajectory
 

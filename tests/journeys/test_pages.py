@@ -10,9 +10,9 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from annotator.models import Project, User
-from benchmark.services.demo import load_demo
+from benchmark.demo.project import load_demo
 from reviews.models import GoldItem, Review
-from reviews.services.claims import claim_next
+from reviews.services.queue.claims import claim_next
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -11,10 +11,10 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotator.models import Dialogue, Draft
-from annotator.services.drafts import edit_draft
-from annotator.services.revisions import lock_dialogue, revise
+from annotator.services.dialogues.drafts import edit_draft
+from annotator.services.dialogues.revisions import lock_dialogue, revise
 from reviews.models import Claim, Comment, Review, ReviewDraft
-from reviews.services.claims import claim_next
+from reviews.services.queue.claims import claim_next
 from tests.factories import WEATHER_TOOLS, begin, current, make_dialogue, make_document, make_toolset
 from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
 

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from annotator.models import Waiver
 from reviews.models import ReviewDraft, Ruling
-from reviews.services.courses import fold_courses
+from reviews.services.statistics.item_history import fold_courses
 from tests.factories import current, hand_in, make_document, make_item
 from tests.journeys.desk import hold
 from tests.reviews.test_disputes import three_places

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotator.models import Draft
-from annotator.services.drafts import edit_draft
+from annotator.services.dialogues.drafts import edit_draft
 from tests.journeys.desk import hold
 from tests.journeys.seats import CALL, sit_down, steps_of
 from tests.journeys.test_case_editor import desk_at

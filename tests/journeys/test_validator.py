@@ -9,10 +9,10 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotator.models import Dialogue, Job, JobState, Project
-from annotator.services import jobs
-from annotator.services.revisions import ensure_toolset_revision
-from benchmark.formats.verifying import verify_archive
-from reviews.services.protocols import adopt_preset
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.jobs import jobs
+from benchmark.core.formats.verifying import verify_archive
+from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case
 from tests.factories import begin, hand_in, make_dialogue
 from tests.journeys.desk import Desk

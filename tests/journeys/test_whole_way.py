@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotator.models import Dialogue, Project, Role, User
-from benchmark.formats import CANARY, WRITERS
-from benchmark.services.release_items import Item
+from benchmark.core.formats import CANARY, WRITERS
+from benchmark.services.releases.items import Item
 from reviews.models import Review
 from tests.browser import Problems
 from tests.factories import changed, current, give_role, hand_in, make_user

@@ -6,13 +6,13 @@ from typing import Any
 
 from annotator.models import Dialogue, User
 from annotator.models.content import DialogueStatus
+from reviews.core.protocols import Entry, EntryMode, load_preset
 from reviews.models import Claim, GoldItem
-from reviews.protocols import Entry, EntryMode, load_preset
-from reviews.services.claims import claim_next
-from reviews.services.gold_making import make_gold_item
-from reviews.services.gold_settings import set_gold_rate
-from reviews.services.protocols import adopt_protocol
-from reviews.services.submissions import submit_review
+from reviews.services.gold.making import make_gold_item
+from reviews.services.gold.settings import set_gold_rate
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.queue.claims import claim_next
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     changed,
@@ -74,7 +74,7 @@ def always(team: Team, rate: float = 0.5) -> None:
 def certain(monkeypatch: Any, team: Team) -> None:
     """Let everybody's every claim be due."""
     always(team)
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: True)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: True)
 
 
 def take(person: User, team: Team) -> Claim:

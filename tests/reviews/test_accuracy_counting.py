@@ -14,20 +14,20 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue, Role
 from annotator.models.content import SetApart
-from annotator.services import jobs
-from benchmark.services.release_figures import read_figures
-from reviews.agreement import Stratum
+from annotator.services.jobs import jobs
+from benchmark.services.releases.figures import read_figures
+from reviews.core.agreement import Stratum
+from reviews.core.protocols import load_preset, read_protocol
 from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
-from reviews.protocols import load_preset, read_protocol
-from reviews.services import agreement, courses
-from reviews.services.accuracy import Accuracy, read_accuracy
-from reviews.services.agreement import fold_agreement, read_agreement, read_set_aside, recount_agreement
-from reviews.services.counters import recount, stored_counters
-from reviews.services.courses import fold_courses, recount_courses
-from reviews.services.cycles import supersede_cycle
-from reviews.services.migrating import start_migration
-from reviews.services.protocols import adopt_protocol
-from reviews.services.sampling import close_population_and_draw
+from reviews.services.cycles.migration import start_migration
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.statistics import agreement, item_history
+from reviews.services.statistics.accuracy import Accuracy, read_accuracy
+from reviews.services.statistics.agreement import fold_agreement, read_agreement, read_set_aside, recount_agreement
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.statistics.item_history import fold_courses, recount_courses
 from reviews.views.statistics_tables import revision_table
 from tests.factories import (
     STAGES,
@@ -357,14 +357,14 @@ def test_reading_asks_a_fixed_number_of_questions(team: Team, items: int) -> Non
 def test_what_cannot_be_counted_is_set_aside_and_the_others_go_on(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = escalated(team, "reject")
     escalated(team, "reject")
-    keys = courses._keys
+    keys = item_history._keys
 
     def failing(way: Any) -> Any:
         if way.cycles[0].dialogue_id == bad.pk:
             raise KeyError("steps")
         return keys(way)
 
-    monkeypatch.setattr(courses, "_keys", failing)
+    monkeypatch.setattr(item_history, "_keys", failing)
     fold_all()
     accuracy = read_accuracy(project=team.project)
     assert (accuracy.finished, accuracy.set_aside, accuracy.waiting) == (1, ["KeyError: 'steps'"], 0)
@@ -379,7 +379,7 @@ def test_an_item_that_another_folder_took_meanwhile_is_not_counted_again(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     escalated(team, "reject")
-    lock, raced = courses._lock, []
+    lock, raced = item_history._lock, []
 
     def beaten(project_id: int) -> None:
         if not raced:
@@ -387,7 +387,7 @@ def test_an_item_that_another_folder_took_meanwhile_is_not_counted_again(
             fold_courses()
         lock(project_id)
 
-    monkeypatch.setattr(courses, "_lock", beaten)
+    monkeypatch.setattr(item_history, "_lock", beaten)
     assert fold_courses() == 0
     assert read_accuracy(project=team.project).rejected == 1
     assert recount_courses(team.project) == []

@@ -9,16 +9,18 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.comparison import Discrepancy, lookup
+from annotator.core.comparison import Discrepancy, lookup
+from annotator.core.schema import canonical
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft
-from annotator.schema import canonical
-from annotator.services.drafts import edit_draft
-from reviews.api_serializers import ReviewSerializer
+from annotator.services.dialogues.drafts import edit_draft
+from reviews.api.serializers import ReviewSerializer
+from reviews.core.protocols import load_preset, read_protocol
+from reviews.core.protocols.presets import MAJORITY_OF_THREE
 from reviews.models import Review, Ruling
-from reviews.protocols import load_preset, read_protocol
-from reviews.protocols.presets import MAJORITY_OF_THREE
-from reviews.services.adjudication import (
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.queue.claims import claim_slot
+from reviews.services.submission.rulings import (
     Dispute,
     RulingLine,
     disputed_anchors,
@@ -26,8 +28,6 @@ from reviews.services.adjudication import (
     settle_document,
     with_value,
 )
-from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_protocol
 from tests.factories import (
     Team,
     adopt_c3,
@@ -317,7 +317,7 @@ def test_nothing_to_rule_on(team: Team) -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:]:
         hand_in(person, item, "approve")
-    from reviews.services.sampling import close_population_and_draw
+    from reviews.services.sampling.draws import close_population_and_draw
 
     close_population_and_draw(actor=team.administrator, project=team.project)
     with pytest.raises(Invalid, match="Nothing is disputed here"):
@@ -400,7 +400,7 @@ def test_an_expert_settles_once(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     slot = open_slot(item)
     hand_in(team.senior, item, rulings={TEXT: ruling("left")})
-    from reviews.services.claims import claim_slot
+    from reviews.services.queue.claims import claim_slot
 
     with pytest.raises(Conflict):
         claim_slot(actor=team.seniors[1], slot=slot)

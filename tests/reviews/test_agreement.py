@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.agreement import (
+from reviews.core.agreement import (
     Overlap,
     PatternCounts,
     cohen_kappa,
@@ -23,8 +23,8 @@ from reviews.agreement import (
     summarise,
     unordered,
 )
-from reviews.agreement.bootstrap import binomial, multinomial
-from reviews.agreement.figures import t_quantile
+from reviews.core.agreement.bootstrap import binomial, multinomial
+from reviews.core.agreement.figures import t_quantile
 
 RATINGS = st.lists(st.one_of(st.none(), st.sampled_from("abc")), min_size=1, max_size=4)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.agreement import (
+from reviews.core.agreement import (
     Course,
     PointCount,
     Stratum,

@@ -10,11 +10,13 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project
-from reviews.agreement import PatternCounts
+from reviews.core.agreement import PatternCounts
+from reviews.core.protocols import MAJORITY_OF_THREE, load_preset, read_protocol
 from reviews.models import AgreementCount, AgreementPending, StageRun
-from reviews.protocols import MAJORITY_OF_THREE, load_preset, read_protocol
-from reviews.services import agreement
-from reviews.services.agreement import (
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.statistics import agreement
+from reviews.services.statistics.agreement import (
     fold_agreement,
     monday,
     pair_key,
@@ -22,8 +24,6 @@ from reviews.services.agreement import (
     read_pairs,
     recount_agreement,
 )
-from reviews.services.cycles import supersede_cycle
-from reviews.services.protocols import adopt_protocol
 from reviews.views import statistics_tables as made
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 

@@ -18,7 +18,7 @@ from statsmodels.stats.inter_rater import cohens_kappa as statsmodels_cohen
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from statsmodels.stats.proportion import proportion_confint
 
-from reviews.agreement import (
+from reviews.core.agreement import (
     Figure,
     Overlap,
     PatternCounts,
@@ -31,8 +31,8 @@ from reviews.agreement import (
     percent_agreement,
     wilson,
 )
-from reviews.agreement.audit import _at_most
-from reviews.agreement.figures import t_quantile
+from reviews.core.agreement.audit import _at_most
+from reviews.core.agreement.figures import t_quantile
 
 #: Random ratings and what irrCAC 0.4.4 makes of them. Recorded, because that package asks for one old scipy.
 IRRCAC = json.loads((Path(__file__).parent / "data" / "agreement_irrcac.json").read_text(encoding="utf-8"))

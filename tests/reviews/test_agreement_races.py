@@ -6,9 +6,9 @@ from importlib import import_module
 import pytest
 from django.apps import apps
 
-from reviews.agreement import PatternCounts
+from reviews.core.agreement import PatternCounts
 from reviews.models import AgreementCount, AgreementPending
-from reviews.services.agreement import fold_agreement, read_agreement, recount_agreement
+from reviews.services.statistics.agreement import fold_agreement, read_agreement, recount_agreement
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
 from tests.racing import lost, race
 

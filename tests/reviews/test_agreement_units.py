@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviews.agreement import (
+from reviews.core.agreement import (
     Circumstances,
     HandedIn,
     PatternCounts,
@@ -14,7 +14,7 @@ from reviews.agreement import (
     overlap_scores,
     rating_units,
 )
-from reviews.protocols import StageKind, load_preset
+from reviews.core.protocols import StageKind, load_preset
 from tests.annotator.document_cases import answer, call, clarification, document, task
 
 Document = dict[str, Any]

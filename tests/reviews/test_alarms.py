@@ -3,12 +3,12 @@
 import pytest
 
 from annotator.models import Event
+from reviews.core.protocols import load_preset
 from reviews.models import DiscrepancyAlarm
-from reviews.protocols import load_preset
-from reviews.services.alarms import watch_all_discrepancies, watch_discrepancies
-from reviews.services.counters import fold_counters, write_deltas
-from reviews.services.progress import read_progress
-from reviews.services.protocols import adopt_protocol
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.queue.progress import read_progress
+from reviews.services.statistics.alarms import watch_all_discrepancies, watch_discrepancies
+from reviews.services.statistics.counters import fold_counters, write_deltas
 from tests.factories import Team, adopt_c3, make_team
 
 pytestmark = pytest.mark.django_db

@@ -4,16 +4,17 @@ import pytest
 
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Role
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
 from annotator.services.projects import end_role, grant_role
 from reviews.models import ClaimState, Priority, Slot, SlotState
-from reviews.services import assignment_lists, throughput
-from reviews.services.absence import free_slots_of_leavers
-from reviews.services.assignments import hand_over, prioritise, reassign
-from reviews.services.claims import claim_next, claim_slot, load_work
-from reviews.services.cycles import supersede_cycle
-from reviews.services.submissions import submit_review
-from reviews.services.workload import fold_work
+from reviews.services.assignments import lists
+from reviews.services.assignments.changes import hand_over, prioritise, reassign
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.queue.absence import free_slots_of_leavers
+from reviews.services.queue.claims import claim_next, claim_slot, load_work
+from reviews.services.statistics import throughput
+from reviews.services.statistics.workload import fold_work
+from reviews.services.submission.submit import submit_review
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team, open_slot
 from tests.reviews.gold_team import answer_with, certain, gold_team, make_gold, take
 
@@ -176,8 +177,8 @@ def test_a_person_s_share_is_what_the_list_and_the_statistics_say(monkeypatch: p
     while fold_work():
         pass
     told = {one.pseudonym: one.total for one in throughput.read_people(project=team.project)}
-    load = assignment_lists.read_people(team.project)
+    load = lists.read_people(team.project)
     assert {one.person.pseudonym: one.done for one in load if one.done} == told
     assert [told[person.pseudonym] for person in team.annotators[1:3]] == [2, 2]
-    assert assignment_lists.list_slots(project=team.project, filters=assignment_lists.Filters()).rows == []
+    assert lists.list_slots(project=team.project, filters=lists.Filters()).rows == []
     assert {one.held for one in load} == {0}

@@ -7,11 +7,11 @@ import pytest
 
 from annotator.models import Dialogue, Event, Revision, User, Waiver
 from reviews.models import Claim, Comment, Review
-from reviews.services.claims import claim_slot, load_work
-from reviews.services.comments import add_comment, comment_on, visible_comments
-from reviews.services.history import read_history
-from reviews.services.submissions import submit_review
-from reviews.services.waivers import live_waivers, waive
+from reviews.services.feedback.comments import add_comment, comment_on, visible_comments
+from reviews.services.history.dialogue_history import read_history
+from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.submission.submit import submit_review
+from reviews.services.submission.waivers import live_waivers, waive
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews import charts
-from reviews.charts.svg import cut, steps_to, text_width, wrapped
+from reviews.core import charts
+from reviews.core.charts.svg import cut, steps_to, text_width, wrapped
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHARE = st.floats(0, 1) | st.none()

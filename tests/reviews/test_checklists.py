@@ -9,12 +9,12 @@ from django.urls import reverse
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue
-from annotator.services.drafts import edit_draft
-from reviews.api_serializers import ReviewSerializer
+from annotator.services.dialogues.drafts import edit_draft
+from reviews.api.serializers import ReviewSerializer
 from reviews.models import Review
-from reviews.services.checklists import answer_rows, unanswered
-from reviews.services.claims import claim_slot, stage_of
-from reviews.services.workbench import open_workbench
+from reviews.services.queue.claims import claim_slot, stage_of
+from reviews.services.submission.checklists import answer_rows, unanswered
+from reviews.services.submission.workbench import open_workbench
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

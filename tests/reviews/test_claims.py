@@ -11,18 +11,10 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Notice, Role, User
 from annotator.services.projects import end_role
 from reviews.models import Claim, ClaimState, Cursor, Priority, Slot, SlotState
-from reviews.services.assignments import free_claim, hand_over, prioritise, reassign
-from reviews.services.claims import (
-    claim_next,
-    claim_slot,
-    expire_overdue,
-    heartbeat,
-    load_work,
-    release,
-    skip,
-)
-from reviews.services.queues import rewind_cursors
-from reviews.services.submissions import submit_review
+from reviews.services.assignments.changes import free_claim, hand_over, prioritise, reassign
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work, release, skip
+from reviews.services.queue.order import rewind_cursors
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     adopt_c3,

@@ -5,15 +5,15 @@ import pytest
 from annotator.errors import Denied
 from annotator.models import Dialogue, Role, User
 from annotator.models.content import DialogueStatus
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
+from reviews.core.protocols import load_preset
 from reviews.models import StageRun
-from reviews.protocols import load_preset
-from reviews.services.claims import claim_next, claim_slot
-from reviews.services.counters import recount, stored_counters
-from reviews.services.courses import fold_courses
-from reviews.services.protocols import adopt_preset, adopt_protocol, roles_of_members, shortfalls
-from reviews.services.revising import read_revision_rounds
-from reviews.services.stuck import count_stuck
+from reviews.services.protocols.versions import adopt_preset, adopt_protocol, roles_of_members, shortfalls
+from reviews.services.queue.claims import claim_next, claim_slot
+from reviews.services.queue.stuck import count_stuck
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.revision_rates import read_revision_rounds
 from tests.factories import (
     Team,
     begin,
@@ -242,7 +242,7 @@ def test_async_passes_at_once_what_is_right() -> None:
     ],
 )
 def test_a_majority_of_three_decides(verdicts: tuple[str, ...], status: str, stage: str) -> None:
-    from reviews.protocols import MAJORITY_OF_THREE, read_protocol
+    from reviews.core.protocols import MAJORITY_OF_THREE, read_protocol
 
     team = make_team(annotators=4)
     data = load_preset("c3").model_dump(mode="json")

@@ -7,21 +7,21 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.case_presentation import CaseView
-from annotator.comparison import resolve_choices
+from annotator.core.comparison import resolve_choices
+from annotator.core.validators import subjects_of
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Draft
 from annotator.models.content import DialogueStatus
-from annotator.presentation import present
-from annotator.services import trials
-from annotator.services.revisions import ensure_toolset_revision
-from annotator.validators import subjects_of
-from reviews.services.adjudication import load_dispute
-from reviews.services.claims import claim_slot
-from reviews.services.courses import fold_courses
-from reviews.services.protocols import adopt_preset
-from reviews.services.revising import read_revision_rounds
-from reviews.services.workbench import open_workbench
+from annotator.presentation.case import CaseView
+from annotator.presentation.document import present
+from annotator.services.dialogues import trials
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claims import claim_slot
+from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.revision_rates import read_revision_rounds
+from reviews.services.submission.rulings import load_dispute
+from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
 

@@ -7,11 +7,11 @@ from django.core.management import call_command
 
 from annotator.models import Project
 from reviews.models import Counter, CounterDelta
-from reviews.services import counters
-from reviews.services.claims import claim_next
-from reviews.services.counters import fold_counters, read_counters, recount, stored_counters, write_deltas
-from reviews.services.cycles import supersede_cycle
-from reviews.services.sampling import close_population_and_draw
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.queue.claims import claim_next
+from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.statistics import counters
+from reviews.services.statistics.counters import fold_counters, read_counters, recount, stored_counters, write_deltas
 from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_item, make_team
 
 pytestmark = pytest.mark.django_db

@@ -3,19 +3,19 @@
 import pytest
 from django.db import IntegrityError, transaction
 
+from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Event, Job
 from annotator.models.content import DialogueStatus
-from annotator.schema import canonical, content_hash
-from annotator.services.bulk import DialogueRow, Written, write_dialogues
-from annotator.services.drafts import rebase_draft, replace_draft
-from annotator.services.events import broken_links
-from annotator.services.revisions import lock_dialogue, revise
+from annotator.services.dialogues.creation import DialogueRow, Written, write_dialogues
+from annotator.services.dialogues.drafts import rebase_draft, replace_draft
+from annotator.services.dialogues.revisions import lock_dialogue, revise
+from annotator.services.history.events import broken_links
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
-from reviews.services.claims import claim_next, claim_slot, load_work
-from reviews.services.counters import recount, stored_counters
-from reviews.services.cycles import begin_cycles, publish_batch, supersede_cycle
-from reviews.services.workbench import open_workbench
+from reviews.services.cycles.start import begin_cycles, publish_batch, supersede_cycle
+from reviews.services.queue.claims import claim_next, claim_slot, load_work
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
     Team,
     adopt_c3,
@@ -224,7 +224,7 @@ def test_what_was_sealed_in_a_cycle_set_aside_is_shown(team: Team) -> None:
 
 
 def test_handing_in_for_a_cycle_set_aside_comes_too_late(team: Team) -> None:
-    from reviews.services.submissions import submit_review
+    from reviews.services.submission.submit import submit_review
 
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))

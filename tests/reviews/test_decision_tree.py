@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from annotator.models import Dialogue, Revision, User
-from reviews.services.claims import claim_next
+from reviews.services.queue.claims import claim_next
 from tests.factories import (
     Team,
     adopt_c3,

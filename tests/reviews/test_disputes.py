@@ -8,22 +8,22 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.comparison import added_alike, alike, consequences, resolve_choices
-from annotator.comparison.anchors import split
-from annotator.comparison.consequences import moot_places
-from annotator.comparison.discrepancies import discrepancies
+from annotator.core.comparison import added_alike, alike, consequences, resolve_choices
+from annotator.core.comparison.anchors import split
+from annotator.core.comparison.consequences import moot_places
+from annotator.core.comparison.discrepancies import discrepancies
+from annotator.core.schema import load_text
+from annotator.core.schema.canonical import escape
 from annotator.errors import Invalid
-from annotator.graph_pairs import pair_graphs
 from annotator.models import Dialogue, User, Waiver
-from annotator.schema import load_text
-from annotator.schema.canonical import escape
+from annotator.presentation.graph_pairs import pair_graphs
 from reviews.models import Claim, Review, ReviewFinding, Ruling
-from reviews.services.adjudication import RulingLine, load_dispute, settle_document
-from reviews.services.claims import claim_slot
-from reviews.services.comments import comment_on
-from reviews.services.disputes import PLACES, Sheet, effective_rulings, read_sheet
-from reviews.services.review_forms import keep_form
-from reviews.services.workbench import open_workbench
+from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
+from reviews.services.feedback.comments import comment_on
+from reviews.services.queue.claims import claim_slot
+from reviews.services.submission.review_forms import keep_form
+from reviews.services.submission.rulings import RulingLine, load_dispute, settle_document
+from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import case
 from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
 
@@ -209,7 +209,7 @@ def test_an_order_has_no_third_version() -> None:
     document = make_document("x", tasks=3)
     other = deepcopy(document)
     other["tasks"] = [other["tasks"][i] for i in (0, 2, 1)]
-    from annotator.comparison.choices import ChoiceProblem
+    from annotator.core.comparison.choices import ChoiceProblem
 
     with pytest.raises(ChoiceProblem, match="there is no third order"):
         resolve_choices(document, document, other, {"/tasks#order": {"absent": True}})

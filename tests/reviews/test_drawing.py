@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.protocols import Allotment, Candidate, draw_round, draw_sample, population_hash
-from reviews.protocols.drawing import allot
+from reviews.core.protocols import Allotment, Candidate, draw_round, draw_sample, population_hash
+from reviews.core.protocols.drawing import allot
 from tests.conftest import ROOT
 
 SEED = "5eed"

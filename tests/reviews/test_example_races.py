@@ -4,10 +4,10 @@ import pytest
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
 from reviews.models import Claim, Example, JointDecision, JointSession, Review
-from reviews.services import joint
-from reviews.services.examples import mark_example, withdraw_example
+from reviews.services.adjudication import review_sessions
+from reviews.services.feedback.examples import mark_example, withdraw_example
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
 from tests.racing import lost, race, won
 
@@ -49,14 +49,14 @@ def test_two_who_mark_and_withdraw(team: Team) -> None:
 
 def test_two_who_take_a_dispute_up_and_decide(team: Team) -> None:
     item = make_item(team, "expert")
-    round_ = joint.find_round(actor=team.senior, project=team.project, address="1")
+    round_ = review_sessions.find_round(actor=team.senior, project=team.project, address="1")
     people = [team.annotators[1].public_id]
-    joint.gather(actor=team.senior, project=team.project, round=round_, people=people)
+    review_sessions.gather(actor=team.senior, project=team.project, round=round_, people=people)
 
     def decide(who):  # type: ignore[no-untyped-def]
-        slot = joint.take_up(actor=who, project=team.project, round=round_, dialogue_id=item.public_id)
+        slot = review_sessions.take_up(actor=who, project=team.project, round=round_, dialogue_id=item.public_id)
         token = Claim.objects.get(slot=slot, person=who, state="live").token
-        return joint.decide_together(
+        return review_sessions.decide_together(
             actor=who,
             session=JointSession.objects.get(),
             people=people,

@@ -7,11 +7,17 @@ from django.urls import reverse
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event
 from annotator.models.content import SetApart
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
 from reviews.models import Claim, Example
-from reviews.services.claims import claim_slot
-from reviews.services.examples import fitting_examples, load_example, mark_example, visible_examples, withdraw_example
-from reviews.services.sampling import close_population_and_draw
+from reviews.services.feedback.examples import (
+    fitting_examples,
+    load_example,
+    mark_example,
+    visible_examples,
+    withdraw_example,
+)
+from reviews.services.queue.claims import claim_slot
+from reviews.services.sampling.draws import close_population_and_draw
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -132,7 +138,7 @@ def test_the_panel_opens_beside_the_item_and_the_draft_stays(client: Client, tea
 
 
 def test_a_later_correction_does_not_change_what_people_were_shown(client: Client, team: Team) -> None:
-    from reviews.services.cycles import begin_cycles
+    from reviews.services.cycles.start import begin_cycles
 
     item = verified(team, "x")
     example = mark(team, item)

@@ -4,9 +4,9 @@ import pytest
 
 from annotator.errors import Hidden
 from annotator.models import Notice
-from annotator.services.notices import mark_read
+from annotator.services.notices.notices import mark_read
 from reviews.models import Feedback, FeedbackKind
-from reviews.services.feedback_reading import count_kinds, list_feedback
+from reviews.services.feedback.reading import count_kinds, list_feedback
 from tests.factories import Team, adopt_c3, begin, current, hand_in, make_document, make_item, make_team
 from tests.reviews.test_adjudication import DAY, MESSAGE, TEXT, disputed, edited, ruling
 

@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Denied
 from annotator.models import Dialogue, Notice
-from annotator.services.notices import mark_read
+from annotator.services.notices.notices import mark_read
 from annotator.services.projects import publish_guideline
 from reviews.models import Feedback
-from reviews.services import feedback_reading as reading
+from reviews.services.feedback import reading
 from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db

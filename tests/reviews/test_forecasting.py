@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.agreement import Closeness, Visit, closeness, revised_rounds, round_points, stage_points
-from reviews.agreement.forecasting import forecast, quartiles
+from reviews.core.agreement import Closeness, Visit, closeness, revised_rounds, round_points, stage_points
+from reviews.core.agreement.forecasting import forecast, quartiles
 from tests.factories import changed, make_document
 
 

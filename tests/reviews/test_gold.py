@@ -12,9 +12,9 @@ from django.utils import timezone
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Role, User
 from annotator.models.content import DialogueStatus, SetApart
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
 from annotator.services.projects import end_role, grant_role
-from reviews.gold import is_due
+from reviews.core.gold import is_due
 from reviews.models import (
     AgreementPending,
     Claim,
@@ -29,25 +29,25 @@ from reviews.models import (
     SlotState,
     StageRun,
 )
-from reviews.services import claims
-from reviews.services.advancing import Passage, open_run
-from reviews.services.agreement import fold_agreement, recount_agreement
-from reviews.services.assignments import prioritise, reassign
-from reviews.services.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work
-from reviews.services.comments import comment_on
-from reviews.services.counters import fold_counters, read_counters, recount, stored_counters
-from reviews.services.cycles import supersede_cycle
-from reviews.services.dry_runs import assumptions_for
-from reviews.services.gold_making import gold_stage, make_gold_item, people_for
-from reviews.services.gold_reading import not_scored
-from reviews.services.gold_settings import retire_gold_item, set_gold_rate
-from reviews.services.gold_turns import items_for
-from reviews.services.journal import Journal
-from reviews.services.migrating import start_migration
-from reviews.services.progress import read_my_work, read_progress
-from reviews.services.protocols import adopt_protocol, current_protocol, parse
-from reviews.services.throughput import read_throughput
-from reviews.services.workload import fold_work, recount_work
+from reviews.services.assignments.changes import prioritise, reassign
+from reviews.services.cycles.migration import start_migration
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.feedback.comments import comment_on
+from reviews.services.gold.making import gold_stage, make_gold_item, people_for
+from reviews.services.gold.results import not_scored
+from reviews.services.gold.settings import retire_gold_item, set_gold_rate
+from reviews.services.protocols.versions import adopt_protocol, current_protocol, parse
+from reviews.services.queue import claims
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work
+from reviews.services.queue.gold_turns import items_for
+from reviews.services.queue.progress import read_my_work, read_progress
+from reviews.services.simulation.dry_runs import assumptions_for
+from reviews.services.statistics.agreement import fold_agreement, recount_agreement
+from reviews.services.statistics.counters import fold_counters, read_counters, recount, stored_counters
+from reviews.services.statistics.throughput import read_throughput
+from reviews.services.statistics.workload import fold_work, recount_work
+from reviews.services.transitions.moves import Passage, open_run
+from reviews.services.transitions.transition_log import Journal
 from tests.factories import (
     Team,
     adopt_c3,
@@ -309,7 +309,7 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         with pytest.raises(Conflict, match="You gave this item back"):
             load_work(actor=claim.person, public_id=slot.public_id)
     prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
     with pytest.raises(Denied):
         claim_slot(actor=team.annotators[5], slot=slot)
     with pytest.raises(Invalid):
@@ -344,7 +344,7 @@ def test_given_back_it_comes_again_when_an_ordinary_one_would(
     gold = make_gold(team)
     first, *others = (make_item(team, STAGE).pk for _ in range(3))
     always(team)
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] == 1)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: turn["claims"] == 1)
     assert offered(team.annotators[3], team, 12, give_back) == [first, gold.dialogue_id, *others] * 3
 
 
@@ -389,7 +389,7 @@ def test_who_comes_to_oversee_the_project_hands_in_no_gold_item(team: Team, monk
         answer_with(held[0].person, held[0], "approve")
     # What is ordinary stays theirs, whatever they become.
     person = team.annotators[5]
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
     claim = take(person, team)
     grant_role(actor=team.administrator, project=team.project, user=person, role=Role.SENIOR_REVIEWER)
     answer_with(person, claim, "approve")
@@ -406,7 +406,7 @@ def test_each_claim_leaves_one_item_less_to_wait_whether_it_is_gold_or_not(
     prioritise(actor=team.administrator, dialogue=ordinary[4], priority=Priority.HIGH)
     always(team)
     # Claims in turn are counted; the urgent item, which comes first, is not one.
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] in (0, 2, 11))
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: turn["claims"] in (0, 2, 11))
     person, seen, got = team.annotators[3], [], []
     while (waiting := read_my_work(actor=person, project=team.project).total) or not seen:
         seen.append(waiting)
@@ -426,7 +426,7 @@ def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypat
     person, other = team.annotators[3:5]
     claim = take(person, team)
     overdue(claim)
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
     # The ordinary one, and the gold item in a slot of their own.
     assert read_my_work(actor=other, project=team.project).total == 2
     assert take(other, team).slot.dialogue_id == waiting.pk
@@ -542,9 +542,9 @@ def test_claiming_asks_no_more_than_before(team: Team, monkeypatch: pytest.Monke
     without = statements(team, team.annotators[1])
     make_gold(team)
     always(team)
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
     assert statements(team, team.annotators[2]) == without
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: True)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: True)
     # Which one, its row (locked, then whole), its last number, its slot; the other slot goes back.
     assert statements(team, team.annotators[4]) <= without + 6
 
@@ -591,7 +591,7 @@ def test_a_fault_that_is_named_is_found(team: Team, monkeypatch: pytest.MonkeyPa
     make_item(team, STAGE)
     certain(monkeypatch, team)
     person = team.annotators[3]
-    from reviews.protocols.taxonomy import TAXONOMY
+    from reviews.core.protocols.taxonomy import TAXONOMY
 
     named = [{"kind": TAXONOMY[0].key, "anchor": "/tasks/t1/steps/s1/text", "note": "Wrong."}]
     answer_with(person, take(person, team), "escalate", findings=named)
@@ -644,7 +644,7 @@ def test_the_dry_run_measures_nothing_of_gold_items(team: Team, monkeypatch: pyt
     protocol = current_protocol(team.project)
     assert protocol is not None
     make_gold(team)
-    monkeypatch.setattr("reviews.services.dry_runs.ENOUGH", 1)
+    monkeypatch.setattr("reviews.services.simulation.dry_runs.ENOUGH", 1)
     before = assumptions_for(project=team.project, protocol=protocol)
     assert before[0][STAGE].fix == 1.0
     for person in team.annotators[3:]:
@@ -659,8 +659,8 @@ def test_agreement_leaves_out_even_what_a_gold_item_has_behind_it(team: Team) ->
     """The copy of a dialogue's past holds settled blind reviews where the stage has an earlier blind one."""
     item = make_gold(team)
     review = Review.objects.filter(dialogue=item.dialogue).order_by("pk")[0]
-    from reviews.agreement import left_out
-    from reviews.services.agreement import circumstances
+    from reviews.core.agreement import left_out
+    from reviews.services.statistics.agreement import circumstances
 
     assert "Gold items" in left_out(circumstances([review]))
 
@@ -716,7 +716,7 @@ def test_a_hand_in_after_the_last_expected_one_is_counted_too(team: Team, monkey
 
 
 def test_it_holds_up_no_draw() -> None:
-    from reviews.services.sampling import draw_where_upstream_is_done
+    from reviews.services.sampling.draws import draw_where_upstream_is_done
 
     team = make_team(annotators=6)
     adopt_c3(team, audit_fraction=0.5)

@@ -15,23 +15,23 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Event, Revision, User, Waiver
-from annotator.services import jobs
+from annotator.services.jobs import jobs
 from benchmark.models import Release
-from benchmark.services.releases import start_release
+from benchmark.services.releases.requests import start_release
+from reviews.core.protocols import load_preset
 from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot, StageRun
-from reviews.protocols import load_preset
-from reviews.services import gold_reading
-from reviews.services.agreement import fold_agreement
-from reviews.services.claims import claim_next, load_work
-from reviews.services.comments import add_comment
-from reviews.services.courses import fold_courses
-from reviews.services.cycles import supersede_cycle
-from reviews.services.gold_settings import retire_gold_item
-from reviews.services.migrating import start_migration
-from reviews.services.protocols import adopt_protocol, current_protocol
-from reviews.services.sampling import close_population_and_draw
-from reviews.services.waivers import waive_all
-from reviews.services.workload import fold_work
+from reviews.services.cycles.migration import start_migration
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.feedback.comments import add_comment
+from reviews.services.gold import results
+from reviews.services.gold.settings import retire_gold_item
+from reviews.services.protocols.versions import adopt_protocol, current_protocol
+from reviews.services.queue.claims import claim_next, load_work
+from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.statistics.agreement import fold_agreement
+from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.workload import fold_work
+from reviews.services.submission.waivers import waive_all
 from tests.benchmark.conftest import run_release
 from tests.factories import (
     Team,
@@ -103,7 +103,7 @@ class Pair:
         claimed = Q(stage_run__slots__public_id=self.claims["gold"]["slot"])
         self.item, twin = GoldItem.objects.get(claimed), GoldItem.objects.get(~claimed)
         self.siblings = {"gold": twin.dialogue, "ordinary": other}
-        monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: False)
+        monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
         # Both are held at once, as by somebody whose first lease was still running when they gave it back.
         self.claims["ordinary"] = self.second()
 
@@ -477,7 +477,7 @@ def test_its_history_names_the_protocol_that_was_in_force_then(team: Team) -> No
     start_migration(actor=team.administrator, project=team.project)
     with pytest.raises(Conflict, match="under an earlier version"):
         make_gold(team, sources[2])
-    assert gold_reading.suggest(project=team.project, stage=STAGE) == []
+    assert results.suggest(project=team.project, stage=STAGE) == []
 
 
 def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
@@ -556,7 +556,7 @@ def test_a_release_retires_the_item_whose_answer_it_says_was_drawn_from(
 ) -> None:
     make_gold(team, drawn[0])
     monkeypatch.setattr(
-        "benchmark.services.release_freezing._Freezing._outside",
+        "benchmark.services.releases.freezing._Freezing._outside",
         lambda freezing, one, cycle, variants: "" if one.pk in (drawn[1].pk, drawn[2].pk) else "It is not fit for it.",
     )
     assert run_release(team).item_count == 2
@@ -573,7 +573,7 @@ def test_figures_of_a_release_leave_out_the_answers_that_stay_hidden(
     source = verified(team)
     make_gold(team, source)
     monkeypatch.setattr(
-        "benchmark.services.release_freezing._Freezing._outside",
+        "benchmark.services.releases.freezing._Freezing._outside",
         lambda freezing, one, cycle, variants: (
             "" if one.status == "verified" and (held or one.pk != source.pk) else "It is not fit for it."
         ),
@@ -723,7 +723,7 @@ def test_the_page_asks_the_database_a_fixed_number_of_times(
 def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     from annotator.models import Job
     from benchmark.models import LeftOut, ReleaseItem
-    from benchmark.services.release_freezing import _Freezing, where_released
+    from benchmark.services.releases.freezing import _Freezing, where_released
 
     source = verified(team)
     item = make_gold(team, source)
@@ -754,7 +754,7 @@ def test_only_a_release_that_appears_retires_the_item(team: Team, monkeypatch: p
     release = start_release(
         actor=team.administrator, project=team.project, version="1.0", native_format="neutral", wake_worker=False
     )
-    monkeypatch.setattr("benchmark.services.release_runner.build_archive", build)
+    monkeypatch.setattr("benchmark.services.releases.runner.build_archive", build)
     with nullcontext() if room else pytest.raises(OSError, match="No space"):
         jobs.run(release.job_id)
     release.refresh_from_db()

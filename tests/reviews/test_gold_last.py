@@ -3,12 +3,12 @@
 import pytest
 
 from annotator.models import Dialogue, User
-from annotator.services.listing import Filters, shown_dialogues
+from annotator.services.dialogues.listing import Filters, shown_dialogues
 from reviews.models import Priority
-from reviews.services.assignments import prioritise
-from reviews.services.claims import claim_next, release
-from reviews.services.gold_settings import retire_gold_item
-from reviews.services.progress import read_my_work
+from reviews.services.assignments.changes import prioritise
+from reviews.services.gold.settings import retire_gold_item
+from reviews.services.queue.claims import claim_next, release
+from reviews.services.queue.progress import read_my_work
 from tests.factories import Team, make_item
 from tests.reviews.gold_team import STAGE, always, answer_with, gold_team, make_gold
 

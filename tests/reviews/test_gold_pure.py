@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviews.gold import Fate, faults_of, score
+from reviews.core.gold import Fate, faults_of, score
 from tests.factories import changed, make_document
 
 ANSWER = make_document()

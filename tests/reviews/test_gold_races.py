@@ -8,11 +8,11 @@ from django.db import transaction
 from annotator.models import Dialogue, Job, StaleWork
 from annotator.services.projects import publish_guideline
 from reviews.models import Claim, ClaimState, GoldItem, GoldScore, Slot, SlotState
-from reviews.services.claims import claim_next
-from reviews.services.counters import recount, stored_counters
-from reviews.services.cycles import publish_batch
-from reviews.services.gold_settings import retire_gold_item
-from reviews.services.overtaken import mark_stale, read_scope
+from reviews.services.cycles.outdated import mark_stale, read_scope
+from reviews.services.cycles.start import publish_batch
+from reviews.services.gold.settings import retire_gold_item
+from reviews.services.queue.claims import claim_next
+from reviews.services.statistics.counters import recount, stored_counters
 from tests.factories import Team, make_dialogue, make_item
 from tests.racing import lost, overlap, race
 from tests.reviews.gold_team import STAGE, answer_with, certain, gold_team, make_gold, take, verified

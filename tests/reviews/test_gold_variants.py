@@ -11,14 +11,14 @@ from django.utils import timezone
 from annotator.errors import Conflict, Invalid
 from annotator.management.base import Stop
 from annotator.models import Dialogue, Job, VariantMatch
-from annotator.services.variants import out_of_step, variants_of
+from annotator.services.dialogues.variants import out_of_step, variants_of
 from reviews.models import Example, GoldItem, StageRun
-from reviews.services.claims import claim_next, release
-from reviews.services.counters import recount_counters, stored_counters
-from reviews.services.cycles import publish_batch, supersede_cycle
-from reviews.services.gold_making import make_gold_item, preview
-from reviews.services.gold_reading import suggest
-from reviews.services.gold_settings import retire_gold_item
+from reviews.services.cycles.start import publish_batch, supersede_cycle
+from reviews.services.gold.making import make_gold_item, preview
+from reviews.services.gold.results import suggest
+from reviews.services.gold.settings import retire_gold_item
+from reviews.services.queue.claims import claim_next, release
+from reviews.services.statistics.counters import recount_counters, stored_counters
 from tests.factories import Team, changed, current, hand_in, make_dialogue, make_document, make_item
 from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, planted, verified
 

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from annotator.models import Draft
-from annotator.services.drafts import replace_draft
-from reviews.services.claims import claim_next
+from annotator.services.dialogues.drafts import replace_draft
+from reviews.services.queue.claims import claim_next
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_team
 from tests.journeys.graph_scene import TASK, coast, edges_of
 

@@ -4,14 +4,14 @@ import pytest
 
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Event
+from reviews.core.protocols import load_preset, read_protocol
 from reviews.models import Priority
-from reviews.protocols import load_preset, read_protocol
-from reviews.services import protocols
-from reviews.services.assignments import prioritise, reassign
-from reviews.services.comments import comment_on, resolve_comment, visible_comments
-from reviews.services.cycles import supersede_cycle
-from reviews.services.history import read_history
-from reviews.services.protocols import adopt_preset, adopt_protocol, current_protocol, current_version, parse
+from reviews.services.assignments.changes import prioritise, reassign
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.feedback.comments import comment_on, resolve_comment, visible_comments
+from reviews.services.history.dialogue_history import read_history
+from reviews.services.protocols import versions
+from reviews.services.protocols.versions import adopt_preset, adopt_protocol, current_protocol, current_version, parse
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_what_happened_newest_first_in_words(team: Team) -> None:
 
 
 def test_events_without_words_of_their_own_are_told_all_the_same(team: Team) -> None:
-    from annotator.services.events import append_event
+    from annotator.services.history.events import append_event
 
     item = make_item(team, "self_check_single")
     append_event(actor=None, project=team.project, dialogue=item, kind="variant.marked_stale")
@@ -127,7 +127,7 @@ def test_administrators_adopt(team: Team) -> None:
 
 
 def test_projects_have_their_own(team: Team) -> None:
-    assert protocols.current_version(make_team().project) is None
+    assert versions.current_version(make_team().project) is None
 
 
 def test_a_change_shows_in_the_history_of_content_only_once_settled(team: Team) -> None:

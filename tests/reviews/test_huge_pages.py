@@ -6,12 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.checks.running import MOST_TOLD
-from annotator.editing.forms import MAX_FIELDS
+from annotator.core.checks.running import MOST_TOLD
+from annotator.core.editing.forms import MAX_FIELDS
 from annotator.models import Draft
-from annotator.parts.json_text import MAX_SHOWN
-from annotator.parts.sources import MOST_ROWS
-from reviews.services.claims import claim_slot
+from annotator.presentation.components.json_text import MAX_SHOWN
+from annotator.presentation.components.sources import MOST_ROWS
+from reviews.services.queue.claims import claim_slot
 from tests.factories import adopt_c3, begin, make_dialogue, make_document, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

@@ -8,14 +8,14 @@ from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, User
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
+from reviews.core.protocols import load_preset, read_protocol
 from reviews.models import Claim, JointDecision, JointSession, Review, Slot
-from reviews.protocols import load_preset, read_protocol
-from reviews.services import joint
-from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_preset, adopt_protocol
-from reviews.services.rounds import read_rounds
-from reviews.services.sampling import draw_where_upstream_is_done
+from reviews.services.adjudication import review_sessions
+from reviews.services.protocols.versions import adopt_preset, adopt_protocol
+from reviews.services.queue.claims import claim_slot
+from reviews.services.sampling.draws import draw_where_upstream_is_done
+from reviews.services.sampling.rounds import read_rounds
 from tests.factories import (
     Team,
     adopt_c3,
@@ -42,21 +42,23 @@ def team() -> Team:
     return team
 
 
-def round_of(team: Team) -> joint.Round:
-    return joint.find_round(actor=team.senior, project=team.project, address="1")
+def round_of(team: Team) -> review_sessions.Round:
+    return review_sessions.find_round(actor=team.senior, project=team.project, address="1")
 
 
 def gather(team: Team) -> JointSession:
     people = [team.senior.public_id, *(one.public_id for one in team.annotators[1:])]
-    return joint.gather(actor=team.senior, project=team.project, round=round_of(team), people=people)
+    return review_sessions.gather(actor=team.senior, project=team.project, round=round_of(team), people=people)
 
 
 def decide(team: Team, item: Dialogue, **more: Any) -> Review:
     session = JointSession.objects.get()
-    slot = joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+    slot = review_sessions.take_up(
+        actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
+    )
     token = Claim.objects.get(slot=slot, state="live").token
     options = {"people": [team.annotators[1].public_id], "note": "It reads the observation."} | more
-    return joint.decide_together(
+    return review_sessions.decide_together(
         actor=team.senior, session=session, submission={"slot": slot, "token": token, "rulings": RULINGS}, **options
     )
 
@@ -64,12 +66,12 @@ def decide(team: Team, item: Dialogue, **more: Any) -> Review:
 def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
     team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joint, "MOST", 2)
+    monkeypatch.setattr(review_sessions, "MOST", 2)
     items = [make_item(team, "expert") for _ in range(3)]
     gather(team)
     for item in items:
         decide(team, item)
-    table = joint.read_table(actor=team.senior, project=team.project, round=round_of(team))
+    table = review_sessions.read_table(actor=team.senior, project=team.project, round=round_of(team))
     assert (table.total, table.decided, len(table.decisions)) == (3, 3, 2)
     client.force_login(team.senior)
     address = reverse("joint", args=[team.project.slug, "cross_check-1"])
@@ -83,26 +85,26 @@ def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
 
 
 def test_a_round_is_found_by_its_stage_or_as_the_usual_one(team: Team) -> None:
-    assert round_of(team) == joint.Round("cross_check", "Cross-check", 1)
+    assert round_of(team) == review_sessions.Round("cross_check", "Cross-check", 1)
     assert round_of(team).address == "cross_check-1"
     for address in ("", "-1", "0", "nothing", "nothing-1", "1-1", "cross_check-2", "cross_check-1x"):
         with pytest.raises(Hidden):
-            joint.find_round(actor=team.senior, project=team.project, address=address)
+            review_sessions.find_round(actor=team.senior, project=team.project, address=address)
     with pytest.raises(Denied):
-        joint.find_round(actor=team.annotator, project=team.project, address="1")
+        review_sessions.find_round(actor=team.annotator, project=team.project, address="1")
     with pytest.raises(Hidden):
-        joint.find_round(actor=team.outsider, project=team.project, address="1")
+        review_sessions.find_round(actor=team.outsider, project=team.project, address="1")
 
 
 def test_what_is_in_dispute_is_listed_until_it_is_settled(team: Team) -> None:
-    assert joint.rounds_in_dispute(actor=team.senior, project=team.project) == []
+    assert review_sessions.rounds_in_dispute(actor=team.senior, project=team.project) == []
     first, second = make_item(team, "expert"), make_item(team, "expert")
-    assert [(one.address, one.open) for one in joint.rounds_in_dispute(actor=team.senior, project=team.project)] == [
-        ("cross_check-1", 2)
-    ]
+    assert [
+        (one.address, one.open) for one in review_sessions.rounds_in_dispute(actor=team.senior, project=team.project)
+    ] == [("cross_check-1", 2)]
     gather(team)
     decide(team, first)
-    table = joint.read_table(actor=team.senior, project=team.project, round=round_of(team))
+    table = review_sessions.read_table(actor=team.senior, project=team.project, round=round_of(team))
     assert [one.dialogue for one in table.conflicts] == [second]
     assert [one.review.dialogue for one in table.decisions] == [first]
     assert (table.total, table.choices, table.reasons) == (2, [("right", 1)], [("answer_wrong", 1)])
@@ -146,14 +148,20 @@ def test_the_rules_of_experts_hold(team: Team) -> None:
     hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
     gather(team)
     with pytest.raises(Denied):  # an earlier reviewer of the item
-        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+        review_sessions.take_up(
+            actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
+        )
     with pytest.raises(Denied):  # no senior reviewer
-        joint.take_up(actor=team.administrator, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+        review_sessions.take_up(
+            actor=team.administrator, project=team.project, round=round_of(team), dialogue_id=item.public_id
+        )
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     other = make_item(team, "expert")
     claim_slot(actor=team.seniors[1], slot=open_slot(other))
     with pytest.raises(Conflict, match="A colleague is at work"):
-        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=other.public_id)
+        review_sessions.take_up(
+            actor=team.senior, project=team.project, round=round_of(team), dialogue_id=other.public_id
+        )
 
 
 def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team: Team) -> None:
@@ -187,17 +195,19 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
     session = gather(team)
 
     def take_up(person: User) -> Slot:
-        return joint.take_up(actor=person, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+        return review_sessions.take_up(
+            actor=person, project=team.project, round=round_of(team), dialogue_id=item.public_id
+        )
 
     def settle(person: User) -> None:
         slot = take_up(person)
         submission = {"slot": slot, "token": Claim.objects.get(slot=slot).token, "rulings": RULINGS}
-        joint.decide_together(
+        review_sessions.decide_together(
             actor=person, session=session, people=[team.annotator.public_id], note="", submission=submission
         )
 
     def shown(person: User) -> tuple[int, list[tuple[str, int]]]:
-        table = joint.read_table(actor=person, project=team.project, round=round_of(team))
+        table = review_sessions.read_table(actor=person, project=team.project, round=round_of(team))
         return len(table.decisions), table.choices
 
     one, other = team.seniors
@@ -219,10 +229,14 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
 def test_taking_another_up_gives_the_first_back(team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
     with pytest.raises(Conflict, match="Say first who is present"):
-        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=first.public_id)
+        review_sessions.take_up(
+            actor=team.senior, project=team.project, round=round_of(team), dialogue_id=first.public_id
+        )
     gather(team)
     for item in (first, second):
-        joint.take_up(actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id)
+        review_sessions.take_up(
+            actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
+        )
     assert [claim.slot.dialogue for claim in Claim.objects.filter(person=team.senior, state="live")] == [second]
 
 

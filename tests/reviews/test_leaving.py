@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 
 from annotator.models import Draft, Event, Role
-from annotator.services.access import roles_in
-from annotator.services.drafts import open_draft
+from annotator.services.access.permissions import roles_in
+from annotator.services.dialogues.drafts import open_draft
 from reviews.models import Claim
-from reviews.services.claims import branch_of, claim_next, claim_slot
+from reviews.services.queue.claims import branch_of, claim_next, claim_slot
 from tests.factories import Team, adopt_c3, give_role, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

@@ -7,22 +7,22 @@ import pytest
 from annotator.errors import Conflict, Denied
 from annotator.models import Dialogue, Event, Job, JobState, Notice, Revision, User
 from annotator.models.content import DialogueStatus
-from annotator.services import jobs
-from annotator.services.events import broken_links
-from reviews.agreement import PatternCounts
+from annotator.services.history.events import broken_links
+from annotator.services.jobs import jobs
+from reviews.core.agreement import PatternCounts
+from reviews.core.protocols import Protocol, load_preset, read_protocol
+from reviews.core.protocols.moving import Action, destination
+from reviews.core.protocols.presets import MAJORITY_OF_THREE
 from reviews.models import Claim, ClaimState, Cycle, DrawItem, ProtocolVersion, Review, Slot, SlotState, StageRun
-from reviews.protocols import Protocol, load_preset, read_protocol
-from reviews.protocols.moving import Action, destination
-from reviews.protocols.presets import MAJORITY_OF_THREE
-from reviews.services.agreement import fold_agreement, read_agreement, recount_agreement
-from reviews.services.claims import claim_slot
-from reviews.services.counters import recount, stored_counters
-from reviews.services.cycles import supersede_cycle
-from reviews.services.migrating import JOB, MigrationPreview, preview_migration, start_migration
-from reviews.services.protocols import adopt_preset, adopt_protocol
-from reviews.services.sampling import close_population_and_draw
-from reviews.services.submissions import submit_review
-from reviews.services.workload import count_unsettled, fold_work
+from reviews.services.cycles.migration import JOB, MigrationPreview, preview_migration, start_migration
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.protocols.versions import adopt_preset, adopt_protocol
+from reviews.services.queue.claims import claim_slot
+from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.statistics.agreement import fold_agreement, read_agreement, recount_agreement
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.statistics.workload import count_unsettled, fold_work
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     adopt_c3,
@@ -287,7 +287,7 @@ def test_what_nothing_is_left_for_is_verified(team: Team) -> None:
 
 
 def test_what_was_escalated_keeps_its_dispute(team: Team) -> None:
-    from reviews.services.adjudication import disputed_anchors
+    from reviews.services.submission.rulings import disputed_anchors
 
     item = make_item(team, "expert")
     adopt_preset(actor=team.administrator, project=team.project, preset="wild")
@@ -357,12 +357,12 @@ def test_a_job_whose_worker_died_goes_on(team: Team) -> None:
     job = start_migration(actor=team.administrator, project=team.project)
     running = jobs.take_up(job.pk)
     assert running is not None
-    from reviews.services import migrating
+    from reviews.services.cycles import migration
 
     cycles = list(Cycle.objects.order_by("pk").values_list("pk", flat=True))
     version = ProtocolVersion.objects.order_by("-number")[0]
     with running.chunk() as chunk:
-        action = migrating._migrate(team.administrator, cycles[0], version, "")
+        action = migration._migrate(team.administrator, cycles[0], version, "")
         chunk.advance(done=1, checkpoint={"last": cycles[0], "counts": {action: 1}})
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     assert jobs.run(job.pk).result == {"stay": 4}

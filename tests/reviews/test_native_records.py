@@ -12,22 +12,22 @@ from django.test import Client
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Revision
-from annotator.services.drafts import open_draft, replace_draft
-from annotator.services.revisions import lock_dialogue, revise
-from benchmark.formats import READERS
+from annotator.services.dialogues.drafts import open_draft, replace_draft
+from annotator.services.dialogues.revisions import lock_dialogue, revise
+from benchmark.core.formats import READERS
 from reviews.models import Review, StageRun
-from reviews.services.adjudication import disputed_anchors
-from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_preset
-from reviews.services.submissions import submit_review
-from reviews.services.workbench import open_workbench
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claims import claim_slot
+from reviews.services.submission.rulings import disputed_anchors
+from reviews.services.submission.submit import submit_review
+from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import LIMIT, TOOLS, case, with_constraint
 from tests.factories import Team, adopt_c3, begin, current, hand_in, make_dialogue, make_team, make_toolset, open_slot
 
 pytestmark = pytest.mark.django_db
 
 Document = dict[str, Any]
-DEMO = Path(__file__).parents[2] / "benchmark/demo/dialogues.jsonl"
+DEMO = Path(__file__).parents[2] / "benchmark/demo/data/dialogues.jsonl"
 OTHER = {"reason_kind": "answer_wrong", "reason": "As it was."}
 
 

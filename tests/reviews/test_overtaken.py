@@ -7,12 +7,12 @@ from django.test import Client
 
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, GuidelineMark, Job, Notice, StaleWork
-from annotator.services import jobs
-from annotator.services.listing import Filters, list_dialogues
+from annotator.services.dialogues.listing import Filters, list_dialogues
+from annotator.services.jobs import jobs
 from annotator.services.projects import publish_guideline
 from reviews.models import Cycle, Review
-from reviews.services import overtaken
-from reviews.services.claims import claim_slot
+from reviews.services.cycles import outdated
+from reviews.services.queue.claims import claim_slot
 from tests.factories import Team, adopt_c3, hand_in, make_dialogue, make_document, make_item, make_team, open_slot
 from tests.reviews.gold_team import STAGE, gold_team, make_gold, verified
 
@@ -33,12 +33,12 @@ def publish(team: Team) -> int:
     return publish_guideline(actor=team.administrator, project=team.project, text="# Next", seen=last.number).number
 
 
-def scope(team: Team, number: int = 2, **more: Any) -> overtaken.Scope:
-    return overtaken.read_scope(project=team.project, number=number, **{"policies": [], "kinds": []} | more)
+def scope(team: Team, number: int = 2, **more: Any) -> outdated.Scope:
+    return outdated.read_scope(project=team.project, number=number, **{"policies": [], "kinds": []} | more)
 
 
 def mark(team: Team, **more: Any) -> GuidelineMark:
-    return overtaken.mark_stale(
+    return outdated.mark_stale(
         actor=team.administrator, project=team.project, scope=scope(team, **more), reason="Dates are ISO 8601 now."
     )
 
@@ -48,7 +48,7 @@ def flagged() -> set[str]:
 
 
 def run_job() -> dict[str, Any]:
-    return jobs.run(Job.objects.get(kind=overtaken.JOB).pk).result
+    return jobs.run(Job.objects.get(kind=outdated.JOB).pk).result
 
 
 def test_a_review_keeps_the_guideline_it_was_made_under(team: Team) -> None:
@@ -69,7 +69,7 @@ def test_it_touches_what_was_reviewed_before_and_nothing_else(team: Team) -> Non
     make_dialogue(team.project, external_id="candidate")
     publish(team)
     make_item(team, "cross_check", external_id="after")
-    seen = overtaken.preview_mark(actor=team.administrator, project=team.project, scope=scope(team))
+    seen = outdated.preview_mark(actor=team.administrator, project=team.project, scope=scope(team))
     assert (seen.total, seen.first, seen.statuses) == (1, [before], [("In review", 1)])
     mark(team)
     assert flagged() == {"before"}
@@ -86,7 +86,7 @@ def test_policies_and_kinds_of_fault_narrow_it(team: Team) -> None:
     publish(team)
 
     def touched(**more: Any) -> set[str]:
-        rows = overtaken.preview_mark(actor=team.administrator, project=team.project, scope=scope(team, **more)).first
+        rows = outdated.preview_mark(actor=team.administrator, project=team.project, scope=scope(team, **more)).first
         return {row.external_id for row in rows}
 
     assert touched(policies=["chat"]) == {"with chat"}
@@ -105,7 +105,7 @@ def test_a_sealed_review_is_not_given_away_by_a_flag(team: Team) -> None:
     Review.objects.filter(dialogue=item).update(guideline=team.project.guidelines.first())
     hand_in(team.annotators[1], item, "approve")
     Review.objects.filter(sealed=True).update(guideline=None)
-    assert not overtaken.preview_mark(actor=team.administrator, project=team.project, scope=scope(team)).total
+    assert not outdated.preview_mark(actor=team.administrator, project=team.project, scope=scope(team)).total
 
 
 def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Client) -> None:
@@ -127,15 +127,15 @@ def test_sent_back_together_but_for_those_somebody_is_at_work_on(team: Team) -> 
     claim_slot(actor=team.annotators[1], slot=open_slot(busy))
     publish(team)
     one = mark(team)
-    moving = overtaken.preview_send_back(actor=team.administrator, project=team.project, mark=one)
+    moving = outdated.preview_send_back(actor=team.administrator, project=team.project, mark=one)
     assert moving.total == 2
-    overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
+    outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
     assert run_job() == {"sent_back": 1, "busy": 1}
     assert flagged() == {"busy"}
     cycle = Cycle.objects.get(dialogue=idle, state="active")
     assert (cycle.number, cycle.reason) == (2, "Guideline 2: Dates are ISO 8601 now.")
     assert Dialogue.objects.get(pk=busy.pk).cycles.count() == 1
-    line = overtaken.list_marks(actor=team.administrator, project=team.project)[0]
+    line = outdated.list_marks(actor=team.administrator, project=team.project)[0]
     assert (line.touched, line.left) == (2, 1)
 
 
@@ -144,8 +144,8 @@ def test_a_killed_worker_sends_nothing_back_twice(team: Team, monkeypatch: pytes
         make_item(team, "cross_check")
     publish(team)
     one = mark(team)
-    overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
-    real, calls = overtaken.supersede_cycle, []
+    outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
+    real, calls = outdated.supersede_cycle, []
 
     def dies(**arguments: Any) -> Any:
         calls.append(1)
@@ -154,11 +154,11 @@ def test_a_killed_worker_sends_nothing_back_twice(team: Team, monkeypatch: pytes
         return real(**arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(overtaken, "supersede_cycle", dies)
+        patch.setattr(outdated, "supersede_cycle", dies)
         with pytest.raises(KeyboardInterrupt):
             run_job()
     assert Cycle.objects.filter(number=2).count() == 1
-    Job.objects.filter(kind=overtaken.JOB).update(heartbeat_at="2020-01-01T00:00:00Z")
+    Job.objects.filter(kind=outdated.JOB).update(heartbeat_at="2020-01-01T00:00:00Z")
     assert run_job() == {"sent_back": 3, "busy": 0}
     assert Cycle.objects.filter(state="active").count() == 3
     assert not Cycle.objects.filter(number__gt=2).exists()
@@ -170,10 +170,10 @@ def test_a_second_click_marks_sends_back_and_withdraws_once(team: Team) -> None:
     one = mark(team)
     assert mark(team) == one
     for _ in range(2):
-        overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
-    assert Job.objects.filter(kind=overtaken.JOB).count() == 1
+        outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
+    assert Job.objects.filter(kind=outdated.JOB).count() == 1
     for _ in range(2):
-        assert overtaken.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
+        assert outdated.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
     told = team.project.events.filter(kind__startswith="guideline.mark")
     assert sorted(told.values_list("kind", flat=True)) == ["guideline.mark_withdrawn", "guideline.marked"]
 
@@ -182,16 +182,16 @@ def test_withdrawn_or_empty_marks(team: Team) -> None:
     make_item(team, "cross_check")
     publish(team)
     one = mark(team)
-    assert overtaken.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
+    assert outdated.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
     assert flagged() == set()
     with pytest.raises(Conflict, match="Nothing is marked"):
-        overtaken.start_send_back(actor=team.administrator, project=team.project, mark=one)
+        outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
     with pytest.raises(Conflict, match="nothing to mark"):
         mark(team, policies=["clarify"])
     with pytest.raises(Invalid, match="Say what has changed"):
-        overtaken.mark_stale(actor=team.administrator, project=team.project, scope=scope(team), reason=" ")
+        outdated.mark_stale(actor=team.administrator, project=team.project, scope=scope(team), reason=" ")
     with pytest.raises(Denied):
-        overtaken.mark_stale(actor=team.senior, project=team.project, scope=scope(team), reason="x")
+        outdated.mark_stale(actor=team.senior, project=team.project, scope=scope(team), reason="x")
 
 
 def test_the_page_without_scripts(team: Team, client: Client) -> None:
@@ -206,7 +206,7 @@ def test_the_page_without_scripts(team: Team, client: Client) -> None:
     assert "1</strong> dialogue would begin" in client.post(address, posted, follow=True).content.decode()
     one = GuidelineMark.objects.get()
     assert client.post(address, {"mark": one.public_id, "action": "send_back"}).status_code == 302
-    assert Job.objects.filter(kind=overtaken.JOB).exists()
+    assert Job.objects.filter(kind=outdated.JOB).exists()
     assert client.post(address, posted | {"reason": ""}).status_code == 422
 
 
@@ -230,12 +230,12 @@ def test_a_gold_item_is_flagged_as_what_waits_beside_it() -> None:
     assert listed(stale="1") == listed() == waiting | {source.external_id for source in sources}
     # Administrators count what there is: the three dialogues.
     administrator = {"actor": team.administrator, "project": team.project}
-    [line] = overtaken.list_marks(**administrator)
+    [line] = outdated.list_marks(**administrator)
     assert (line.touched, line.left) == (3, 3)
-    assert overtaken.preview_send_back(mark=made, **administrator).total == 3
+    assert outdated.preview_send_back(mark=made, **administrator).total == 3
     assert mark(team) == made
     # What goes back leaves none of them behind in the stage.
-    overtaken.start_send_back(mark=made, **administrator)
+    outdated.start_send_back(mark=made, **administrator)
     assert run_job() == {"sent_back": 3, "busy": 0}
     assert not flagged()
     for item in (first, second):

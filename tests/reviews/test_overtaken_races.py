@@ -6,12 +6,12 @@ import pytest
 
 from annotator.errors import Conflict
 from annotator.models import Job
-from annotator.services import jobs
+from annotator.services.jobs import jobs
 from annotator.services.projects import publish_guideline
 from reviews.models import Claim, ClaimState, Cycle
-from reviews.services import overtaken
-from reviews.services.claims import claim_slot, heartbeat
-from reviews.services.cycles import supersede_cycle
+from reviews.services.cycles import outdated
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.queue.claims import claim_slot, heartbeat
 from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
 from tests.racing import overlap
 
@@ -30,12 +30,12 @@ def test_what_somebody_takes_up_is_not_sent_back_from_under_them(team: Team) -> 
     """Whether anybody was at work was asked before the lock: the claim that came meanwhile was taken away."""
     item = make_item(team, "cross_check")
     publish_guideline(actor=team.administrator, project=team.project, text="# Two", seen=1)
-    scope = overtaken.read_scope(project=team.project, number=2, policies=[], kinds=[])
-    mark = overtaken.mark_stale(actor=team.administrator, project=team.project, scope=scope, reason="Dates.")
-    overtaken.start_send_back(actor=team.administrator, project=team.project, mark=mark)
+    scope = outdated.read_scope(project=team.project, number=2, policies=[], kinds=[])
+    mark = outdated.mark_stale(actor=team.administrator, project=team.project, scope=scope, reason="Dates.")
+    outdated.start_send_back(actor=team.administrator, project=team.project, mark=mark)
     claim, job = overlap(
         partial(claim_slot, actor=team.annotators[1], slot=open_slot(item)),
-        partial(jobs.run, Job.objects.get(kind=overtaken.JOB).pk),
+        partial(jobs.run, Job.objects.get(kind=outdated.JOB).pk),
     )
     assert job.result == {"sent_back": 0, "busy": 1}
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.LIVE

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.protocols.pairing import History, Look, Pair, pair_up, share_out
+from reviews.core.protocols.pairing import History, Look, Pair, pair_up, share_out
 
 
 def rounds(people: int, count: int) -> list[list[Pair]]:

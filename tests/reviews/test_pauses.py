@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Membership
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
 from reviews.models import Claim, ClaimState, Pause, Slot, SlotState
-from reviews.services.absence import free_slots_of_leavers
-from reviews.services.assignments import free_claim
-from reviews.services.claims import claim_next, claim_slot, expire_overdue
-from reviews.services.pauses import pause, resume, set_rules
-from reviews.services.submissions import submit_review
+from reviews.services.assignments.changes import free_claim
+from reviews.services.queue.absence import free_slots_of_leavers
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
+from reviews.services.queue.pauses import pause, resume, set_rules
+from reviews.services.submission.submit import submit_review
 from reviews.tasks import tidy_claims
 from tests.factories import Team, adopt_c3, begin, make_dialogues, make_item, make_team, open_slot
 

@@ -12,16 +12,16 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Notice, NoticeKind, User
-from annotator.services import jobs
-from annotator.services.filters import UnknownFilter
-from reviews.api_assignments import FILTERS
+from annotator.services.database.filters import UnknownFilter
+from annotator.services.jobs import jobs
+from reviews.api.assignments import FILTERS
 from reviews.models import AssignmentPlan, AssignmentRules, Claim, Priority, Slot, SlotState
-from reviews.services import assignment_lists, leaving, plans
-from reviews.services.assignment_lists import Filters, list_slots, matching, read_people, read_stages
-from reviews.services.claims import claim_next, claim_slot, expire_overdue
-from reviews.services.pauses import pause
-from reviews.services.plans import confirm_plan, make_plan
-from reviews.services.telling import losses_told_last, tell_of_loss
+from reviews.services.assignments import leaving, lists, plans
+from reviews.services.assignments.lists import Filters, list_slots, matching, read_people, read_stages
+from reviews.services.assignments.plans import confirm_plan, make_plan
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
+from reviews.services.queue.notifications import losses_told_last, tell_of_loss
+from reviews.services.queue.pauses import pause
 from tests.factories import (
     Team,
     adopt_c3,
@@ -267,7 +267,7 @@ def test_a_list_asks_a_fixed_number_of_questions(team: Team, client: Client, ite
 def test_what_waits_for_one_person_is_counted_no_further_than_needed(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assignment_lists, "MANY", 2)
+    monkeypatch.setattr(lists, "MANY", 2)
     confirm(team, plan(team, "reassign", first_slots(team, 3), to=[team.annotators[1].public_id]))
     [load] = [one for one in read_people(team.project) if one.person == team.annotators[1]]
     assert load.waiting_words == "2+"
@@ -330,7 +330,7 @@ def test_a_dialogue_is_searched_for_by_its_id_or_its_words(
     body = {"action": "prioritise", "to_priority": "0", "all": "yes", "state": "waiting", "q": "lake-2"}
     assert client.post(client.post(f"{base}plan/", body)["Location"]).status_code == 302
     assert [slot.dialogue for slot in Slot.objects.filter(priority=Priority.HIGH)] == [items[1]]
-    monkeypatch.setattr(assignment_lists, "MANY", 1)
+    monkeypatch.setattr(lists, "MANY", 1)
     assert found("state=waiting&q=Lucerne") == {"lake-1"}
     assert "More than 1 dialogues match" in client.get(f"{base}?state=waiting&q=Lucerne").content.decode()
 

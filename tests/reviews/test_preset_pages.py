@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from reviews.core.protocols import PRESETS, load_preset
 from reviews.models import ProtocolVersion
-from reviews.protocols import PRESETS, load_preset
-from reviews.services.protocols import adopt_preset
+from reviews.services.protocols.versions import adopt_preset
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -6,14 +6,14 @@ import pytest
 from django.test import Client
 
 from annotator.models import Role
+from reviews.core.protocols import load_preset
 from reviews.models import Claim, Priority, Slot
-from reviews.protocols import load_preset
-from reviews.services import progress
-from reviews.services.assignments import prioritise, reassign
-from reviews.services.claims import claim_next, release
-from reviews.services.progress import read_my_work, read_progress
-from reviews.services.protocols import adopt_protocol, shortfalls, stage_titles
-from reviews.services.submissions import submit_review
+from reviews.services.assignments.changes import prioritise, reassign
+from reviews.services.protocols.versions import adopt_protocol, shortfalls, stage_titles
+from reviews.services.queue import progress
+from reviews.services.queue.claims import claim_next, release
+from reviews.services.queue.progress import read_my_work, read_progress
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     adopt_c3,
@@ -202,7 +202,7 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
         assert sentence in page
         assert ("1 that nobody can take" if address == "/" else "(1 item for nobody)") in page
     # Of a long queue the oldest places are looked at: there may be more.
-    monkeypatch.setattr("reviews.services.stuck.LOOKED_AT", 2)
+    monkeypatch.setattr("reviews.services.queue.stuck.LOOKED_AT", 2)
     client.force_login(team.senior)
     assert "1+ that nobody can take" in (page := client.get("/").content.decode())
     assert "“Expert verification”: at least 1 item waits that nobody can take" in page
@@ -255,7 +255,7 @@ def test_what_was_given_back_waits_still(monkeypatch: pytest.MonkeyPatch, given:
         make_item(team, STAGE)
     always(team)
     person, due = team.annotators[3], 0 if given == "gold" else 1
-    monkeypatch.setattr("reviews.services.gold_turns.is_due", lambda secret, **turn: turn["claims"] == due)
+    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: turn["claims"] == due)
 
     def count() -> int:
         return read_my_work(actor=person, project=team.project).total

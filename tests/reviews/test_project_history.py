@@ -16,21 +16,24 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotator.core.schema import content_hash
+from annotator.core.schema.exact_json import dumps
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Job, Revision, Role, ToolsetRevision, User
-from annotator.schema import content_hash
-from annotator.schema.exact_json import dumps
-from annotator.services import history_checks, jobs, projects, tokens
-from annotator.services.checkpoints import write_checkpoint
-from annotator.services.events import append_event, event_digest
-from annotator.services.filters import UnknownFilter
-from annotator.services.history_checks import history_faults
-from annotator.services.revisions import ensure_toolset_revision
+from annotator.services import projects
+from annotator.services.accounts import tokens
+from annotator.services.database.filters import UnknownFilter
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.history.events import append_event, event_digest
+from annotator.services.integrity import history_checks
+from annotator.services.integrity.checkpoints import write_checkpoint
+from annotator.services.integrity.history_checks import history_faults
+from annotator.services.jobs import jobs
 from reviews.models import Draw, Priority, ProtocolVersion, Review, Slot
-from reviews.services import project_history as history
-from reviews.services.assignments import prioritise
-from reviews.services.cycles import supersede_cycle
-from reviews.services.sampling import close_population_and_draw
+from reviews.services.assignments.changes import prioritise
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.history import project_history as history
+from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import as_lines, begin_import, candidate
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.protocols import Stage, load_preset, read_protocol, validate
-from reviews.protocols.differences import describe_protocol_changes, summary
-from reviews.protocols.drafting import TABLES, check, complete, overlay, renumber_checklists, step, suggest_table
+from reviews.core.protocols import Stage, load_preset, read_protocol, validate
+from reviews.core.protocols.differences import describe_protocol_changes, summary
+from reviews.core.protocols.drafting import TABLES, check, complete, overlay, renumber_checklists, step, suggest_table
 
 
 def c3(**options: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviews.protocols import Outcome, Protocol, load_preset, read_protocol
-from reviews.protocols.drafting import step
-from reviews.protocols.estimating import Assumption, Estimate, estimate, outcome_chances
+from reviews.core.protocols import Outcome, Protocol, load_preset, read_protocol
+from reviews.core.protocols.drafting import step
+from reviews.core.protocols.estimating import Assumption, Estimate, estimate, outcome_chances
 
 ANNOTATOR, SENIOR = frozenset({"annotator"}), frozenset({"senior_reviewer"})
 NINE = [ANNOTATOR] * 7 + [SENIOR] * 2

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from reviews.core.protocols import load_preset
+from reviews.core.protocols.drafting import TABLES, overlay, step
 from reviews.models import ProtocolVersion
-from reviews.protocols import load_preset
-from reviews.protocols.drafting import TABLES, overlay, step
-from reviews.services.protocols import adopt_protocol, current_protocol
+from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_dialogues, make_item, make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -12,19 +12,19 @@ import pytest
 from annotator.errors import Conflict, DomainError
 from annotator.models import Dialogue, Event, Job
 from annotator.models.content import DialogueStatus
-from annotator.services import jobs
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
+from annotator.services.jobs import jobs
 from reviews.models import Claim, Cycle, DiscrepancyAlarm, Draw, Review, SentBack, Slot, SlotState, StageRun
-from reviews.services.alarms import watch_discrepancies
-from reviews.services.claims import claim_next, claim_slot
-from reviews.services.counters import recount, stored_counters, write_deltas
-from reviews.services.migrating import JOB as MIGRATION
-from reviews.services.migrating import start_migration
-from reviews.services.protocols import adopt_preset
-from reviews.services.rounds import read_rounds
-from reviews.services.sampling import close_population_and_draw, draw_where_upstream_is_done, tend_rounds
-from reviews.services.sending_back import JOB as SENDING_BACK
-from reviews.services.submissions import submit_review
+from reviews.services.cycles.migration import JOB as MIGRATION
+from reviews.services.cycles.migration import start_migration
+from reviews.services.cycles.sending_back import JOB as SENDING_BACK
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claims import claim_next, claim_slot
+from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, tend_rounds
+from reviews.services.sampling.rounds import read_rounds
+from reviews.services.statistics.alarms import watch_discrepancies
+from reviews.services.statistics.counters import recount, stored_counters, write_deltas
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     adopt_c3,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.schema import SchemaProblem, canonical, load_text
-from reviews.protocols import (
+from annotator.core.schema import SchemaProblem, canonical, load_text
+from reviews.core.protocols import (
     MAJORITY_OF_THREE,
     PRESETS,
     Outcome,
@@ -22,7 +22,7 @@ from reviews.protocols import (
     read_protocol,
     validate,
 )
-from reviews.protocols.drafting import suggest_table
+from reviews.core.protocols.drafting import suggest_table
 
 A, F, R, E = "approve", "fix", "reject", "escalate"
 

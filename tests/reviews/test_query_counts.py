@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.models import User
 from reviews.models import Claim
-from reviews.services.claims import claim_next, claim_slot, heartbeat, load_work
-from reviews.services.counters import read_counters
-from reviews.services.progress import read_my_work, read_progress
-from reviews.services.submissions import submit_review
+from reviews.services.queue.claims import claim_next, claim_slot, heartbeat, load_work
+from reviews.services.queue.progress import read_my_work, read_progress
+from reviews.services.statistics.counters import read_counters
+from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     adopt_c3,

@@ -16,21 +16,11 @@ from django.utils import timezone
 from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Dialogue, Event, Revision, User
 from annotator.models.content import DialogueStatus
-from reviews.models import (
-    Claim,
-    ClaimState,
-    Cycle,
-    Draw,
-    DrawItem,
-    ProtocolVersion,
-    Review,
-    Slot,
-    SlotState,
-    StageRun,
-)
-from reviews.services import comments, waivers
-from reviews.services.assignments import hand_over, reassign
-from reviews.services.claims import (
+from reviews.models import Claim, ClaimState, Cycle, Draw, DrawItem, ProtocolVersion, Review, Slot, SlotState, StageRun
+from reviews.services.assignments.changes import hand_over, reassign
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.feedback import comments
+from reviews.services.queue.claims import (
     claim_next,
     claim_slot,
     expire_overdue,
@@ -40,11 +30,11 @@ from reviews.services.claims import (
     release,
     skip,
 )
-from reviews.services.counters import fold_counters, stored_counters, write_deltas
-from reviews.services.cycles import supersede_cycle
-from reviews.services.eligibility import lock_standing
-from reviews.services.sampling import close_population_and_draw, recompute_draw
-from reviews.services.submissions import submit_review
+from reviews.services.queue.eligibility import lock_standing
+from reviews.services.sampling.draws import close_population_and_draw, recompute_draw
+from reviews.services.statistics.counters import fold_counters, stored_counters, write_deltas
+from reviews.services.submission import waivers
+from reviews.services.submission.submit import submit_review
 from tests.consistency import assert_consistent, claimed_twice
 from tests.factories import (
     Team,
@@ -275,7 +265,7 @@ def test_of_two_different_reviews_of_one_claim_one_is_stored_and_the_other_refus
 
 
 def test_a_double_click_on_a_draft_is_one_review(team: Team) -> None:
-    from annotator.services.drafts import open_draft, replace_draft
+    from annotator.services.dialogues.drafts import open_draft, replace_draft
 
     for _ in range(ROUNDS):
         item = make_item(team, "self_check_single")
@@ -465,12 +455,12 @@ def test_adopting_at_once_gives_each_version_its_number(team: Team) -> None:
 @pytest.mark.postgres
 def test_a_killed_connection_leaves_nothing_half_done(team: Team) -> None:
     """The server ends the session in the middle of a submission: either all of it is there or nothing."""
-    from reviews.services import submissions
+    from reviews.services.submission import submit
 
     item = make_item(team, "cross_check")
     hand_in(team.annotators[1], item, "approve")
     claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
-    settle = submissions.settle_if_complete
+    settle = submit.settle_if_complete
 
     def settle_and_die(*arguments: Any) -> Any:
         outcome = settle(*arguments)
@@ -479,11 +469,11 @@ def test_a_killed_connection_leaves_nothing_half_done(team: Team) -> None:
         return outcome
 
     before = stored_counters(team.project)
-    submissions.settle_if_complete = settle_and_die
+    submit.settle_if_complete = settle_and_die
     try:
         results = race(submitting(claim, "approve"))
     finally:
-        submissions.settle_if_complete = settle
+        submit.settle_if_complete = settle
     assert len(lost(results)) == 1
     assert stored_counters(team.project) == before
     assert Slot.objects.get(pk=claim.slot_id).state == SlotState.CLAIMED

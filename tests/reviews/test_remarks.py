@@ -10,16 +10,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotator.core.schema import canonical, read_document
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Notice, Revision, User
-from annotator.schema import canonical, read_document
-from annotator.services.drafts import open_draft
-from annotator.services.notices import list_notices, unread_count
+from annotator.services.dialogues.drafts import open_draft
+from annotator.services.notices.notices import list_notices, unread_count
 from reviews.models import Comment
-from reviews.services import comments
-from reviews.services.assignments import hand_over, reassign
-from reviews.services.claims import claim_slot, load_work, release
-from reviews.services.comments import (
+from reviews.services.assignments.changes import hand_over, reassign
+from reviews.services.feedback import comments
+from reviews.services.feedback.comments import (
     add_comment,
     add_comment_once,
     comment_on,
@@ -27,8 +26,9 @@ from reviews.services.comments import (
     reopen_comment,
     resolve_comment,
 )
-from reviews.services.mentions import find_mentions, known_mentions, suggested_names
-from reviews.services.submissions import submit_review
+from reviews.services.feedback.mentions import find_mentions, known_mentions, suggested_names
+from reviews.services.queue.claims import claim_slot, load_work, release
+from reviews.services.submission.submit import submit_review
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

@@ -9,17 +9,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotator.core.sandbox import Sandbox, SandboxUnavailable
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, JobState, Replay, User
-from annotator.sandbox import Sandbox, SandboxUnavailable
-from annotator.services import jobs, replay_runner, replays
-from annotator.services.drafts import edit_draft, open_draft
-from annotator.services.replay_runner import SandboxRunner
-from annotator.services.replays import last_replay, load_replay, start_replay
-from annotator.services.revisions import create_revision, ensure_toolset_revision
-from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_preset
-from reviews.services.workbench import open_workbench
+from annotator.services.dialogues import replay_runner, replays
+from annotator.services.dialogues.drafts import edit_draft, open_draft
+from annotator.services.dialogues.replay_runner import SandboxRunner
+from annotator.services.dialogues.replays import last_replay, load_replay, start_replay
+from annotator.services.dialogues.revisions import create_revision, ensure_toolset_revision
+from annotator.services.jobs import jobs
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claims import claim_slot
+from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import TOOLS, case, with_constraint
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot

@@ -6,14 +6,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core.schema.exact_json import dumps
 from annotator.errors import Invalid
 from annotator.models import Draft
-from annotator.schema.exact_json import dumps
-from annotator.services.drafts import edit_draft
+from annotator.services.dialogues.drafts import edit_draft
 from reviews.models import JointSession, Review, ReviewDraft
-from reviews.services import review_forms
-from reviews.services.claims import claim_slot, load_work
-from reviews.services.review_forms import KEPT_STEPS, keep_form
+from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.submission import review_forms
+from reviews.services.submission.review_forms import KEPT_STEPS, keep_form
 from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
 from tests.reviews.test_disputes import MESSAGE, SKY, TEXT, at_desk, disputed, same, three_places
 from tests.windows import Window

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from reviews.models import CourseCount
-from reviews.services.accuracy import StageRevisions
-from reviews.services.protocols import adopt_preset
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.statistics.accuracy import StageRevisions
 from reviews.views.revision_tables import rounds_chart, rounds_table
 from tests.factories import Team, adopt_c3, make_team
 

@@ -8,20 +8,20 @@ from django.test.utils import CaptureQueriesContext
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
-from annotator.services.events import broken_links
-from reviews.agreement import Visit
+from annotator.services.history.events import broken_links
+from reviews.core.agreement import Visit
+from reviews.core.protocols.drawing import ROUNDS
 from reviews.models import Cycle, Draw, DrawItem, Slot, SlotState, StageRun, StageRunState
-from reviews.protocols.drawing import ROUNDS
-from reviews.services import courses
-from reviews.services.accuracy import read_accuracy
-from reviews.services.claims import claim_next
-from reviews.services.counters import recount, stored_counters
-from reviews.services.courses import fold_courses, recount_courses
-from reviews.services.cycles import supersede_cycle
-from reviews.services.protocols import adopt_preset
-from reviews.services.rounds import open_conflicts, read_rounds
-from reviews.services.sampling import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
-from reviews.services.submissions import submit_review
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claims import claim_next
+from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
+from reviews.services.sampling.rounds import open_conflicts, read_rounds
+from reviews.services.statistics import item_history
+from reviews.services.statistics.accuracy import read_accuracy
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.statistics.item_history import fold_courses, recount_courses
+from reviews.services.submission.submit import submit_review
 from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_team
 
 pytestmark = pytest.mark.django_db
@@ -230,8 +230,8 @@ def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
         close_population_and_draw(actor=team.administrator, project=team.project)
 
     assert conflict.slot is not None
-    from reviews.services.adjudication import disputed_anchors
-    from reviews.services.claims import claim_slot
+    from reviews.services.queue.claims import claim_slot
+    from reviews.services.submission.rulings import disputed_anchors
 
     claim = claim_slot(actor=team.seniors[0], slot=conflict.slot)
     anchors = disputed_anchors(conflict.slot)
@@ -285,7 +285,7 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(
 
     # As an earlier program counted: what the session mended came a round later, and a third round never was.
     monkeypatch.setattr(
-        courses,
+        item_history,
         "as_visit",
         lambda run: Visit(run.stage, run.round, run.entry_revision.content_hash, run.exit_revision.content_hash),
     )
@@ -405,24 +405,24 @@ def is_carried_out(draw: Draw) -> bool:
 
 def test_a_large_round_is_carried_out_by_a_job(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     from annotator.models import Job
-    from annotator.services import jobs
-    from reviews.services import sampling
+    from annotator.services.jobs import jobs
+    from reviews.services.sampling import draws
 
-    monkeypatch.setattr(sampling, "AT_ONCE", 2)
-    monkeypatch.setattr(sampling, "CHUNK", 2)
+    monkeypatch.setattr(draws, "AT_ONCE", 2)
+    monkeypatch.setattr(draws, "CHUNK", 2)
     annotated(team, 6)
     for number in (1, 2):
         draw = next_round(team)
         assert not is_carried_out(draw)
         # Nothing goes on before everything drawn has its slots.
         assert draw_where_upstream_is_done() == 0
-        jobs.run(Job.objects.filter(kind=sampling.JOB).order_by("-pk")[0].pk)
+        jobs.run(Job.objects.filter(kind=draws.JOB).order_by("-pk")[0].pk)
         assert is_carried_out(draw)
         assert {run.round for run in StageRun.objects.filter(stage="rounds", state="pooled")} <= {number + 1}
         for item in drawn(draw):
             look(item, "approve", "approve")
     closing = next_round(team)
     assert closing.closing
-    jobs.run(Job.objects.filter(kind=sampling.JOB).order_by("-pk")[0].pk)
+    jobs.run(Job.objects.filter(kind=draws.JOB).order_by("-pk")[0].pk)
     assert statuses(team) == {"verified": 6}
     consistent(team)

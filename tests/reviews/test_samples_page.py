@@ -11,12 +11,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue, Role, User
+from reviews.core.protocols import Candidate, population_hash
 from reviews.models import DrawItem
-from reviews.protocols import Candidate, population_hash
-from reviews.services.claims import claim_slot
-from reviews.services.cycles import supersede_cycle
-from reviews.services.sampling import close_population_and_draw
-from reviews.services.submissions import submit_review
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.queue.claims import claim_slot
+from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.submission.submit import submit_review
 from tests.factories import Team, adopt_c3, give_role, hand_in, make_item, make_team, open_slot
 from tests.reviews.test_rounds import annotated, drawn, look, next_round, team
 

@@ -7,14 +7,14 @@ import pytest
 from annotator.errors import Denied
 from annotator.models import Dialogue, Event, Job, JobState
 from annotator.models.content import DialogueStatus
-from annotator.services import jobs
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
+from annotator.services.jobs import jobs
+from reviews.core.protocols import load_preset, read_protocol
 from reviews.models import Cycle, Draw, DrawItem, Feedback, FeedbackKind, Slot, StageRun, StageRunState
-from reviews.protocols import load_preset, read_protocol
-from reviews.services import sampling
-from reviews.services.counters import recount, stored_counters
-from reviews.services.protocols import adopt_protocol
-from reviews.services.sampling import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.sampling import draws
+from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
+from reviews.services.statistics.counters import recount, stored_counters
 from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +84,7 @@ def test_anybody_can_draw_again(team: Team) -> None:
 def test_the_seed_is_drawn_after_the_population_is_closed(team: Team) -> None:
     approved(team)
     order: list[str] = []
-    closing, rolling = sampling.population_hash, sampling.secrets.token_hex
+    closing, rolling = draws.population_hash, draws.secrets.token_hex
 
     def close(population: object) -> str:
         order.append("closed")
@@ -94,7 +94,7 @@ def test_the_seed_is_drawn_after_the_population_is_closed(team: Team) -> None:
         order.append("seed")
         return rolling(size)
 
-    with patch.object(sampling, "population_hash", close), patch.object(sampling.secrets, "token_hex", roll):
+    with patch.object(draws, "population_hash", close), patch.object(draws.secrets, "token_hex", roll):
         draw(team)
     assert order == ["closed", "seed"]
 
@@ -197,8 +197,8 @@ def test_escalations_do_not_hold_the_draw_up(team: Team) -> None:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "AT_ONCE", 2)
-    monkeypatch.setattr(sampling, "CHUNK", 2)
+    monkeypatch.setattr(draws, "AT_ONCE", 2)
+    monkeypatch.setattr(draws, "CHUNK", 2)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -208,7 +208,7 @@ def test_a_large_draw_is_carried_out_by_a_job(team: Team) -> None:
     assert drawn.carried_out_at is None
     assert StageRun.objects.filter(state=StageRunState.DRAWN).count() == 5
     assert stored_counters(team.project)["status:pooled"] == 5
-    job = jobs.run(Job.objects.get(kind=sampling.JOB).pk)
+    job = jobs.run(Job.objects.get(kind=draws.JOB).pk)
     assert (job.state, job.progress_done, job.progress_total) == (JobState.DONE, 5, 5)
     assert job.result == {"population": 5, "sample": 1}
     drawn.refresh_from_db()
@@ -224,12 +224,12 @@ def test_a_draw_whose_worker_died_is_carried_out_to_the_end(team: Team) -> None:
     for _ in range(5):
         approved(team)
     draw(team)
-    job = Job.objects.get(kind=sampling.JOB)
+    job = Job.objects.get(kind=draws.JOB)
     running = jobs.take_up(job.pk)
     assert running is not None
     draw_row = Draw.objects.get()
     with running.chunk():
-        sampling._carry_out(draw_row, list(draw_row.items.order_by("dialogue_id")[:2]))
+        draws._carry_out(draw_row, list(draw_row.items.order_by("dialogue_id")[:2]))
     # The worker is gone; another one takes the job up from what was committed.
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     assert jobs.run(job.pk).state == JobState.DONE

@@ -6,15 +6,15 @@ import pytest
 
 from annotator.models import Dialogue, Event, Job, JobState, User
 from annotator.models.content import DialogueStatus
-from annotator.services import jobs
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
+from annotator.services.jobs import jobs
+from reviews.core.protocols import Evidence
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBack, Slot
-from reviews.protocols import Evidence
-from reviews.services import sending_back
-from reviews.services.claims import claim_slot
-from reviews.services.counters import recount, stored_counters
-from reviews.services.sampling import close_population_and_draw
-from reviews.services.sending_back import is_evidence
+from reviews.services.cycles import sending_back
+from reviews.services.cycles.sending_back import is_evidence
+from reviews.services.queue.claims import claim_slot
+from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.statistics.counters import recount, stored_counters
 from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +110,7 @@ def test_few_errors_send_nothing_back(team: Team) -> None:
 
 
 def test_what_was_reopened_meanwhile_is_left_alone(team: Team) -> None:
-    from reviews.services.cycles import supersede_cycle
+    from reviews.services.cycles.start import supersede_cycle
 
     for _ in range(4):
         approved(team, 0)
@@ -151,8 +151,8 @@ def test_what_is_reopened_while_the_job_runs_is_left_to_whoever_took_it(
 
 def test_a_stage_without_evidence_sends_nothing_back() -> None:
     team = make_team(annotators=4)
-    from reviews.protocols import load_preset, read_protocol
-    from reviews.services.protocols import adopt_protocol
+    from reviews.core.protocols import load_preset, read_protocol
+    from reviews.services.protocols.versions import adopt_protocol
 
     data = load_preset("c3", audit_fraction=0.5).model_dump(mode="json")
     data["stages"][3]["entry"]["send_back"] = None

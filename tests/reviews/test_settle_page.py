@@ -6,11 +6,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.services.drafts import edit_draft
+from annotator.services.dialogues.drafts import edit_draft
 from reviews.models import Review
-from reviews.services.throughput import read_faults
-from reviews.services.workbench import open_workbench
-from reviews.services.workload import fold_work
+from reviews.services.statistics.throughput import read_faults
+from reviews.services.statistics.workload import fold_work
+from reviews.services.submission.workbench import open_workbench
 from tests.factories import Team, adopt_c3, changed, make_document, make_team
 from tests.reviews.test_adjudication import TEXT
 from tests.reviews.test_disputes import at_desk, disputed, same, sheet_of

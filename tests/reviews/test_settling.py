@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from annotator.core.schema import load_text
 from annotator.models import Dialogue, Event, Revision
 from annotator.models.content import DialogueStatus
-from annotator.schema import load_text
-from annotator.services.events import broken_links
+from annotator.services.history.events import broken_links
+from reviews.core.protocols import Protocol, load_preset, read_protocol
 from reviews.models import Cycle, CycleState, Feedback, FeedbackKind, Slot, SlotState, StageRun, StageRunState
-from reviews.protocols import Protocol, load_preset, read_protocol
-from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_protocol
+from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.queue.claims import claim_slot
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

@@ -12,15 +12,15 @@ from django.core.management.base import CommandError
 
 from annotator.models import Event, Project, User
 from annotator.models.content import Dialogue, DialogueStatus
+from reviews.core.protocols import PRESETS
+from reviews.core.simulation import Rates, make_world
 from reviews.models import Draw, Review, Slot, SlotState
-from reviews.protocols import PRESETS
-from reviews.services import simulating
-from reviews.services.claims import claim_next
-from reviews.services.sampling import close_population_and_draw, recompute_draw, simulated_seeds
-from reviews.services.simulating import Play, play_to_the_end, take_turn
-from reviews.services.simulation_setup import set_up
-from reviews.services.simulation_summary import summarise_play
-from reviews.simulation import Rates, make_world
+from reviews.services.queue.claims import claim_next
+from reviews.services.sampling.draws import close_population_and_draw, recompute_draw, simulated_seeds
+from reviews.services.simulation import playing
+from reviews.services.simulation.playing import Play, play_to_the_end, take_turn
+from reviews.services.simulation.setup import set_up
+from reviews.services.simulation.summary import summarise_play
 from tests.factories import adopt_c3, hand_in, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_draws_are_those_of_the_seed_and_say_that_they_are_simulated() -> None:
 
 def test_a_draw_too_large_for_one_transaction_is_carried_out_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = simulate(slug="sim-at-once")
-    monkeypatch.setattr("reviews.services.sampling.AT_ONCE", 1)
+    monkeypatch.setattr("reviews.services.sampling.draws.AT_ONCE", 1)
     assert simulate(slug="sim-by-job") == at_once
 
 
@@ -162,7 +162,7 @@ def test_an_expert_comes_back_to_what_was_held_when_the_connection_broke() -> No
     play = set_up(world=world, preset="wild", slug="sim-held")
     while any(take_turn(play, person) for person in world.people):
         pass
-    assert simulating.draw(play)
+    assert playing.draw(play)
     by_key = {play.users[person.name].pk: person for person in world.people if person.expert}
     slot = Slot.objects.filter(project=play.project, reserved_for__in=by_key, state=SlotState.OPEN).order_by("pk")[0]
     assert slot.reserved_for_id is not None
@@ -208,10 +208,10 @@ def test_a_real_project_takes_no_seed_from_anybody() -> None:
 
 
 def test_only_the_simulation_gives_seeds() -> None:
-    root = Path(simulating.__file__).parents[2]
+    root = Path(playing.__file__).parents[3]
     sources = [path for app in ("annotator", "reviews", "benchmark") for path in (root / app).rglob("*.py")]
     using = {path.name for path in sources if re.search(r"simulated_seeds|_simulation\b", path.read_text())}
-    assert using == {"sampling.py", "simulating.py"}
+    assert using == {"draws.py", "playing.py"}
 
 
 def test_every_draw_has_a_seed_of_its_own() -> None:

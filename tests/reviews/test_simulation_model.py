@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotator.checks import CheckSettings, run_checks
-from annotator.schema import canonical, content_hash, load_text, read_document
-from annotator.schema.toolsets import CompiledToolset, read_tools
-from reviews.agreement import Circumstances, Figure, HandedIn
-from reviews.protocols import StageKind, Verdict
-from reviews.protocols.taxonomy import TAXONOMY
-from reviews.simulation import TOOLS, Item, Judgement, Person, Rates, judge, make_world, put, settle, value_at
-from reviews.simulation.comparing import compared, holds, planted_patterns
-from reviews.simulation.world import VISIBILITY
+from annotator.core.checks import CheckSettings, run_checks
+from annotator.core.schema import canonical, content_hash, load_text, read_document
+from annotator.core.schema.toolsets import CompiledToolset, read_tools
+from reviews.core.agreement import Circumstances, Figure, HandedIn
+from reviews.core.protocols import StageKind, Verdict
+from reviews.core.protocols.taxonomy import TAXONOMY
+from reviews.core.simulation import TOOLS, Item, Judgement, Person, Rates, judge, make_world, put, settle, value_at
+from reviews.core.simulation.comparing import compared, holds, planted_patterns
+from reviews.core.simulation.world import VISIBILITY
 
 SEEDS = st.integers(0, 10**6)
 ALL: Sequence[Verdict] = tuple(Verdict)

@@ -17,14 +17,14 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection, connections
 
 from annotator.models.content import Dialogue, DialogueStatus
+from reviews.core.simulation import Person, make_world
 from reviews.models import Review
-from reviews.services import simulating
-from reviews.services.agreement import fold_agreement, recount_agreement
-from reviews.services.counters import fold_counters, recount, stored_counters
-from reviews.services.courses import fold_courses, recount_courses
-from reviews.services.simulating import Play, draw, take_turn
-from reviews.services.simulation_setup import set_up
-from reviews.simulation import Person, make_world
+from reviews.services.simulation import playing
+from reviews.services.simulation.playing import Play, draw, take_turn
+from reviews.services.simulation.setup import set_up
+from reviews.services.statistics.agreement import fold_agreement, recount_agreement
+from reviews.services.statistics.counters import fold_counters, recount, stored_counters
+from reviews.services.statistics.item_history import fold_courses, recount_courses
 from tests.conftest import ROOT
 from tests.consistency import assert_consistent, claimed_twice
 from tests.crowd import Outcome
@@ -141,7 +141,7 @@ def sixteen(preset: str) -> Play:
 
 def end_well(play: Play, cut_off: int) -> None:
     """Let whoever was cut off last come back, and look whether everything is as it must be."""
-    simulating._take_turns(play, lambda reviews: None)
+    playing._take_turns(play, lambda reviews: None)
     project = play.project
     assert set(Dialogue.objects.filter(project=project).values_list("status", flat=True)) <= {
         DialogueStatus.VERIFIED, DialogueStatus.REJECTED,

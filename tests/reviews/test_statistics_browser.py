@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reviews.services.agreement import fold_agreement
-from reviews.services.courses import fold_courses
-from reviews.services.workload import fold_work
+from reviews.services.statistics.agreement import fold_agreement
+from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.workload import fold_work
 from tests.factories import adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = [pytest.mark.browser]

@@ -13,14 +13,20 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import Project, User
+from reviews.core.protocols import load_preset
 from reviews.models import Review, WorkCount, WorkPending
-from reviews.protocols import load_preset
-from reviews.services import workload
-from reviews.services.agreement import fold_agreement
-from reviews.services.courses import fold_courses
-from reviews.services.protocols import adopt_preset, parse
-from reviews.services.throughput import expected_to_follow, read_faults, read_outlook, read_throughput, read_times
-from reviews.services.workload import fold_work, recount_work, seconds_key
+from reviews.services.protocols.versions import adopt_preset, parse
+from reviews.services.statistics import workload
+from reviews.services.statistics.agreement import fold_agreement
+from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.throughput import (
+    expected_to_follow,
+    read_faults,
+    read_outlook,
+    read_throughput,
+    read_times,
+)
+from reviews.services.statistics.workload import fold_work, recount_work, seconds_key
 from reviews.views import statistics
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_item, make_team
 

@@ -11,19 +11,19 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Revision, Role
-from annotator.schema import canonical, content_hash
-from annotator.services.drafts import open_draft, replace_draft
-from annotator.services.events import broken_links
+from annotator.services.dialogues.drafts import open_draft, replace_draft
+from annotator.services.history.events import broken_links
 from annotator.services.projects import end_role
+from reviews.core.protocols import load_preset
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
-from reviews.protocols import load_preset
-from reviews.services import handing_in, waivers
-from reviews.services.claims import claim_slot, expire_overdue, heartbeat, load_work, release
-from reviews.services.submissions import offered_verdicts, submit_review
-from reviews.services.waivers import live_waivers, waive, waive_all
-from reviews.services.workbench import open_workbench
+from reviews.services.queue.claims import claim_slot, expire_overdue, heartbeat, load_work, release
+from reviews.services.submission import validation, waivers
+from reviews.services.submission.submit import offered_verdicts, submit_review
+from reviews.services.submission.waivers import live_waivers, waive, waive_all
+from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
     Team,
     adopt_c3,
@@ -217,7 +217,7 @@ def test_in_a_blind_stage_too_the_page_that_merges_is_open_to_whoever_is_sent_th
 
 def make_again(team: Team, item: Dialogue) -> Dialogue:
     """Hand the dialogue over, so that the first annotator gets its second self-check."""
-    from reviews.services.assignments import hand_over
+    from reviews.services.assignments.changes import hand_over
 
     return hand_over(actor=team.administrator, dialogue=item, to=team.annotator)
 
@@ -364,7 +364,7 @@ def test_a_place_at_which_many_faults_are_named_is_read_once(
 ) -> None:
     """Two hundred faults of a dialogue of some megabytes took half a minute of the web server."""
     read: list[Any] = []
-    monkeypatch.setattr(handing_in, "value_hash", lambda value: str(read.append(value) or "hash"))
+    monkeypatch.setattr(validation, "value_hash", lambda value: str(read.append(value) or "hash"))
     faults = [{"kind": "other", "anchor": anchor} for anchor in ("", "/tasks/t1") for _ in range(100)]
     review = submit(team, held(team, item), "escalate", reason="Odd.", findings=faults)
     assert (review.findings.count(), len(read)) == (200, 2)

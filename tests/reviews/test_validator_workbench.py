@@ -7,15 +7,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core.sandbox.results import Call, CallResult, SandboxUnavailable, Status
+from annotator.core.validators import Outcome, Subject, subjects_of
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Job, ValidatorTrial
-from annotator.sandbox.results import Call, CallResult, SandboxUnavailable, Status
-from annotator.services import jobs, trials
-from annotator.services.revisions import ensure_toolset_revision
-from annotator.validators import Outcome, Subject, subjects_of
-from reviews.services.claims import claim_slot
-from reviews.services.protocols import adopt_preset
-from reviews.services.submissions import submit_review
+from annotator.services.dialogues import trials
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.jobs import jobs
+from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claims import claim_slot
+from reviews.services.submission.submit import submit_review
 from tests.annotator.case_documents import CODE, END, TOOLS, case, with_constraint
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot

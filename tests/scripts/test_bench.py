@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from annotator.models import Project, User
-from annotator.services.keyset import is_cursor
+from annotator.services.database.keyset import is_cursor
 from scripts.bench_run import api_urls, page_urls
 from scripts.bench_site import SLUG, middle, prepare
 from tests.factories import make_dialogue

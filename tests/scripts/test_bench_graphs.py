@@ -1,6 +1,6 @@
 """The table of tool graphs that ``make bench`` prints."""
 
-from annotator.graph import Graph
+from annotator.core.graph import Graph
 from scripts.bench_graphs import Row, counted, graph_table
 
 

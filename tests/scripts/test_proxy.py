@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from gunicorn.config import Config
 
-from annotator.services.tokens import create_token
+from annotator.services.accounts.tokens import create_token
 from benchmark.models import Release
-from benchmark.services.releases import archive_path
+from benchmark.services.releases.requests import archive_path
 from benchmark.services.stored_files import sha256_of
 from scripts.demo import listening_socket
 from scripts.private_services import find_caddy

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotator.graph.report import NotAGraph, graph_row
+from annotator.core.graph.report import NotAGraph, graph_row
 from annotator.management.rows import RowCommand
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotator.constraints.report import NotATrajectory, replay_row
+from annotator.core.constraints.report import NotATrajectory, replay_row
 from annotator.management.rows import RowCommand
 
 

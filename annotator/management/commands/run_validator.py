@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandParser
 
+from annotator.core.sandbox import Call, Limits, Sandbox, SandboxUnavailable
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.management.rows import opened
-from annotator.sandbox import Call, Limits, Sandbox, SandboxUnavailable
 
 #: Responses handed to the sandbox at a time.
 PORTION = 500

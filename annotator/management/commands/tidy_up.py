@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from annotator.management.base import SentenceCommand
-from annotator.services.retention import tidy_up
+from annotator.services.jobs.retention import tidy_up
 
 
 class Command(SentenceCommand):

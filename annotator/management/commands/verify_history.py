@@ -5,7 +5,7 @@ from typing import Any
 
 from annotator.management.base import REFUSED, ProjectsCommand
 from annotator.models import Event
-from annotator.services.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_faults
 
 
 class Command(ProjectsCommand):

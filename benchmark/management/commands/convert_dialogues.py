@@ -7,12 +7,12 @@ from typing import Any, BinaryIO, Protocol
 
 from django.core.management.base import CommandParser
 
+from annotator.core.schema.exact_json import dumps
 from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop, require_different_files
-from annotator.schema.exact_json import dumps
-from benchmark.formats import READERS, WRITERS
-from benchmark.formats.archive import DeterministicZip
-from benchmark.formats.converting import Converted, Converter
-from benchmark.formats.files import RecordFault, read_lines
+from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats.archive import DeterministicZip
+from benchmark.core.formats.converting import Converted, Converter
+from benchmark.core.formats.files import RecordFault, read_lines
 from benchmark.services.stored_files import written_whole
 
 #: Refused records named on standard error.

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotator.core.wording import counted
 from annotator.models import Job, JobState, Project
-from annotator.wording import counted
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOut, Release, ReleaseState
-from benchmark.services.release_freezing import what_differs
-from benchmark.services.release_runner import hand_out
-from benchmark.services.releases import FORMATS, archive_name, find_release, start_release
+from benchmark.services.releases.freezing import what_differs
+from benchmark.services.releases.requests import FORMATS, archive_name, find_release, start_release
+from benchmark.services.releases.runner import hand_out
 
 #: Dialogues left out that are named on standard error; the release's page and its archive have all of them.
 _NAMED = 50

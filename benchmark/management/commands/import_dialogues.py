@@ -7,17 +7,17 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from annotator.core.wording import counted
 from annotator.management.base import require_different_files
 from annotator.models import Job, JobState, Project
-from annotator.wording import counted
-from benchmark.formats import READERS
+from benchmark.core.formats import READERS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
 from benchmark.management.new_projects import let_in, new_project
 from benchmark.models import ImportBatch
-from benchmark.services.import_report import REOPENED, read_report, report_path
-from benchmark.services.import_runner import COUNTERS
-from benchmark.services.import_trials import trials_of
-from benchmark.services.imports import follow_up, start_import, unfinished_import
+from benchmark.services.imports.report import REOPENED, read_report, report_path
+from benchmark.services.imports.requests import follow_up, start_import, unfinished_import
+from benchmark.services.imports.runner import COUNTERS
+from benchmark.services.imports.trials import trials_of
 from benchmark.services.stored_files import full_path, sha256_of, written_whole
 
 #: Refused records named on standard error; the report has all of them.

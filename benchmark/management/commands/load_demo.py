@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotator.errors import DomainError
-from benchmark.services.demo import PASSWORD, is_loaded, load_demo
+from benchmark.demo.project import PASSWORD, is_loaded, load_demo
 
 
 class Command(BaseCommand):

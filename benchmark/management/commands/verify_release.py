@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotator.wording import counted
-from benchmark.formats.verifying import verify_archive
+from annotator.core.wording import counted
+from benchmark.core.formats.verifying import verify_archive
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 
 

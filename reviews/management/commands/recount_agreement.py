@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from annotator.models import Project
 from reviews.management.recounting import RecountCommand
-from reviews.services.agreement import recount_agreement
+from reviews.services.statistics.agreement import recount_agreement
 
 
 class Command(RecountCommand):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from annotator.models import Project
 from reviews.management.recounting import RecountCommand
-from reviews.services.counters import recount_counters
-from reviews.services.courses import recount_courses
-from reviews.services.workload import recount_work
+from reviews.services.statistics.counters import recount_counters
+from reviews.services.statistics.item_history import recount_courses
+from reviews.services.statistics.workload import recount_work
 
 
 class Command(RecountCommand):

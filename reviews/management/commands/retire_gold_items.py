@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotator.management.base import ProjectsCommand
 from reviews.models import GoldItem
-from reviews.services.gold_settings import retire_all
+from reviews.services.gold.settings import retire_all
 
 
 class Command(ProjectsCommand):

@@ -10,13 +10,13 @@ from django.core.management.base import CommandParser
 from annotator.errors import DomainError
 from annotator.management.base import DONE, REFUSED, SentenceCommand, Stop
 from annotator.models import Project
-from reviews.protocols import PRESETS, Protocol, load_preset
-from reviews.protocols.protocol import Role
-from reviews.services.sampling import SIMULATED
-from reviews.services.simulating import play_to_the_end
-from reviews.services.simulation_setup import set_up
-from reviews.services.simulation_summary import summarise_play
-from reviews.simulation import Rates, make_world
+from reviews.core.protocols import PRESETS, Protocol, load_preset
+from reviews.core.protocols.protocol import Role
+from reviews.core.simulation import Rates, make_world
+from reviews.services.sampling.draws import SIMULATED
+from reviews.services.simulation.playing import play_to_the_end
+from reviews.services.simulation.setup import set_up
+from reviews.services.simulation.summary import summarise_play
 
 #: Most dialogues and people of one simulation.
 MOST, MOST_PEOPLE = 100_000, 1000

@@ -1,0 +1,78 @@
+"""What checks look at in a constrained case: no tasks, but a trajectory, constraints and validators."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from annotator.core.checks.context import CallPlace, Context
+from annotator.core.checks.settings import CheckSettings
+from annotator.core.constraints.feasibility import feasibility_findings
+from annotator.core.constraints.reading_case import case_of, replay_of
+from annotator.core.constraints.replay import Replay
+from annotator.core.findings import Finding, Severity, Stage
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.validators.trial import Outcome
+
+
+class CaseContext(Context):
+    """One constrained case under check. It has no tasks, so that checks of tasks find nothing in it."""
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        toolset: CompiledToolset,
+        stage: Stage,
+        settings: CheckSettings,
+        severities: Mapping[str, Severity],
+    ) -> None:
+        super().__init__(document | {"tasks": []}, toolset, stage, settings, severities)
+        #: What came of trying its validators, by key; None where nobody has looked.
+        self.trials: Mapping[str, Outcome] | None = None
+        self.document = document
+        self.calls = [
+            CallPlace(call, f"/reference_trajectory/{each['id']}/calls/{call['id']}", toolset.tools.get(call["name"]))
+            for each in document["reference_trajectory"] or ()
+            for call in each["calls"]
+        ]
+        #: Every constraint; what makes the checks of this kind run.
+        self.case = [document]
+        self.case_data = case_of(document, toolset.names)
+
+    @property
+    def call_groups(self) -> list[list[CallPlace]]:
+        return [self.calls]
+
+    @property
+    def user_messages(self) -> list[tuple[str, str]]:
+        return [("/user_query", self.document["user_query"])]
+
+    @property
+    def user_texts(self) -> list[tuple[str, str]]:
+        """What the user says; the system prompt is the benchmark's, and names tools where a constraint does."""
+        return self.user_messages
+
+    def assistant_texts(self) -> Iterator[tuple[str, str]]:
+        if self.document["answer"]:
+            yield "/answer", self.document["answer"]
+        for each in self.document["reference_trajectory"] or ():
+            if each["final"]:
+                yield f"/reference_trajectory/{each['id']}/final", each["final"]
+
+    def constraint_anchor(self, position: int) -> str:
+        return f"/constraints/{self.document['constraints'][position]['id']}"
+
+    @cached_property
+    def feasibility(self) -> dict[str, list[Finding]]:
+        """What is found without running anything, by check, with anchors of this document."""
+        found: dict[str, list[Finding]] = {}
+        for finding in feasibility_findings(self.case_data):
+            position = int(finding.anchor.rpartition("/")[2])
+            anchor = self.constraint_anchor(position)
+            moved = Finding(finding.check, finding.severity, anchor, finding.message, finding.value_hash)
+            found.setdefault(finding.check, []).append(moved)
+        return found
+
+    @cached_property
+    def replayed(self) -> Replay | None:
+        """The reference trajectory judged by the constraints that need no code."""
+        return replay_of(self.document, self.toolset, self.case_data.constraints)

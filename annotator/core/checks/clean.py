@@ -1,0 +1,62 @@
+"""Marks on content in which nothing stands in the way of a release, so that a release need not check it once more.
+
+A mark holds for exactly what was checked: the content and its tools by their hashes, the project's settings, and the
+program that checked (its code, Python and the libraries). Whatever of these is another today, the mark does not fit,
+and the checks run again. Constrained cases get none: what is said of them changes when their validators are tried.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from annotator.core.checks.registry import plan
+from annotator.core.checks.settings import CheckSettings
+from annotator.core.findings import Finding
+from annotator.core.schema import canonical
+
+#: Where everything lies that decides what is found in a document, and what lists and counters read from it.
+PARTS = ("checks", "constraints", "findings.py", "graph", "provenance", "sandbox", "schema", "search.py", "validators")
+LIBRARIES = ("jsonschema-rs", "orjson", "pydantic")
+
+
+def _program() -> bytes:
+    digest = hashlib.sha256(sys.version.encode())
+    for library in LIBRARIES:
+        digest.update(f"\0{library} {version(library)}".encode())
+    root = Path(__file__).resolve().parent.parent
+    for part in PARTS:
+        path = root / part
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(f"\0{file.relative_to(root)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.digest()
+
+
+#: Read when the process starts: later the files may be those of the next version, while this one still runs.
+_PROGRAM = _program()
+
+
+class CleanMarks:
+    """The marks of one project's documents, by its settings as they are now."""
+
+    def __init__(self, settings: CheckSettings) -> None:
+        self._base = hashlib.sha256(_PROGRAM + canonical(asdict(settings)).encode())
+        severities = plan("release", tuple(sorted(settings.severities.items())))[1]
+        self._blocking = {check for check, severity in severities.items() if severity == "error"}
+
+    def fitting(self, content_hash: str, toolset_hash: str) -> str:
+        """The mark that this content has if it is clean."""
+        digest = self._base.copy()
+        digest.update(f"\0{content_hash}\0{toolset_hash}".encode())
+        return digest.hexdigest()
+
+    def earned(
+        self, document: dict[str, Any], findings: Iterable[Finding], content_hash: str, toolset_hash: str
+    ) -> str | None:
+        """The mark of a document by all that was found in it, at whatever stage; None where it gets none."""
+        if document["kind"] != "multi_turn" or any(finding.check in self._blocking for finding in findings):
+            return None
+        return self.fitting(content_hash, toolset_hash)

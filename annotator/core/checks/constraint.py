@@ -1,0 +1,184 @@
+"""constraint.*: whether a case can be solved as its constraints want, and whether its reference does it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import ClassVar
+
+from annotator.core.checks.case_context import CaseContext
+from annotator.core.checks.context import Context
+from annotator.core.checks.registry import Check, register
+from annotator.core.constraints.case import title
+from annotator.core.constraints.feasibility import MOST_UNKNOWN
+from annotator.core.constraints.replay import Status
+from annotator.core.constraints.taxonomy import find_category
+from annotator.core.findings import Finding, Severity
+from annotator.core.schema.value_words import closest, cut
+
+
+class CaseCheck(Check):
+    """A check of constrained cases alone."""
+
+    only_with = "case"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        if isinstance(context, CaseContext):
+            yield from self.look(context)
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        """Findings in one case, in any order."""
+        raise NotImplementedError
+
+
+class _Feasible(CaseCheck):
+    """One of the things feasibility finds (``annotator.core.constraints.feasibility``)."""
+
+    severity: ClassVar[Severity] = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for finding in context.feasibility.get(self.id, ()):
+            yield replace(finding, severity=context.severities[self.id])
+
+
+@register
+class Unreadable(_Feasible):
+    """A constraint has lost its category, its category is unknown, or its parameters cannot be read. Such a constraint
+    is kept as it came and judged by nothing.
+    """
+
+    id = "constraint.unreadable"
+    title = "A constraint lacks its category, or its parameters cannot be read."
+
+
+@register
+class Contradiction(_Feasible):
+    """Constraints of one case that no trajectory can keep together, or one that contradicts itself."""
+
+    id = "constraint.contradiction"
+    title = "Constraints contradict each other."
+
+
+@register
+class AgainstScenario(_Feasible):
+    """A constraint that makes no sense in the scenario: an order in a single hop, something parallel where nothing is
+    called in parallel, too few rounds.
+    """
+
+    id = "constraint.scenario"
+    title = "A constraint does not fit the scenario."
+
+
+@register
+class AgainstSolution(_Feasible):
+    """The calls that the unsolved set needs are more than a constraint allows."""
+
+    id = "constraint.solution"
+    title = "A constraint forbids what the solution needs."
+
+
+@register
+class UnknownConstrainedTool(_Feasible):
+    """Parameters name a tool that the case does not have."""
+
+    id = "constraint.unknown_tool"
+    title = "A constraint names a tool that is not in the toolset."
+
+
+@register
+class Wording(_Feasible):
+    """The sentence gives other numbers, units or tools than the parameters. English alone is read, by patterns."""
+
+    id = "constraint.wording"
+    title = "A constraint’s sentence and parameters differ."
+    severity = "warning"
+
+
+@register
+class Anchor(_Feasible):
+    """Each constraint is stated by exactly one span of the system prompt: its text, or the span that is marked."""
+
+    id = "constraint.anchor"
+    title = "A constraint is not stated once in the system prompt."
+
+
+@register
+class UnsolvedTool(CaseCheck):
+    """The unsolved set expects results of a tool that the case does not have."""
+
+    id = "constraint.unsolved_tool"
+    title = "The unsolved set names a tool that is not in the toolset."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        names = context.toolset.names
+        unknown = (name for name in context.document["unsolved_set"] or () if name not in context.toolset.tools)
+        for name in islice(unknown, MOST_UNKNOWN):
+            meant = closest(name, names)
+            hint = f"; probably {meant} is meant" if meant else ""
+            message = f"The unsolved set names “{cut(name)}”, but the case has no such tool{hint}."
+            yield self.found(context, "/unsolved_set", context.document["unsolved_set"], message)
+
+
+@register
+class Reference(CaseCheck):
+    """The reference trajectory leaves a constraint broken. Breaking one and repairing it is lawful, and so is trial and
+    error. Constraints with validator code are judged where code runs, not here.
+    """
+
+    id = "constraint.reference"
+    title = "The reference trajectory breaks a constraint."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        replayed = context.replayed
+        if replayed is None:
+            return
+        owed = replayed.turns[-1].standings
+        for position, status in enumerate(replayed.statuses):
+            if status is Status.UNSATISFIED:
+                told = next(
+                    (
+                        each.breach.feedback
+                        for turn in replayed.turns
+                        for each in turn.broken
+                        if each.constraint == position
+                    ),
+                    owed[position].owed,
+                )
+                name = title(context.case_data, position).capitalize()
+                message = f"{name} is not kept by the reference trajectory. {told}".strip()
+                anchor = context.constraint_anchor(position)
+                yield self.found(context, anchor, context.document["reference_trajectory"], message)
+
+
+_PARTS = {
+    "system_prompt": "Write the system prompt that states the constraints.",
+    "scenario": "Say which scenario this is.",
+    "answer": "Write the reference answer.",
+    "unsolved_set": "Say what the tools must yield for the query to be solved.",
+}
+
+
+@register
+class Incomplete(CaseCheck):
+    """A case has a system prompt, a scenario, at least one constraint, an unsolved set and an answer, and a constraint
+    that counts has parameters.
+    """
+
+    id = "constraint.incomplete"
+    title = "A part of a constrained case is missing."
+    severity = "error"
+    to_do = True
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for field, message in _PARTS.items():
+            value = context.document[field]
+            if value is None or (isinstance(value, str) and not value.strip()):
+                yield self.found(context, f"/{field}", value, message)
+        if not context.document["constraints"]:
+            yield self.found(context, "/constraints", [], "The case has no constraint.")
+        for constraint in context.document["constraints"]:
+            category = find_category(constraint["category"])
+            if category and not category.needs and constraint["parameters"] is None:
+                message = f"Say what this constraint on {category.id} counts with."
+                yield self.found(context, f"/constraints/{constraint['id']}/parameters", None, message)

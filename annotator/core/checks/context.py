@@ -1,0 +1,200 @@
+"""What checks look at: one document, cut into the parts that most of them walk over."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from annotator.core.checks.settings import CheckSettings
+from annotator.core.findings import Severity, Stage
+from annotator.core.graph import Fault, GraphReading, read_graph
+from annotator.core.provenance.anchors import Places
+from annotator.core.provenance.finding import Finder
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.toolsets import CompiledToolset, Tool
+from annotator.core.schema.violations import Budget, Violation, find_violations
+
+#: Values looked at below one call; a call with more is no call a person reviews.
+MAX_LEAVES = 2_000
+
+
+class CallPlace:
+    """One call: the step, its anchor, and its tool (None where the toolset has no such tool)."""
+
+    __slots__ = ("_leaves", "anchor", "arguments", "step", "tool")
+
+    def __init__(self, step: dict[str, Any], anchor: str, tool: Tool | None) -> None:
+        self.step = step
+        self.anchor = anchor
+        self.tool = tool
+        #: None where the arguments were not readable as an object.
+        self.arguments: dict[str, Any] | None = step["arguments"] if isinstance(step["arguments"], dict) else None
+        self._leaves: list[tuple[tuple[Any, ...], Any]] | None = None
+
+    @property
+    def leaves(self) -> list[tuple[tuple[Any, ...], Any]]:
+        """Pairs (path of keys and indexes, text or number) of everything below the arguments."""
+        if self._leaves is None:
+            arguments = self.arguments or {}
+            if len(arguments) > MAX_LEAVES or any(isinstance(value, dict | list) for value in arguments.values()):
+                self._leaves = list(_walk(arguments))
+            else:
+                self._leaves = [((key,), value) for key, value in arguments.items() if _is_leaf(value)]
+        return self._leaves
+
+    def anchor_of(self, path: tuple[Any, ...]) -> str:
+        """The anchor of a place below the arguments."""
+        return f"{self.anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)
+
+
+class TaskPlace:
+    """One task: its steps by kind, its anchor, and its graph, read once when first asked for."""
+
+    __slots__ = ("_reading", "anchor", "answers", "calls", "clarifications", "index", "steps", "task")
+
+    def __init__(self, index: int, task: dict[str, Any], toolset: CompiledToolset) -> None:
+        self.index = index
+        self.task = task
+        self.anchor = f"/tasks/{task['id']}"
+        self.steps: list[dict[str, Any]] = task["steps"]
+        self.calls: list[CallPlace] = []
+        self.clarifications: list[dict[str, Any]] = []
+        self.answers: list[dict[str, Any]] = []
+        self._reading: GraphReading | None = None
+        tools = toolset.tools
+        for step in self.steps:
+            kind = step["type"]
+            if kind == "call":
+                self.calls.append(CallPlace(step, f"{self.anchor}/steps/{step['id']}", tools.get(step["name"])))
+            elif kind == "answer":
+                self.answers.append(step)
+            else:
+                self.clarifications.append(step)
+
+    @property
+    def reading(self) -> GraphReading:
+        """The task's graph and its faults."""
+        if self._reading is None:
+            self._reading = read_graph(self.steps)
+        return self._reading
+
+    def step_anchor(self, step: Mapping[str, Any]) -> str:
+        """The anchor of one of the task's steps."""
+        return f"{self.anchor}/steps/{step['id']}"
+
+
+class Context:
+    """One document under check."""
+
+    __slots__ = (
+        "_faults",
+        "_provenance",
+        "_texts",
+        "_violations",
+        "calls",
+        "document",
+        "settings",
+        "severities",
+        "stage",
+        "tasks",
+        "toolset",
+    )
+    #: The constrained case, in a list; empty for other kinds, whose checks of cases do not run.
+    case: Sequence[dict[str, Any]] = ()
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        toolset: CompiledToolset,
+        stage: Stage,
+        settings: CheckSettings,
+        severities: Mapping[str, Severity],
+    ) -> None:
+        self.document = document
+        self.toolset = toolset
+        self.stage = stage
+        self.settings = settings
+        self.severities = severities
+        self.tasks = [TaskPlace(index, task, toolset) for index, task in enumerate(document["tasks"])]
+        self.calls = [call for task in self.tasks for call in task.calls]
+        self._violations: list[Violation] | None = None
+        self._faults: list[tuple[TaskPlace, Fault]] | None = None
+        self._provenance: Finder | None = None
+        self._texts: list[tuple[str, str]] | None = None
+
+    @property
+    def violations(self) -> list[Violation]:
+        """Where calls break the schemas of their tools."""
+        if self._violations is None:
+            budget = Budget()
+            self._violations = [
+                violation
+                for call in self.calls
+                if call.tool is not None and call.arguments is not None
+                for violation in find_violations(call.tool, call.arguments, f"{call.anchor}/arguments", budget)
+            ]
+        return self._violations
+
+    @property
+    def faults(self) -> list[tuple[TaskPlace, Fault]]:
+        """What is wrong with the tasks' graphs."""
+        if self._faults is None:
+            self._faults = [(task, fault) for task in self.tasks for fault in task.reading.faults]
+        return self._faults
+
+    @property
+    def provenance(self) -> Finder:
+        """Where the argument values of the calls stand."""
+        if self._provenance is None:
+            readings = [task.reading for task in self.tasks]
+            self._provenance = Finder(Places(self.document, self.toolset, readings))
+        return self._provenance
+
+    @property
+    def call_groups(self) -> list[list[CallPlace]]:
+        """The calls of each task."""
+        return [task.calls for task in self.tasks]
+
+    @property
+    def user_messages(self) -> list[tuple[str, str]]:
+        """Pairs (anchor, text) of the messages that set a task."""
+        return [(f"{task.anchor}/user_message", task.task["user_message"]) for task in self.tasks]
+
+    @property
+    def user_texts(self) -> list[tuple[str, str]]:
+        """Pairs (anchor, text) of what the user says: messages and replies to clarifications."""
+        if self._texts is None:
+            texts = []
+            for task in self.tasks:
+                texts.append((f"{task.anchor}/user_message", task.task["user_message"]))
+                for step in task.clarifications:
+                    if step["user_reply"]:
+                        texts.append((f"{task.step_anchor(step)}/user_reply", step["user_reply"]))
+            self._texts = texts
+        return self._texts
+
+    def assistant_texts(self) -> Iterator[tuple[str, str]]:
+        """Pairs (anchor, text) of what the assistant says: questions and answers."""
+        for task in self.tasks:
+            for step in task.clarifications:
+                if step["question"]:
+                    yield f"{task.step_anchor(step)}/question", step["question"]
+            for step in task.answers:
+                if step["text"]:
+                    yield f"{task.step_anchor(step)}/text", step["text"]
+
+
+def _walk(value: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    left = MAX_LEAVES
+    stack: list[tuple[tuple[Any, ...], Any]] = [((), value)]
+    while stack and left:
+        path, node = stack.pop()
+        left -= 1
+        if isinstance(node, dict):
+            stack += [((*path, key), part) for key, part in node.items()]
+        elif isinstance(node, list):
+            stack += [((*path, index), part) for index, part in enumerate(node)]
+        elif _is_leaf(node):
+            yield path, node
+
+
+def _is_leaf(value: Any) -> bool:
+    return value is not None and value is not True and value is not False

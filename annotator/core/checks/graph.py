@@ -1,0 +1,238 @@
+"""graph.*: what the steps of a task depend on."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from annotator.core.checks.context import Context, TaskPlace
+from annotator.core.checks.registry import Check, register
+from annotator.core.findings import Finding, Severity
+from annotator.core.graph import (
+    MAX_CALLS,
+    MAX_STEPS,
+    Count,
+    Fault,
+    FaultKind,
+    Graph,
+    PublishedCode,
+    call_graph,
+    count_paths,
+)
+from annotator.core.schema.value_words import listed
+
+
+class _Faults(Check):
+    """The faults of one kind that reading the graph has found."""
+
+    kind: ClassVar[FaultKind]
+    only_with = "faults"
+    severity: ClassVar[Severity] = "error"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task, fault in context.faults:
+            if fault.kind == self.kind:
+                step = next(step for step in task.steps if step["id"] == fault.step)
+                anchor = f"{task.anchor}/steps/{fault.step}/depends_on"
+                yield self.found(context, anchor, step["depends_on"], self.sentence(fault))
+
+    def sentence(self, fault: Fault) -> str:
+        """What the fault is and what to do."""
+        raise NotImplementedError
+
+
+@register
+class Cycle(_Faults):
+    """Steps wait for each other in a circle, so none of them can ever run. Drop one of the dependencies."""
+
+    id = "graph.cycle"
+    title = "Steps depend on each other in a circle."
+    kind = FaultKind.CYCLE
+
+    def sentence(self, fault: Fault) -> str:
+        circle = " → ".join((*fault.ids, fault.ids[0]))
+        return f"These steps wait for each other in a circle: {circle}. Drop one of the dependencies."
+
+
+@register
+class Dangling(_Faults):
+    """A step depends on an id that no step of its task has."""
+
+    id = "graph.dangling"
+    title = "A step depends on a step that does not exist."
+    kind = FaultKind.UNKNOWN_ID
+
+    def sentence(self, fault: Fault) -> str:
+        return f"{fault.step} depends on “{fault.ids[0]}”, but this task has no such step."
+
+
+@register
+class SelfDependency(_Faults):
+    """A step depends on itself."""
+
+    id = "graph.self_dependency"
+    title = "A step depends on itself."
+    kind = FaultKind.SELF_DEPENDENCY
+
+    def sentence(self, fault: Fault) -> str:
+        return f"{fault.step} depends on itself; drop that dependency."
+
+
+@register
+class DuplicateDependency(_Faults):
+    """A step names the same dependency twice. Drop one of the two."""
+
+    id = "graph.duplicate_dependency"
+    title = "A step names a dependency twice."
+    kind = FaultKind.DUPLICATE_DEPENDENCY
+    severity = "warning"
+
+    def sentence(self, fault: Fault) -> str:
+        return f"{fault.step} names its dependency on {fault.ids[0]} twice; drop one."
+
+
+@register
+class TooManySteps(Check):
+    """The task has more steps than can be reviewed; its graph is not read. Split the task."""
+
+    id = "graph.too_many_steps"
+    title = "A task has too many steps."
+    severity = "error"
+    only_with = "faults"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task, fault in context.faults:
+            if fault.kind is FaultKind.TOO_MANY_STEPS:
+                message = (
+                    f"The task has {len(task.calls)} calls in {len(task.steps)} steps; {MAX_CALLS} calls and "
+                    f"{MAX_STEPS} steps are the most that is checked. Split the task."
+                )
+                yield self.found(context, f"{task.anchor}/steps", task.steps, message)
+
+
+@register
+class NotAnnotated(Check):
+    """Nobody has said yet what a step depends on. Depending on nothing is an answer, too: say so."""
+
+    id = "graph.not_annotated"
+    title = "It is not said what a step depends on."
+    severity = "error"
+    to_do = True
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task in context.tasks:
+            for step in task.steps:
+                if step["depends_on"] is None:
+                    message = f"Say what {step['id']} depends on, or that it depends on nothing."
+                    yield self.found(context, f"{task.step_anchor(step)}/depends_on", None, message)
+
+
+@register
+class RedundantEdge(Check):
+    """A dependency follows from others, so the order of steps is the same without it. Keep it where a value flows."""
+
+    id = "graph.redundant_edge"
+    title = "A dependency follows from others."
+    severity = "info"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task in context.tasks:
+            graph = task.reading.graph
+            # It takes an edge beside another, so at least three steps.
+            if graph is None or len(graph.ids) < 3 or not any(graph.implied):
+                continue
+            spare: dict[str, list[str]] = {}
+            for node, needed in graph.redundant_edges():
+                spare.setdefault(node, []).append(needed)
+            for step in task.steps:
+                if step["id"] in spare:
+                    message = (
+                        f"That {step['id']} depends on {listed(spare[step['id']])} follows from its other dependencies."
+                    )
+                    yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
+
+
+@register
+class AnswerLast(Check):
+    """A task ends with its one answer: no step comes after it, and none waits for it."""
+
+    id = "graph.answer_last"
+    title = "The answer is not the last step of its task."
+    severity = "error"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task in context.tasks:
+            if not task.answers:
+                continue
+            answer = task.answers[-1]
+            if task.steps[-1] is not answer:
+                message = f"The answer {answer['id']} must be the last step; {task.steps[-1]['id']} comes after it."
+                yield self.found(context, task.step_anchor(answer), answer, message)
+            yield from self._waiting(context, task)
+
+    def _waiting(self, context: Context, task: TaskPlace) -> Iterator[Finding]:
+        needed = task.reading.needed
+        if len(task.answers) == 1 and not needed >> (len(task.steps) - 1) and task.steps[-1] is task.answers[0]:
+            return
+        ends = {step["id"] for i, step in enumerate(task.steps) if step["type"] == "answer" and needed >> i & 1}
+        for step in task.steps if ends else ():
+            if any(need["id"] in ends and need["id"] != step["id"] for need in step["depends_on"] or ()):
+                message = f"{step['id']} waits for the answer, which ends the task; drop that dependency."
+                yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
+
+
+@register
+class SeveralAnswers(Check):
+    """A task has exactly one answer."""
+
+    id = "graph.several_answers"
+    title = "A task has more than one answer."
+    severity = "error"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task in context.tasks:
+            for answer in task.answers[:-1]:
+                message = f"The task has {len(task.answers)} answers; keep one, as its last step."
+                yield self.found(context, task.step_anchor(answer), answer, message)
+
+
+#: Elementary steps of each count; what takes more is only said to be possible.
+_STEPS = 20_000
+
+
+@register
+class PublishedEvaluator(Check):
+    """The evaluators published with C3-Bench and WildToolBench merge calls of one tool, and so do not know some legal
+    orders of them. Nothing is wrong with the task, but whoever scores with them should know. The task's decision tree
+    shows which orders.
+    """
+
+    id = "graph.published_evaluator"
+    title = "The published evaluators do not know some legal orders of the calls."
+    severity = "info"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        for task in context.tasks:
+            names = [call.step["name"] for call in task.calls]
+            if len(set(names)) == len(names):
+                continue
+            graph = call_graph(task.steps, task.reading)
+            # Positions in place of names: tasks of one shape are counted once, and shapes are few.
+            message = graph and _unknown(graph.needs, tuple(names.index(name) for name in names))
+            if message:
+                yield self.found(context, f"{task.anchor}/steps", task.steps, message)
+
+
+@lru_cache(maxsize=4096)
+def _unknown(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
+    """What the published evaluators do not know of one shape, in a sentence; empty where they know every path."""
+    graph = Graph(tuple(map(str, range(len(needs)))), needs)
+    code = PublishedCode(graph, tuple(map(str, tools)), _STEPS)
+    if not code.merges:
+        return ""
+    listed, _ = code.count()
+    legal = count_paths(graph, _STEPS).total
+    why = "because they merge calls of one tool; the decision tree shows which."
+    if listed.value is None or legal.value is None:
+        return f"The published evaluators may not know all legal orders of these calls, {why}"
+    missing = Count(legal.value - listed.value)
+    return f"The published evaluators do not know {missing} of {legal} legal paths, {why}" if missing.value else ""

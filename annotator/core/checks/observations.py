@@ -1,0 +1,169 @@
+"""What an observation says: nothing, an error, a list of things with ids."""
+
+import re
+from typing import Any
+
+import orjson
+
+from annotator.core.schema.exact_json import dumps
+
+_ENVELOPES = frozenset({"response", "result", "results", "data", "output"})
+_STATUS = frozenset({"status_code", "statusCode", "http_status", "status"})
+_ERROR = frozenset({"error", "errors", "exception", "traceback", "error_message", "errorMessage"})
+_SIGNS = _STATUS | _ERROR | _ENVELOPES | {"success"}
+_ERROR_TEXT = re.compile(
+    r"\s*(?:[\w.]{0,60}(?:error|exception)\s*[:：]|traceback \(most recent|internal server error|错误\s*[:：])",
+    re.IGNORECASE,
+)
+_NAMES = ("name", "title", "label", "名称", "标题")
+#: Shorter lists are a matter of wording, longer ones nobody repeats in an answer.
+_FEWEST, _MOST = 2, 30
+#: Objects and lists looked into, of one observation.
+_PARTS = 60
+
+
+def is_empty(observation: Any) -> bool:
+    """Tell whether an observation holds nothing at all, be it inside an envelope such as {"response": []}."""
+    if not observation:
+        return isinstance(observation, str | list | dict)
+    if isinstance(observation, str):
+        return not observation.strip()
+    if not isinstance(observation, dict) or len(observation) > 1 + len(_STATUS):
+        return False
+    enveloped = False
+    for key, part in observation.items():
+        if key in _ENVELOPES:
+            if part is not None and not is_empty(part):
+                return False
+            enveloped = True
+        elif key not in _STATUS:
+            return False
+    return enveloped
+
+
+def error_in(observation: Any) -> str | None:
+    """What the error is, where an observation reports one; None otherwise. A field such as error_rate is none."""
+    if isinstance(observation, str):
+        return _error_in_text(observation)
+    if not isinstance(observation, dict):
+        return None
+    for key, value in observation.items():
+        if key not in _SIGNS:
+            continue
+        if key in _ENVELOPES:
+            error = error_in(value) if isinstance(value, dict) else None
+        elif key in _STATUS:
+            error = _error_in_status(key, value, observation)
+        elif key in _ERROR:
+            error = _error_in_field(key, value)
+        else:
+            error = str(observation.get("message") or "success is false") if value is False else None
+        if error is not None:
+            return error
+    return None
+
+
+def _error_in_text(text: str) -> str | None:
+    if _ERROR_TEXT.match(text):
+        return text
+    # A result that was kept as JSON text.
+    if text.startswith("{") and len(text) < 20_000 and "rror" in text:
+        try:
+            return error_in(orjson.loads(text))
+        except orjson.JSONDecodeError:
+            return None
+    return None
+
+
+def _error_in_status(key: str, status: Any, observation: dict[str, Any]) -> str | None:
+    if type(status) is int and 400 <= status <= 599:
+        return f"{key} {status}"
+    if key == "status" and isinstance(status, str) and status.lower() == "error":
+        return str(observation.get("message") or "status error")
+    return None
+
+
+def _error_in_field(key: str, error: Any) -> str | None:
+    if error is True:
+        return f"{key} is true"
+    if isinstance(error, str):
+        return error or None
+    return dumps(error).decode() if error and isinstance(error, dict | list) else None
+
+
+def lost_ids(observation: Any, text: str) -> list[str]:
+    """Ids of a listed result that the answer leaves out, where it plainly lists the items; else nothing.
+
+    An item counts as listed when its id or its name stands in the text. Answers that pick from a list are left alone:
+    at least half of the items must be listed, and an item that is not listed at all counts as lost only if four fifths
+    of the others are.
+    """
+    for items in _lists(observation):
+        key = _id_key(items)
+        if key is None:
+            continue
+        ids = [str(item[key]) for item in items]
+        with_id = [_stands(item_id, text) for item_id in ids]
+        shown = [has or _name_stands(item, text) for item, has in zip(items, with_id, strict=True)]
+        listed = sum(shown)
+        if listed < _FEWEST or listed * 2 < len(items):
+            continue
+        whole = listed * 5 >= len(items) * 4
+        lost = [
+            item_id for item_id, has, there in zip(ids, with_id, shown, strict=True) if not has and (there or whole)
+        ]
+        if lost:
+            return lost
+    return []
+
+
+def _lists(observation: Any) -> list[list[Any]]:
+    """Lists that begin with an object, of a size somebody would repeat, wherever objects lead to."""
+    found = []
+    stack = [observation]
+    left = _PARTS
+    while stack and left:
+        value = stack.pop()
+        left -= 1
+        if type(value) is dict:
+            for part in value.values():
+                if type(part) is dict or type(part) is list:
+                    stack.append(part)
+        elif _FEWEST <= len(value) <= _MOST and type(value[0]) is dict:
+            found.append(value)
+    return found
+
+
+def _id_key(items: list[Any]) -> str | None:
+    """The key under which every item has an id of its own: order_id, showId, or "id" where it is no mere number."""
+    keys: dict[str, Any] = items[0]
+    for key, first in keys.items():
+        if key == "id":
+            if type(first) is not str:
+                continue
+        elif not key.endswith(("_id", "Id", "ID")):
+            continue
+        if not all(type(item) is dict for item in items):
+            return None
+        ids = [item.get(key) for item in items]
+        if all(type(item_id) is str or (type(item_id) is int and key != "id") for item_id in ids):
+            words = {str(item_id) for item_id in ids}
+            if len(words) == len(items) and (key != "id" or min(map(len, words)) >= 3):
+                return key
+    return None
+
+
+def _stands(word: str, text: str) -> bool:
+    """Tell whether a word stands in the text, not merely inside a longer one."""
+    # A pattern would have to be compiled for every word there is.
+    at = text.find(word) if word else -1
+    while at >= 0:
+        before, after = text[at - 1 : at] if at else "", text[at + len(word) : at + len(word) + 1]
+        if not (before.isascii() and before.isalnum()) and not (after.isascii() and after.isalnum()):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _name_stands(item: dict[str, Any], text: str) -> bool:
+    return any(isinstance(item.get(key), str) and len(item[key]) > 1 and item[key] in text for key in _NAMES)

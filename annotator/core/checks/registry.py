@@ -1,0 +1,103 @@
+"""The registry of checks, and what a page says about each."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, TypeVar
+
+from annotator.core.checks.context import Context
+from annotator.core.findings import STAGES, Finding, Severity, Stage
+from annotator.core.schema.canonical import shortened, value_hash
+
+
+class Check:
+    """One automatic check. Subclasses set the class attributes and yield findings; the docstring describes them.
+
+    ``to_do`` marks what is merely unfinished: "info" while importing and saving, its severity from submission on.
+    ``only_with`` names a list of the context; where that is empty the check has nothing to say and does not run.
+    ``in_cases``: the severity in a constrained case, where it is another.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    severity: ClassVar[Severity]
+    to_do: ClassVar[bool] = False
+    only_with: ClassVar[Literal["violations", "faults", "tasks", "case"] | None] = None
+    in_cases: ClassVar[Severity | None] = None
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        """Findings in one document, in any order."""
+        raise NotImplementedError
+
+    def found(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
+        """A finding of this check about ``value``, which stands at ``anchor``."""
+        about = _NULL if value is None else _hash(value)
+        return Finding(self.id, context.severities[self.id], shortened(anchor), message, about)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInfo:
+    """A check for people: ``severities`` says how grave it is by default at each stage."""
+
+    id: str
+    family: str
+    title: str
+    description: str
+    severities: dict[Stage, Severity]
+
+
+_CHECKS: dict[str, Check] = {}
+_C = TypeVar("_C", bound=type[Check])
+
+
+def register(check: _C) -> _C:
+    """Class decorator: run this check from now on."""
+    if check.id in _CHECKS:
+        raise ValueError(f"There are two checks with the id {check.id}.")
+    _CHECKS[check.id] = check()
+    return check
+
+
+def all_checks() -> list[CheckInfo]:
+    """Every check there is, by family and id."""
+    return [
+        CheckInfo(
+            id=check.id,
+            family=check.id.partition(".")[0],
+            title=check.title,
+            description=" ".join(inspect.cleandoc(check.__doc__ or "").split()),
+            severities={stage: default_severity(check, stage, {}) for stage in STAGES},
+        )
+        for check in sorted(_CHECKS.values(), key=lambda check: check.id)
+    ]
+
+
+def default_severity(
+    check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]], *, case: bool = False
+) -> Any:
+    """The severity of a check at a stage, a project's choice included; "off" where it does not run."""
+    severity = chosen.get(check.id, (check.in_cases if case else None) or check.severity)
+    return "info" if check.to_do and severity != "off" and stage in ("import", "save") else severity
+
+
+@lru_cache(maxsize=256)
+def plan(
+    stage: Stage, chosen: tuple[tuple[str, Any], ...], *, case: bool = False
+) -> tuple[tuple[Check, ...], dict[str, Severity]]:
+    """The checks that run at a stage, and the severity of each; of a constrained ``case`` some are milder."""
+    severities = {check.id: default_severity(check, stage, dict(chosen), case=case) for check in _CHECKS.values()}
+    running = {check: severity for check, severity in severities.items() if severity != "off"}
+    return tuple(_CHECKS[check] for check in running), running
+
+
+@lru_cache(maxsize=1024)
+def _hash_of_text(text: str) -> str:
+    return value_hash(text)
+
+
+def _hash(value: Any) -> str:
+    return _hash_of_text(value) if type(value) is str and len(value) < 200 else value_hash(value)
+
+
+_NULL = value_hash(None)

@@ -1,0 +1,120 @@
+"""Run the checks over one document."""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any
+
+# Importing the families registers their checks.
+from annotator.core.checks import (  # noqa: F401
+    constraint,
+    dialogue,
+    graph,
+    label,
+    provenance,
+    schema,
+    trajectory,
+    validator,
+)
+from annotator.core.checks.case_context import CaseContext
+from annotator.core.checks.context import Context
+from annotator.core.checks.registry import plan
+from annotator.core.checks.settings import CheckSettings
+from annotator.core.findings import Finding, Stage
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.validators.trial import Outcome
+
+_DEFAULT = CheckSettings()
+#: Findings of one check that are told of a document: pages show them all.
+MOST_TOLD = 300
+_FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
+_STEP_FIELDS = (
+    *("id", "type", "name", "arguments", "question", "user_reply", "answer_type", "text", "observation"),
+    "depends_on",
+)
+_TASK_RANK = {name: rank for rank, name in enumerate((*_FIRST_FIELDS, "chosen", "steps"))}
+_STEP_RANK = {name: rank for rank, name in enumerate(_STEP_FIELDS)}
+_CASE_FIELDS = (
+    *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),
+    "tool_codes",
+)
+_CASE_RANK = {name: rank for rank, name in enumerate(_CASE_FIELDS)}
+_CONTEXTS: dict[str, type[Context]] = {"multi_turn": Context, "constrained": CaseContext}
+
+
+def run_checks(
+    document: dict[str, Any],
+    toolset: CompiledToolset,
+    *,
+    stage: Stage,
+    settings: CheckSettings = _DEFAULT,
+    trials: Mapping[str, Outcome] | None = None,
+) -> list[Finding]:
+    """All findings in a validated document (as ``read_document`` gives it), in document order, then by check.
+
+    ``settings`` are the project's. A check that is set to "off" does not run. Nothing here changes the document.
+    ``trials``: what came of trying validators, by key (``annotator.core.validators.trial``); without it nothing is said
+    of trials.
+    """
+    kind = document["kind"]
+    checks, severities = plan(stage, tuple(sorted(settings.severities.items())), case=kind == "constrained")
+    context = _CONTEXTS[kind](document, toolset, stage, settings, severities)
+    if isinstance(context, CaseContext):
+        context.trials = trials
+    findings: list[Finding] = []
+    for check in checks:
+        if check.only_with is None or getattr(context, check.only_with):
+            found = list(islice(check.run(context), MOST_TOLD + 1))
+            if len(found) > MOST_TOLD:
+                more = (
+                    f"“{check.title}” applies to more than {MOST_TOLD} places. The first ones are listed; the "
+                    "others appear as these are corrected."
+                )
+                found[MOST_TOLD] = check.found(context, "", document, more)
+            findings.extend(found)
+    return in_document_order(document, findings) if len(findings) > 1 else findings
+
+
+def in_document_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    """Findings as one meets their places when reading the document from top to bottom; at one place, by check."""
+    return _IN_ORDER[document["kind"]](document, findings)
+
+
+def _tasks_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    tasks = {task["id"]: index for index, task in enumerate(document["tasks"])}
+    steps = {(task["id"], step["id"]): index for task in document["tasks"] for index, step in enumerate(task["steps"])}
+
+    def key(finding: Finding) -> tuple[Any, ...]:
+        parts = finding.anchor.split("/")
+        if len(parts) < 3 or parts[1] != "tasks":
+            return (-1, 0, 0, 0, (), finding.anchor, finding.check, finding.message)
+        task, field = parts[2], parts[3] if len(parts) > 3 else "id"
+        step = steps.get((task, parts[4]), -1) if field == "steps" and len(parts) > 4 else -1
+        within = _STEP_RANK.get(parts[5], len(_STEP_RANK)) if len(parts) > 5 else 0
+        # List positions below arguments count as numbers: 10 comes after 9.
+        rest = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts[6:])
+        rank = _TASK_RANK.get(field, len(_TASK_RANK))
+        return (tasks.get(task, len(tasks)), rank, step, within, rest, "", finding.check, finding.message)
+
+    return sorted(findings, key=key)
+
+
+def _case_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    rounds = document["reference_trajectory"] or ()
+    places = {f"/constraints/{one['id']}": n for n, one in enumerate(document["constraints"])}
+    places |= {f"/reference_trajectory/{one['id']}": n for n, one in enumerate(rounds)}
+    calls = {call["id"]: n for one in rounds for n, call in enumerate(one["calls"])}
+
+    def key(finding: Finding) -> tuple[Any, ...]:
+        parts = finding.anchor.split("/")
+        rank = _CASE_RANK.get(parts[1], len(_CASE_RANK)) if len(parts) > 1 else -1
+        place = places.get("/".join(parts[:3]), -1)
+        call = calls.get(parts[4], -1) if len(parts) > 4 else -1
+        return (rank, place, call, finding.anchor, finding.check, finding.message)
+
+    return sorted(findings, key=key)
+
+
+_IN_ORDER: dict[str, Callable[[dict[str, Any], list[Finding]], list[Finding]]] = {
+    "multi_turn": _tasks_in_order,
+    "constrained": _case_in_order,
+}

@@ -1,0 +1,23 @@
+"""What a project decides about its checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from annotator.core.findings import Severity
+
+LongRangeRule = Literal["c3", "wild"]
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """``long_range_rule``: how far back a long-range dependency reaches. ``severities``: check id → severity or "off".
+
+    c3: the value stands neither in this message nor in the exchange just before. wild: at least three user messages
+    lie between, replies to clarifications included (i − j > 2).
+
+    A severity set here holds at every stage, except that what is merely unfinished stays "info" until submission.
+    """
+
+    long_range_rule: LongRangeRule = "c3"
+    severities: Mapping[str, Severity | Literal["off"]] = field(default_factory=dict, hash=False)

@@ -1,0 +1,180 @@
+"""Dialogues that say nearly the same: signatures that find candidates, and an exact comparison that decides.
+
+A text becomes the set of its shingles (three consecutive words, or characters where words are not separated). A
+signature keeps the smallest hash in each of 64 bins of that set (one-permutation MinHash; Li, Owen and Zhang, 2012,
+with empty bins filled from the next full one), so that two signatures agree in about as many places as the sets
+overlap. Bands of four places are what a database can look up: texts whose shingles overlap by 80 % share a band with a
+probability of 0.999, by 30 % with one of 0.12.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from annotator.core.checks.context import Context
+from annotator.core.checks.registry import Check, default_severity, register
+from annotator.core.checks.settings import CheckSettings
+from annotator.core.findings import Finding, Stage
+from annotator.core.schema.canonical import value_hash
+from annotator.core.schema.value_words import cut
+
+PLACES, ROWS = 64, 4
+WIDTH = 3
+#: Texts with fewer shingles are formulas ("and the second one?") that many dialogues share.
+FEWEST_SHINGLES = 8
+THRESHOLD = 0.8
+#: Candidates compared in one band; a template used a thousand times is found by the first few.
+_MOST_IN_BAND = 16
+
+_TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+_SHIFT = 64 - (PLACES - 1).bit_length()
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Generic[K]):
+    """Two items and the Jaccard similarity of their shingles, between 0 and 1."""
+
+    first: K
+    second: K
+    similarity: float
+
+
+def dialogue_text(document: dict[str, Any]) -> str:
+    """What is compared: everything the user says, in order; of a constrained case its query."""
+    return _TEXTS[document["kind"]](document)
+
+
+def _tasks_text(document: dict[str, Any]) -> str:
+    parts: list[str] = []
+    for task in document["tasks"]:
+        parts.append(task["user_message"])
+        parts += [
+            step["user_reply"] for step in task["steps"] if step["type"] == "clarification" and step["user_reply"]
+        ]
+    return "\n".join(parts)
+
+
+def _case_text(document: dict[str, Any]) -> str:
+    return str(document["user_query"])
+
+
+_TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {"multi_turn": _tasks_text, "constrained": _case_text}
+
+
+def shingles(text: str) -> frozenset[int]:
+    """64-bit hashes of every three consecutive tokens; of the whole where there are fewer. Case and width do not count.
+
+    The same on every machine and in every process. Empty for a text without a letter or digit.
+    """
+    tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
+    if not tokens:
+        return frozenset()
+    runs = ["\x1f".join(tokens[i : i + WIDTH]) for i in range(max(1, len(tokens) - WIDTH + 1))]
+    return frozenset(
+        int.from_bytes(hashlib.blake2b(run.encode("utf-8", "replace"), digest_size=8).digest(), "big") for run in runs
+    )
+
+
+def jaccard(first: frozenset[int], second: frozenset[int]) -> float:
+    """Shared shingles over all shingles, between 0 and 1; 0 for two empty sets."""
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared) if shared else 0.0
+
+
+def bands(shingle_set: frozenset[int]) -> list[int]:
+    """16 signed 64-bit integers: two texts are candidates when they share one at the same position.
+
+    Empty for texts too short to compare.
+    """
+    if len(shingle_set) < FEWEST_SHINGLES:
+        return []
+    lowest: list[int | None] = [None] * PLACES
+    for shingle in shingle_set:
+        place = shingle >> _SHIFT
+        held = lowest[place]
+        if held is None or shingle < held:
+            lowest[place] = shingle
+    signature = _filled(lowest)
+    return [_mix(index, signature[index * ROWS : (index + 1) * ROWS]) for index in range(PLACES // ROWS)]
+
+
+def find_near_duplicates(texts: Iterable[tuple[K, str]], *, threshold: float = THRESHOLD) -> Iterator[Pair[K]]:
+    """For each text that nearly repeats an earlier one, the pair with the earlier one that is most similar to it.
+
+    Keeps every text's shingles in memory; a job over many dialogues looks bands up in its database instead.
+    """
+    known: dict[K, frozenset[int]] = {}
+    buckets: dict[tuple[int, int], list[K]] = {}
+    for key, text in texts:
+        own = shingles(text)
+        places = list(enumerate(bands(own)))
+        candidates = dict.fromkeys(other for place in places for other in buckets.get(place, ()))
+        best = max(
+            ((jaccard(own, known[other]), other) for other in candidates), key=lambda pair: pair[0], default=None
+        )
+        if best is not None and best[0] >= threshold:
+            yield Pair(best[1], key, best[0])
+        known[key] = own
+        for place in places:
+            bucket = buckets.setdefault(place, [])
+            if len(bucket) < _MOST_IN_BAND:
+                bucket.append(key)
+
+
+def near_duplicate_finding(
+    document: dict[str, Any],
+    other: str,
+    similarity: float,
+    *,
+    stage: Stage = "import",
+    settings: CheckSettings | None = None,
+) -> Finding | None:
+    """The finding that ``document`` nearly repeats the dialogue named ``other``; None where the project wants none.
+
+    ``similarity`` is the Jaccard similarity, between 0 and 1. The finding is about what the user says: it goes stale
+    when that changes.
+    """
+    chosen = settings.severities if settings else {}
+    severity = default_severity(_NEAR_DUPLICATE, stage, chosen)
+    if severity == "off":
+        return None
+    message = (
+        f"What the user says is {similarity:.0%} the same as in “{cut(other)}”; make it differ, or drop one of the two."
+    )
+    return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))
+
+
+@register
+class NearDuplicate(Check):
+    """Another dialogue of the project says nearly the same. A job looks for these after an import and says so."""
+
+    id = "dialogue.near_duplicate"
+    title = "A dialogue nearly repeats another one."
+    severity = "warning"
+
+    def run(self, context: Context) -> Iterator[Finding]:
+        return iter(())
+
+
+_NEAR_DUPLICATE = NearDuplicate()
+
+
+def _filled(lowest: list[int | None]) -> list[int]:
+    """The signature with empty bins taken from the next full one, each marked by how far away that was."""
+    signature = []
+    for place in range(PLACES):
+        distance = 0
+        while (held := lowest[(place + distance) % PLACES]) is None:
+            distance += 1
+        signature.append(held + distance * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
+    return signature
+
+
+def _mix(index: int, rows: list[int]) -> int:
+    data = index.to_bytes(1, "big") + b"".join(row.to_bytes(8, "big") for row in rows)
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)

@@ -1,0 +1,174 @@
+"""validator.*: validator code as far as it can be told without running it, and what is known of its trials."""
+
+from collections.abc import Iterator
+
+from annotator.core.checks.case_context import CaseContext
+from annotator.core.checks.constraint import CaseCheck
+from annotator.core.checks.registry import register
+from annotator.core.constraints.code import outline
+from annotator.core.constraints.taxonomy import find_category
+from annotator.core.findings import Finding
+from annotator.core.schema.errors import SchemaProblem
+from annotator.core.schema.value_words import cut, listed
+from annotator.core.validators.library import read_form
+from annotator.core.validators.trial import Outcome, Subject, subjects_of
+
+
+@register
+class ValidatorMissing(CaseCheck):
+    """A constraint on format or content is judged by a validator: Python code or a ready form. It has none yet."""
+
+    id = "validator.missing"
+    title = "A constraint on format or content has no validator."
+    severity = "warning"
+    to_do = True
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for constraint in context.document["constraints"]:
+            category = find_category(constraint["category"])
+            if category and category.needs == "validator" and constraint["validator"] is None:
+                message = f"Nothing judges this constraint on {category.id}; give it a validator."
+                yield self.found(context, f"/constraints/{constraint['id']}/validator", None, message)
+
+
+@register
+class ValidatorSyntax(CaseCheck):
+    """The code cannot be read as Python."""
+
+    id = "validator.syntax"
+    title = "Validator code cannot be read."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for anchor, code, _ in _codes(context):
+            fault = outline(code).fault
+            if fault:
+                yield self.found(context, f"{anchor}/code", code, f"The validator cannot be read as Python: {fault}.")
+
+
+@register
+class ValidatorFunction(CaseCheck):
+    """The code has to define the function that judges the constraint, and that takes the response alone."""
+
+    id = "validator.function"
+    title = "Validator code lacks its function."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for anchor, code, function in _codes(context):
+            found = outline(code)
+            if found.fault:
+                continue
+            if function is None:
+                names = found.validators or list(found.functions)
+                which = f"; it defines {listed(names)}." if names else ", and it defines none."
+                message = f"Say which function of the code judges this constraint{which}"
+                yield self.found(context, f"{anchor}/function", None, message)
+            elif function not in found.functions:
+                message = f"The code defines no function “{cut(function)}”."
+                yield self.found(context, f"{anchor}/function", function, message)
+            elif not found.functions[function]:
+                message = f"{function} must take one argument, the response."
+                yield self.found(context, f"{anchor}/function", function, message)
+
+
+@register
+class ValidatorForm(CaseCheck):
+    """A ready form that there is not, or with parameters that it does not take."""
+
+    id = "validator.form"
+    title = "A ready form cannot be used."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for constraint in context.document["constraints"]:
+            validator = constraint["validator"]
+            if not validator or validator["code"] is not None:
+                continue
+            try:
+                read_form(validator["form"] or "", validator["parameters"] or {})
+            except SchemaProblem as problem:
+                message = f"The ready form cannot be used: {problem}"
+                yield self.found(context, f"/constraints/{constraint['id']}/validator", validator, message)
+
+
+@register
+class ValidatorUntried(CaseCheck):
+    """The validator was not tried as it stands: on the reference answer, on its examples, and on responses that are
+    broken on purpose. Any change to one of these, or to the constraint, asks for a new trial.
+    """
+
+    id = "validator.untried"
+    title = "A validator has not been tried as it stands."
+    severity = "error"
+    to_do = True
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials(context):
+            if outcome is None:
+                message = "This validator has not been tried as it stands; try it first."
+                yield self.found(context, _place(subject), subject.key, message)
+
+
+@register
+class ValidatorMatrix(CaseCheck):
+    """Tried, the validator rejects what it must accept, accepts what it must reject, or judges nothing."""
+
+    id = "validator.matrix"
+    title = "A validator cannot tell right from wrong."
+    severity = "error"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials(context):
+            for sentence in outcome.errors if outcome else ():
+                yield self.found(context, _place(subject), [subject.key, sentence], f"Tried: {sentence}")
+
+
+@register
+class ValidatorDoubt(CaseCheck):
+    """Tried, the validator accepts a response that breaks its constraint, or rejects one that does not."""
+
+    id = "validator.doubt"
+    title = "A validator is too lenient or too strict."
+    severity = "warning"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials(context):
+            for sentence in outcome.warnings if outcome else ():
+                yield self.found(context, _place(subject), [subject.key, sentence], f"Tried: {sentence}")
+
+
+@register
+class ToolCodeSyntax(CaseCheck):
+    """The source of a tool cannot be read as Python."""
+
+    id = "validator.tool_code"
+    title = "A tool’s code cannot be read."
+    severity = "warning"
+
+    def look(self, context: CaseContext) -> Iterator[Finding]:
+        for name, code in context.document["tool_codes"].items():
+            fault = outline(code).fault
+            if fault:
+                place = name.replace("~", "~0").replace("/", "~1")
+                message = f"The code of {cut(name)} cannot be read as Python: {fault}."
+                yield self.found(context, f"/tool_codes/{place}", code, message)
+
+
+def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
+    """Anchor, code and function of every validator that is code."""
+    for constraint in context.document["constraints"]:
+        validator = constraint["validator"]
+        if validator and validator["code"] is not None:
+            yield f"/constraints/{constraint['id']}/validator", validator["code"], validator["function"]
+
+
+def _trials(context: CaseContext) -> Iterator[tuple[Subject, Outcome | None]]:
+    """Every validator that can be tried, and what came of it; nothing where trials are not known at all."""
+    if context.trials is not None:
+        for subject in subjects_of(context.document):
+            yield subject, context.trials.get(subject.key)
+
+
+def _place(subject: Subject) -> str:
+    return f"/constraints/{subject.constraint}/validator"

@@ -1,0 +1,58 @@
+"""Comparing, merging and settling versions of a dialogue document. Pure: no Django here."""
+
+from annotator.core.comparison.alignment import align
+from annotator.core.comparison.alike import added_alike, with_values
+from annotator.core.comparison.anchors import AnchorMissing, from_pointer, join, leaves, lookup, owner, resolve, split
+from annotator.core.comparison.changes import Change, ChangeKind, apply_changes, diff
+from annotator.core.comparison.choices import ChoiceProblem, resolve_choices
+from annotator.core.comparison.consequences import dropped, lost_dependencies, moot_places, readable
+from annotator.core.comparison.describing import DescribedChange, describe_changes, value_text
+from annotator.core.comparison.discrepancies import Discrepancy, Label, discrepancies, in_reading_order, same_content
+from annotator.core.comparison.merging import Choice, Conflict, MergeResult, merge
+from annotator.core.comparison.remainders import differ_in_remainder_only, with_fitting_remainder, with_remainder_of
+from annotator.core.comparison.wording import describe, step_words
+from annotator.core.comparison.words import Effort, Part, word_diff
+
+__all__ = [
+    "AnchorMissing",
+    "Change",
+    "ChangeKind",
+    "Choice",
+    "ChoiceProblem",
+    "Conflict",
+    "DescribedChange",
+    "Discrepancy",
+    "Effort",
+    "Label",
+    "MergeResult",
+    "Part",
+    "added_alike",
+    "align",
+    "apply_changes",
+    "describe",
+    "describe_changes",
+    "diff",
+    "differ_in_remainder_only",
+    "discrepancies",
+    "dropped",
+    "from_pointer",
+    "in_reading_order",
+    "join",
+    "leaves",
+    "lookup",
+    "lost_dependencies",
+    "merge",
+    "moot_places",
+    "owner",
+    "readable",
+    "resolve",
+    "resolve_choices",
+    "same_content",
+    "split",
+    "step_words",
+    "value_text",
+    "with_fitting_remainder",
+    "with_remainder_of",
+    "with_values",
+    "word_diff",
+]

@@ -1,0 +1,47 @@
+"""What two versions have added alike: nobody has to choose there, and yet the version before has no such place."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from annotator.core.comparison.anchors import Document, Places, below, lookup, named, split
+from annotator.core.comparison.changes import ChangeKind, diff, same_value
+from annotator.core.comparison.composing import checked
+from annotator.core.comparison.consequences import is_whole
+from annotator.core.comparison.discrepancies import Discrepancy, Label, differences, matters
+from annotator.core.comparison.placing import ABSENT, copied, put
+
+#: What nobody writes by hand.
+_LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
+
+
+def added_alike(base: Document, left: Document, right: Document) -> list[Discrepancy]:
+    """The fields of what both versions have beyond ``base`` and do not differ on; ``right`` is aligned with left."""
+    differing = Places(change.anchor for change in differences(left, right) if matters(change))
+    return [
+        Discrepancy(anchor, Label.OTHER, value, value)
+        for change in diff(base, left)
+        if change.kind is ChangeKind.ADDED and is_whole(split(change.anchor))
+        for anchor, value in _fields(change.anchor, change.after)
+        if differing.touching(anchor) is None and same_value(value, lookup(right, anchor, ABSENT))
+    ]
+
+
+def _fields(anchor: str, thing: Document) -> Iterator[tuple[str, Any]]:
+    for name, value in thing.items():
+        field = below(anchor, name)
+        if named(split(field)) and name not in _LEFT_OUT:
+            for part in value or ():
+                yield from _fields(below(field, part["id"]), part)
+        elif name not in _LEFT_OUT:
+            yield field, value
+
+
+def with_values(document: Document, values: Mapping[str, Any]) -> Document:
+    """A copy with these values at places that are there.
+
+    Raises SchemaProblem, its pointers made anchors, for what no document may hold.
+    """
+    copy: Document = copied(document)
+    for anchor, value in values.items():
+        put(copy, anchor, value)
+    return checked(copy)

@@ -1,0 +1,195 @@
+"""Anchors: places in a document, named by ids instead of list positions.
+
+``/tasks/t2/steps/s3/arguments/city`` stays what it is when a step is inserted above it. Tasks, steps, candidate
+messages and the parts of a constrained case (``/constraints/c2``, ``/reference_trajectory/r1/calls/s1``) are named by
+id; ``depends_on`` is one value, a set; below arguments, observations and extra fields objects are walked by key and
+lists by index. ``/tasks/t1/steps#order`` is the order of a list of named things. Steps of an anchor are escaped as in
+RFC 6901; the empty anchor is the whole document.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from annotator.core.schema.canonical import escape, unescape
+
+Document = dict[str, Any]
+Parts = tuple[str, ...]
+
+ORDER = "#order"
+
+#: Lists of things with ids, and within each thing the lists that hold such things too.
+NAMED_LISTS: dict[str, tuple[str, ...]] = {
+    "tasks": ("steps", "candidate_messages"),
+    "constraints": (),
+    "reference_trajectory": ("calls",),
+}
+#: Where the smallest thing an anchor belongs to stands within such a list.
+_SMALLEST = {"tasks": "steps", "reference_trajectory": "calls"}
+
+
+class AnchorMissing(KeyError):
+    """The document has nothing at this anchor."""
+
+    def __init__(self, anchor: str) -> None:
+        super().__init__(anchor)
+        self.anchor = anchor
+
+    def __str__(self) -> str:
+        return f"The document has nothing at {self.anchor or '/'}."
+
+
+def split(anchor: str) -> Parts:
+    """The steps of an anchor, unescaped. Raises AnchorMissing for what is no anchor."""
+    if not anchor:
+        return ()
+    if anchor[0] != "/":
+        raise AnchorMissing(anchor)
+    return tuple(unescape(part) for part in anchor[1:].split("/"))
+
+
+def join(parts: Sequence[str]) -> str:
+    """The anchor with these steps."""
+    return "".join(f"/{escape(part)}" for part in parts)
+
+
+def below(anchor: str, key: str | int) -> str:
+    """The anchor of a member of what ``anchor`` names."""
+    return f"{anchor}/{escape(key) if isinstance(key, str) else key}"
+
+
+def covers(anchor: str, other: str) -> bool:
+    """Whether ``other`` is ``anchor`` or lies below it."""
+    return other == anchor or not anchor or other.startswith(anchor + "/")
+
+
+def lineage(anchor: str) -> Iterator[str]:
+    """The anchor, and all that cover it, up to the whole document."""
+    while anchor:
+        yield anchor
+        anchor = anchor.rpartition("/")[0]
+    yield anchor
+
+
+class Places:
+    """Anchors among which the one that touches a place is found without walking through all of them."""
+
+    def __init__(self, anchors: Iterable[str]) -> None:
+        self._all: set[str] = set()
+        #: What lies at or below a place → the first of them.
+        self._within: dict[str, str] = {}
+        for anchor in anchors:
+            self._all.add(anchor)
+            for above in lineage(anchor):
+                self._within.setdefault(above, anchor)
+
+    def touching(self, anchor: str) -> str | None:
+        """One that is ``anchor``, lies below it or covers it."""
+        return self._within.get(anchor) or next((above for above in lineage(anchor) if above in self._all), None)
+
+
+def named(parts: Parts) -> bool:
+    """Whether the list at ``parts`` holds things with ids."""
+    if len(parts) == 1:
+        return parts[0] in NAMED_LISTS
+    return len(parts) == 3 and parts[2] in NAMED_LISTS.get(parts[0], ())
+
+
+def ordered_list(anchor: str) -> str | None:
+    """The anchor of the list whose order ``anchor`` names; None for any other anchor."""
+    listed = anchor.removesuffix(ORDER)
+    return listed if listed != anchor and named(split(listed)) else None
+
+
+def owner(anchor: str) -> str:
+    """The anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields.
+
+    Of a constrained case: of the constraint, of the call or else the round.
+    """
+    parts = anchor.split("/")
+    if len(parts) < 3 or parts[1] not in NAMED_LISTS:
+        return ""
+    return "/".join(parts[:5] if len(parts) >= 5 and parts[3] == _SMALLEST.get(parts[1]) else parts[:3])
+
+
+def find(items: list[Any], key: str) -> int:
+    """The position of the thing with this id; -1 where there is none."""
+    for index, item in enumerate(items):
+        if item["id"] == key:
+            return index
+    return -1
+
+
+def position(key: str, length: int) -> int:
+    """The list index that ``key`` spells; -1 for one that is out of range or no index."""
+    if not (key.isascii() and key.isdigit()) or len(key) > 9 or (len(key) > 1 and key[0] == "0"):
+        return -1
+    return int(key) if int(key) < length else -1
+
+
+def resolve(document: Document, anchor: str) -> Any:
+    """The value at ``anchor``, not a copy; for an order the list of ids. Raises AnchorMissing."""
+    listed = ordered_list(anchor)
+    if listed is not None:
+        return [item["id"] for item in resolve(document, listed) or ()]
+    node: Any = document
+    parts = split(anchor)
+    for depth, part in enumerate(parts):
+        if isinstance(node, dict) and part in node:
+            node = node[part]
+            continue
+        index = -1
+        if isinstance(node, list) and not _whole(parts[:depth]):
+            index = find(node, part) if named(parts[:depth]) else position(part, len(node))
+        if index < 0:
+            raise AnchorMissing(anchor)
+        node = node[index]
+    return node
+
+
+def lookup(document: Document, anchor: str, default: Any = None) -> Any:
+    """The value at ``anchor``, or ``default`` where there is nothing."""
+    try:
+        return resolve(document, anchor)
+    except AnchorMissing:
+        return default
+
+
+def from_pointer(document: Document, pointer: str) -> str:
+    """The anchor of a place given as a JSON pointer; of its nearest known surroundings where the document lacks it."""
+    node: Any = document
+    parts: Parts = ()
+    for part in split(pointer):
+        if isinstance(node, dict) and part in node:
+            node, parts = node[part], (*parts, part)
+            continue
+        index = position(part, len(node)) if isinstance(node, list) and not _whole(parts) else -1
+        if index < 0:
+            break
+        node = node[index]
+        name = node.get("id") if named(parts) and isinstance(node, dict) else part
+        if not isinstance(name, str):
+            break
+        parts = (*parts, name)
+    return join(parts)
+
+
+def leaves(document: Document) -> Iterator[tuple[str, Any]]:
+    """Every anchor that holds a single value, in the document's order; empty objects and lists are values too."""
+    yield from _leaves((), "", document)
+
+
+def _leaves(parts: Parts, anchor: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves((*parts, key), below(anchor, key), item)
+    elif isinstance(value, list) and value and not _whole(parts):
+        for index, item in enumerate(value):
+            key = item["id"] if named(parts) else str(index)
+            yield from _leaves((*parts, key), below(anchor, key), item)
+    else:
+        yield anchor, value
+
+
+def _whole(parts: Parts) -> bool:
+    """Whether the list at ``parts`` is one value: dependencies are a set."""
+    return len(parts) == 5 and parts[4] == "depends_on" and parts[2] == "steps" and parts[0] == "tasks"

@@ -1,0 +1,94 @@
+"""What two sides did to a constrained case that cannot stand together, though each is at a place of its own."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from annotator.core.comparison.anchors import Document, below, covers, find
+from annotator.core.comparison.changes import Change, ChangeKind, same_value, validator_kinds_differ
+from annotator.core.schema.constrained import MAX_CONSTRAINTS, MAX_ROUNDS
+
+Changes = Mapping[str, Change]
+
+_RULE = ("category", "dimension", "parameters", "variants", "validator")
+
+
+def case_clashes(base: Document, mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
+    """Anchors of clashes; nothing where the documents are no cases. ``ours`` and ``others``: changes by anchor."""
+    if not all("constraints" in document for document in (base, mine, theirs)):
+        return
+    yield from _rules(mine, theirs, ours, others)
+    sides = [document["reference_trajectory"] or [] for document in (base, mine, theirs)]
+    yield from _rounds(sides[1], sides[2], ours, others)
+    yield from _twice(ours, others)
+    yield from _too_many("/constraints", len(base["constraints"]), MAX_CONSTRAINTS, ours, others)
+    yield from _too_many("/reference_trajectory", len(sides[0]), MAX_ROUNDS, ours, others)
+
+
+def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
+    """Constraints that one side gave another category while the other side worked on what they count with; and
+    validators that one side made code and the other a ready form.
+    """
+    for constraint in mine["constraints"]:
+        place = below("/constraints", constraint["id"])
+        index = find(theirs["constraints"], constraint["id"])
+        if index < 0:
+            continue
+        done = [_done(side, [f"{place}/{field}" for field in _RULE]) for side in (ours, others)]
+        if not all(done) or same_value(*done):
+            continue
+        if any(f"{place}/category" in side for side in done):
+            yield place
+        validator = f"{place}/validator"
+        if validator_kinds_differ(constraint["validator"], theirs["constraints"][index]["validator"]) and all(
+            _done(side, [validator]) for side in (ours, others)
+        ):
+            yield validator
+
+
+def _rounds(mine: list[Any], theirs: list[Any], ours: Changes, others: Changes) -> Iterator[str]:
+    """Rounds that one side gave calls and the other a final response."""
+    for round_ in mine:
+        place = below("/reference_trajectory", round_["id"])
+        index = find(theirs, round_["id"])
+        if index >= 0 and all(_done(side, [place]) for side in (ours, others)):
+            both = (round_, theirs[index])
+            if any(one["calls"] for one in both) and any(one["final"] is not None for one in both):
+                yield place
+
+
+def _twice(ours: Changes, others: Changes) -> Iterator[str]:
+    """Calls that both sides added under one id, in different rounds."""
+    added = [{anchor: anchor.rpartition("/")[2] for anchor, change in side.items() if _is_new_call(anchor, change)}
+             for side in (ours, others)]  # fmt: skip
+    where = [{key: anchor for anchor, key in side.items()} for side in added]
+    for key in where[0].keys() & where[1].keys():
+        if where[0][key] != where[1][key]:
+            yield from (where[0][key], where[1][key])
+
+
+def _is_new_call(anchor: str, change: Change) -> bool:
+    return (
+        change.kind is ChangeKind.ADDED
+        and anchor.startswith("/reference_trajectory/")
+        and anchor.count("/") == 4
+        and "/calls/" in anchor
+    )
+
+
+def _too_many(place: str, count: int, most: int, ours: Changes, others: Changes) -> Iterator[str]:
+    """What each side added, where together it is more than a case may have."""
+    kinds = {
+        anchor: change.kind
+        for side in (ours, others)
+        for anchor, change in side.items()
+        if anchor.startswith(f"{place}/") and anchor.count("/") == 2
+    }
+    counts = Counter(kinds.values())
+    if count - counts[ChangeKind.REMOVED] + counts[ChangeKind.ADDED] > most:
+        yield from (a for a, kind in kinds.items() if kind is ChangeKind.ADDED and (a in ours) != (a in others))
+
+
+def _done(changes: Changes, places: list[str]) -> dict[str, Any]:
+    """What one side did at or below places, as anchor -> kind and new value."""
+    return {a: [c.kind, c.after] for a, c in changes.items() if any(covers(place, a) for place in places)}

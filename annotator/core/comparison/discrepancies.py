@@ -1,0 +1,185 @@
+"""Where two people's versions of a dialogue say different things.
+
+Unlike a history of changes this ignores what carries no meaning: runs of white space in texts, the order of steps
+(the graph orders them), ids of added steps, the record of which candidate messages there were, and what was kept of a
+native record.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from annotator.core.comparison.alignment import align
+from annotator.core.comparison.anchors import Document, ordered_list, split
+from annotator.core.comparison.changes import Change, ChangeKind, Comparison, one_sided
+
+
+class Label(StrEnum):
+    """What kind of thing the two differ on."""
+
+    POLICY = "policy"
+    INFORMATION = "information"
+    ARGUMENTS = "arguments"
+    CALL = "call"
+    DEPENDENCIES = "dependencies"
+    MESSAGE = "message"
+    OBSERVATION = "observation"
+    ANSWER = "answer"
+    CLARIFICATION = "clarification"
+    CONSTRAINT = "constraint"
+    OTHER = "other"
+
+
+_TASK_LABELS = {"policy": Label.POLICY, "information": Label.INFORMATION, "user_message": Label.MESSAGE}
+_STEP_LABELS = {
+    "name": Label.CALL,
+    "arguments": Label.ARGUMENTS,
+    "observation": Label.OBSERVATION,
+    "depends_on": Label.DEPENDENCIES,
+    "question": Label.CLARIFICATION,
+    "user_reply": Label.CLARIFICATION,
+    "text": Label.ANSWER,
+    "answer_type": Label.ANSWER,
+}
+_CASE_LABELS = {
+    "system_prompt": Label.MESSAGE,
+    "user_query": Label.MESSAGE,
+    "answer": Label.ANSWER,
+    "constraints": Label.CONSTRAINT,
+    "reference_trajectory": Label.CALL,
+}
+_CASE_READ = (
+    *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),
+    "tool_codes",
+)
+#: Lists whose order says something.
+_ORDERED = ("/tasks", "/reference_trajectory")
+#: A record of how the message came to be; what counts is the message.
+_RECORDS = frozenset({"candidate_messages", "candidate_messages#order", "chosen"})
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """One place on which two versions differ. ``left`` and ``right`` are None where that version has nothing there.
+
+    The anchor of a step that only the right version has may bear the id that ``align`` gave it.
+    """
+
+    anchor: str
+    label: Label
+    left: Any
+    right: Any
+
+
+def discrepancies(left: Document, right: Document) -> list[Discrepancy]:
+    """Every place on which the versions differ in meaning, in the order of the document."""
+    return [
+        Discrepancy(change.anchor, _label(change), change.before, change.after)
+        for change in differences(left, align(left, right))
+        if matters(change)
+    ]
+
+
+_READ = ("user_message", "policy", "information", "env_info", "chosen", "steps")
+_READ_STEP = ("name", "arguments", "observation", "question", "user_reply", "text", "answer_type", "depends_on")
+
+
+def in_reading_order(left: Document, right: Document, places: list[Discrepancy]) -> list[Discrepancy]:
+    """The places as somebody meets them who reads the dialogue: a task's message and labels, then step by step."""
+    tasks = _ranks(left.get("tasks", ()), right.get("tasks", ()))
+    by_id = [{task["id"]: task["steps"] for task in side.get("tasks", ())} for side in (left, right)]
+    steps = {key: _ranks(*(side.get(key, ()) for side in by_id)) for key in tasks}
+
+    things = {
+        name: _ranks(*(side.get(name) or () for side in (left, right)))
+        for name in ("constraints", "reference_trajectory")
+    }
+
+    def rank(place: Discrepancy) -> tuple[float, ...]:
+        parts = split(place.anchor)
+        if parts[:1] != ("tasks",):
+            head = parts[0] if parts else ""
+            field = float(_CASE_READ.index(head)) if head in _CASE_READ else -1.0
+            return (field, things[head].get(parts[1], 0.0)) if head in things and len(parts) > 1 else (field,)
+        if len(parts) < 3:
+            return (tasks.get(parts[1], 0.0) if len(parts) == 2 else -0.5,)
+        at = (tasks.get(parts[1], 0.0), float(_READ.index(parts[2]) if parts[2] in _READ else len(_READ)))
+        if len(parts) == 3:
+            return at
+        field = _READ_STEP.index(parts[4]) if len(parts) > 4 and parts[4] in _READ_STEP else -1
+        return (*at, steps.get(parts[1], {}).get(parts[3], 0.0), float(field))
+
+    return sorted(places, key=rank)
+
+
+def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Id → place in the left list; of what only the right list has, just after what it follows there."""
+    ranks = {item["id"]: float(number) for number, item in enumerate(left)}
+    last = -1.0
+    for item in right:
+        last = ranks.setdefault(item["id"], last + 0.01)
+    return ranks
+
+
+def same_content(left: Document, right: Document) -> bool:
+    """Whether two versions say the same."""
+    return not discrepancies(left, right)
+
+
+def differences(left: Document, right: Document) -> list[Change]:
+    """Every difference of two aligned versions, one for each place a person can decide on.
+
+    Calls of different tools are one difference; so is a step that only one has, whose edges count as part of it.
+    """
+    return Comparison(whole_calls=True, ignored=one_sided(left, right)).run(left, right)
+
+
+def matters(change: Change) -> bool:
+    """Whether a difference is one of meaning."""
+    parts = split(change.anchor)
+    if (len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS) or is_remainder(parts):
+        return False
+    if change.kind is ChangeKind.MOVED:
+        return ordered_list(change.anchor) in _ORDERED
+    if change.kind is ChangeKind.CHANGED and isinstance(change.before, str) and isinstance(change.after, str):
+        # Spaces inside an argument reach the tool; anywhere else they are typography.
+        return _is_exact(parts) or change.before.split() != change.after.split()
+    return True
+
+
+def is_remainder(parts: Sequence[str]) -> bool:
+    """Whether a place is what was kept of a native record: that of the dialogue, or of a part of it."""
+    depths = {"tasks": (2, 4), "constraints": (2,), "reference_trajectory": (2, 4)}
+    if parts[0:1] == ("extra",) or "native_information" in parts[2:3]:
+        return True
+    return any(parts[depth : depth + 1] == ("extra",) for depth in depths.get(parts[0] if parts else "", ()))
+
+
+def _is_exact(parts: Sequence[str]) -> bool:
+    """Whether white space counts at a place: in what a tool or a program reads."""
+    if len(parts) > 4 and parts[4] in ("arguments", "name"):
+        return True
+    if len(parts) > 2 and parts[0] == "constraints":
+        return parts[2] in ("parameters", "variants", "validator")
+    if parts[0:1] == ("reference_trajectory",):
+        # Validators judge how a response is laid out.
+        return parts[2:] == ("final",)
+    return bool(parts) and parts[0] in ("tool_codes", "unsolved_set", "answer")
+
+
+def _label(change: Change) -> Label:
+    parts = split(change.anchor)
+    if parts and parts[0] in _CASE_LABELS:
+        field = parts[4] if len(parts) > 4 and parts[0] == "reference_trajectory" else ""
+        return _STEP_LABELS.get(field, _CASE_LABELS[parts[0]])
+    if parts[:1] == ("context",):
+        return Label.MESSAGE
+    if len(parts) < 3 or parts[0] != "tasks":
+        return Label.OTHER
+    if parts[2] != "steps" or len(parts) == 3:
+        return _TASK_LABELS.get(parts[2], Label.OTHER)
+    if len(parts) == 4:
+        types = {step["type"] for step in (change.before, change.after) if step is not None}
+        return next(label for label in (Label.CALL, Label.CLARIFICATION, Label.ANSWER) if label in types)
+    return _STEP_LABELS.get(parts[4], Label.OTHER)

@@ -1,0 +1,58 @@
+"""Writing to a place of a document that the caller owns (a copy, never a stored one)."""
+
+from typing import Any
+
+from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, named, position, resolve, split
+
+
+class _Absent:
+    """Stands for “nothing there”, where null would be a value."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = _Absent()
+
+
+def copied(value: Any) -> Any:
+    """A deep copy of a JSON value."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+def put(document: Document, anchor: str, value: Any) -> None:
+    """Write ``value`` at ``anchor``, changing ``document``; ABSENT takes away what is there.
+
+    A thing with an id that is not in its list yet is appended. Raises AnchorMissing where the surroundings are missing.
+    """
+    *above, key = split(anchor)
+    container = resolve(document, join(above))
+    value = copied(value)
+    if isinstance(container, dict):
+        if value is ABSENT:
+            container.pop(key, None)
+        else:
+            container[key] = value
+        return
+    if not isinstance(container, list):
+        raise AnchorMissing(anchor)
+    index = find(container, key) if named(tuple(above)) else position(key, len(container))
+    if value is ABSENT:
+        if index >= 0:
+            del container[index]
+    elif index >= 0:
+        container[index] = value
+    elif named(tuple(above)):
+        container.append(value)
+    else:
+        raise AnchorMissing(anchor)
+
+
+def reorder(items: list[Any], order: list[str]) -> None:
+    """Sort things with ids into ``order``, in place; things it does not name keep their order and come last."""
+    rank = {key: place for place, key in enumerate(order)}
+    items.sort(key=lambda item: rank.get(item["id"], len(rank)))

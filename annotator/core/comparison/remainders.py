@@ -1,0 +1,75 @@
+"""What was kept of a native record beside a version: nobody rules on it, it follows what it was kept for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from annotator.core.comparison.anchors import Document, split
+from annotator.core.comparison.changes import ChangeKind, apply_changes, diff, same_value
+from annotator.core.comparison.discrepancies import is_remainder
+from annotator.core.comparison.placing import copied
+
+_REMAINDER = ("extra", "native_information")
+#: Fields that hold parts with a remainder of their own, and what parts within these are under.
+_INNER = {"tasks": "steps", "constraints": "", "reference_trajectory": "calls"}
+_PARTS = ("tasks", "steps", "constraints", "reference_trajectory", "calls")
+
+
+def differ_in_remainder_only(left: Document, right: Document) -> bool:
+    """Whether two versions differ in nothing but what was kept of a native record."""
+    return all(is_remainder(split(change.anchor)) for change in diff(left, right))
+
+
+def with_remainder_of(document: Document, base: Document) -> Document:
+    """``document`` with what ``base`` kept of a native record, wherever both have the part it was kept for.
+
+    That may stand in a constraint's parameters as well, among what counts.
+    """
+    lost = []
+    for change in diff(document, base):
+        parts = split(change.anchor)
+        in_parameters = parts[:1] == ("constraints",) and "parameters" in parts[2:-1]
+        if is_remainder(parts) or (in_parameters and change.kind is ChangeKind.ADDED):
+            lost.append(change)
+    return apply_changes(document, lost)
+
+
+def with_fitting_remainder(settled: Document, base: Document, left: Document, right: Document) -> Document:
+    """``settled`` with the remainder, for each part, of the version that says the same there.
+
+    If ``base`` says the same, a side that changed only the remainder wins. A part that no version says keeps its own.
+    """
+    was, *sides = (dict(_parts(document)) for document in (base, left, right))
+    if all({key: _rest(part) for key, part in one.items()} == {key: _rest(part) for key, part in was.items()}
+           for one in sides):  # fmt: skip
+        return settled
+    result: Document = copied(settled)
+    for key, part in _parts(result):
+        alike = [one[key] for one in sides if key in one and same_value(_said(one[key]), _said(part))]
+        if key in was and same_value(_said(was[key]), _said(part)):
+            alike = [one for one in alike if not same_value(_rest(one), _rest(was[key]))] or [was[key]]
+        if alike:
+            part.update(copied(_rest(alike[0])))
+    return result
+
+
+def _parts(document: Document) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The document and all in it that has a remainder, each under what names it."""
+    yield (), document
+    for name, inner in _INNER.items():
+        for part in document.get(name) or ():
+            yield (name, part["id"]), part
+            for below in part.get(inner, ()):
+                yield (name, part["id"], below["id"]), below
+
+
+def _rest(part: dict[str, Any]) -> dict[str, Any]:
+    return {key: part[key] for key in _REMAINDER if key in part}
+
+
+def _said(part: dict[str, Any]) -> dict[str, Any]:
+    """A part without its remainder, and without those of the parts in it."""
+    return {
+        key: [_said(one) for one in value] if key in _PARTS and isinstance(value, list) else value
+        for key, value in part.items()
+        if key not in _REMAINDER
+    }

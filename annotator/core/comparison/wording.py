@@ -1,0 +1,146 @@
+"""Anchors in words: what a sentence about a place in a dialogue calls it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, ordered_list, resolve, split
+
+_FIELDS = {
+    "env_info": "environment information",
+    "language": "language",
+    "context": "dialogue so far",
+    "tasks": "tasks",
+    "extra": "extra field",
+    "user_message": "user message",
+    "policy": "policy",
+    "information": "information",
+    "native_information": "native information label",
+    "candidate_messages": "candidate messages",
+    "chosen": "chosen candidate message",
+    "steps": "steps",
+    "name": "tool",
+    "arguments": "arguments",
+    "observation": "observation",
+    "inferable": "inferable argument",
+    "depends_on": "dependencies",
+    "question": "question",
+    "user_reply": "user reply",
+    "text": "text",
+    "answer_type": "answer type",
+    "role": "role",
+    "content": "content",
+    "type": "type",
+    "id": "id",
+    "system_prompt": "system prompt",
+    "user_query": "query",
+    "scenario": "scenario",
+    "constraints": "constraints",
+    "dimension": "dimension",
+    "category": "category",
+    "parameters": "parameters",
+    "variants": "variants",
+    "anchor": "span of the system prompt",
+    "validator": "validator",
+    "code": "code",
+    "function": "function",
+    "form": "ready form",
+    "good": "good examples",
+    "bad": "bad examples",
+    "answer": "answer",
+    "unsolved_set": "unsolved set",
+    "reference_trajectory": "reference trajectory",
+    "calls": "calls",
+    "final": "final response",
+    "tool_codes": "code of the tool",
+}
+
+
+def describe(document: Document, anchor: str) -> str:
+    """What people call the place: “task 2, call s3 searchFlights, argument city”.
+
+    Works for places that are gone, too: what is missing is named by its id.
+    """
+    try:
+        listed = ordered_list(anchor)
+        parts = split(anchor if listed is None else listed)
+    except AnchorMissing:
+        return anchor
+    if not parts:
+        return "the dialogue"
+    words = _PARTS[parts[0]](document, parts) if parts[0] in _PARTS and len(parts) > 1 else _field(parts)
+    return ", ".join(words if listed is None else [*words[:-1], f"order of {words[-1]}"])
+
+
+def _task(document: Document, parts: tuple[str, ...]) -> list[str]:
+    tasks = document.get("tasks", [])
+    index = find(tasks, parts[1])
+    words = [f"task {index + 1}" if index >= 0 else f"task {parts[1]} (not there)"]
+    rest = parts[2:]
+    if len(rest) > 1 and rest[0] == "steps":
+        words.append(_step(document, parts[:4]))
+        rest = rest[2:]
+    elif len(rest) > 1 and rest[0] == "candidate_messages":
+        words.append(f"candidate message {rest[1]}")
+        rest = rest[2:]
+    return [*words, *_field(rest)] if rest else words
+
+
+def _constraint(document: Document, parts: tuple[str, ...]) -> list[str]:
+    constraints = document.get("constraints", [])
+    index = find(constraints, parts[1])
+    if index < 0:
+        words = [f"constraint {parts[1]} (not there)"]
+    else:
+        words = [f"constraint {index + 1} ({constraints[index].get('category') or 'without category'})"]
+    rest = parts[2:]
+    if rest[:1] == ("validator",) and len(rest) > 1:
+        return [*words, "validator", *_field(rest[1:])]
+    return [*words, *_field(rest)] if rest else words
+
+
+def _round(document: Document, parts: tuple[str, ...]) -> list[str]:
+    rounds = document.get("reference_trajectory") or []
+    index = find(rounds, parts[1])
+    words = [f"round {index + 1}" if index >= 0 else f"round {parts[1]} (not there)"]
+    rest = parts[2:]
+    if len(rest) > 1 and rest[0] == "calls":
+        calls = rounds[index].get("calls", []) if index >= 0 else []
+        at = find(calls, rest[1])
+        words.append(f"call {rest[1]} {calls[at]['name']}" if at >= 0 else f"call {rest[1]} (not there)")
+        rest = rest[2:]
+    return [*words, *_field(rest)] if rest else words
+
+
+def _step(document: Document, parts: tuple[str, ...]) -> str:
+    try:
+        step: dict[str, Any] = resolve(document, join(parts))
+    except AnchorMissing:
+        return f"step {parts[3]} (not there)"
+    return step_words(step)
+
+
+def step_words(step: dict[str, Any]) -> str:
+    """A step in words: “call s3 searchFlights”, “answer s4”."""
+    name = f" {step['name']}" if step["type"] == "call" else ""
+    return f"{step['type']} {step['id']}{name}"
+
+
+def _field(parts: tuple[str, ...]) -> list[str]:
+    head, rest = parts[0], parts[1:]
+    if head == "arguments" and rest:
+        return ["argument " + " › ".join(rest)]
+    if head == "inferable" and rest:
+        return ["reason why " + " › ".join(split(rest[0]) if rest[0][:1] == "/" else rest) + " is inferable"]
+    if head == "context" and rest:
+        number = int(rest[0]) + 1 if rest[0].isdigit() and rest[0].isascii() and len(rest[0]) < 9 else rest[0]
+        return [f"message {number} of the dialogue so far", *([_FIELDS.get(rest[1], rest[1])] if rest[1:] else [])]
+    word = _FIELDS.get(head, head)
+    return [f"{word} " + " › ".join(rest)] if rest else [word]
+
+
+#: The lists whose things are described by number, each by its own function.
+_PARTS: dict[str, Callable[[Document, tuple[str, ...]], list[str]]] = {
+    "tasks": _task,
+    "constraints": _constraint,
+    "reference_trajectory": _round,
+}

@@ -1,0 +1,64 @@
+"""A constrained case as feasibility sees it, and what is found in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from annotator.core.constraints.model import Constraint, Parameters
+from annotator.core.constraints.taxonomy import find_category, read_parameters
+from annotator.core.findings import Finding, Severity
+from annotator.core.schema.canonical import value_hash
+from annotator.core.schema.errors import SchemaProblem
+
+P = TypeVar("P", bound=Parameters)
+
+SINGLE_HOP, PARALLEL_SINGLE_HOP = "single_hop", "parallel_single_hop"
+MULTI_HOP, PARALLEL_MULTI_HOP = "multi_hop", "parallel_multi_hop"
+SCENARIOS = (SINGLE_HOP, PARALLEL_SINGLE_HOP, MULTI_HOP, PARALLEL_MULTI_HOP)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known of a case; None where it is not.
+
+    ``scenario`` is one of SCENARIOS, ``tools`` are the names that may be called, ``unsolved_set`` gives for each tool
+    the texts that calls of it must yield.
+    """
+
+    constraints: Sequence[Constraint]
+    scenario: str | None = None
+    tools: Sequence[str] | None = None
+    unsolved_set: Mapping[str, Sequence[Any]] | None = None
+    system_prompt: str | None = None
+
+    def of(self, model: type[P]) -> list[tuple[int, P]]:
+        """Position and parameters of every constraint whose parameters are of that kind and can be read."""
+        return [(i, parameters) for i, parameters in enumerate(self.parameters) if isinstance(parameters, model)]
+
+    @cached_property
+    def parameters(self) -> list[Parameters | None]:
+        """The parameters of every constraint; None where they cannot be read."""
+        return [parameters_of(constraint) for constraint in self.constraints]
+
+    def finding(self, check: str, position: int, message: str, severity: Severity = "error") -> Finding:
+        """A finding at one constraint."""
+        constraint = self.constraints[position]
+        content = constraint.model_dump(mode="json", exclude={"extra"})
+        return Finding(check, severity, f"/constraints/{position}", message, value_hash(content))
+
+
+def parameters_of(constraint: Constraint) -> Parameters | None:
+    """The parameters, or None where there is no category or they cannot be read."""
+    if find_category(constraint.category) is None:
+        return None
+    try:
+        return read_parameters(constraint)
+    except SchemaProblem:
+        return None
+
+
+def title(case: Case, position: int) -> str:
+    """How a sentence calls a constraint: its number from 1 and its category."""
+    category = case.constraints[position].category or "without category"
+    return f"constraint {position + 1} ({category})"

@@ -1,0 +1,326 @@
+"""A trajectory run through the tools' code: what each round brings, beside the constraints and the unsolved set.
+
+The code itself runs elsewhere (``Runner``); here is what follows from it. Validators judge every final response first,
+then the step checker says which calls take place, and only these run. A call that a constraint refuses does not run:
+the model gets the feedback instead. Tools keep nothing between calls: the published code loads a tool's source anew for
+each of them, and so does this.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from annotator.core.constraints.model import Constraint
+from annotator.core.constraints.reading_case import constraints_of
+from annotator.core.constraints.replay import Broken, Ending, Replay, Standing, Status, Turn, Validator, replay
+from annotator.core.constraints.rounds import Call, Consequence, Limits, Round, Verdict
+from annotator.core.constraints.solving import Expected, UnsolvedSet, text_of, yields
+from annotator.core.constraints.taxonomy import constraint_problems, find_category
+from annotator.core.constraints.toolset import toolset_constraints
+from annotator.core.schema.canonical import canonical, without_kinds
+from annotator.core.schema.toolsets import CompiledToolset
+
+#: Characters kept of one text: arguments, result, response.
+LONGEST = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What running code came to. ``status`` is “ok” or a word for how it failed, ``message`` says it to a person."""
+
+    status: str
+    value: Any = None
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+def clipped(text: str, longest: int = LONGEST) -> str:
+    """A text, or its beginning and how long it was."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in all)"
+
+
+class Runner(Protocol):
+    """Runs a case's code."""
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Returned:
+        """One call of a tool. ``no_code`` where the case has none for it."""
+        ...
+
+    def judge(self, position: int, responses: Sequence[str]) -> Sequence[Returned]:
+        """The verdicts of a constraint's validator: ``value`` is whether it accepts, ``message`` what it says."""
+        ...
+
+
+class Came(StrEnum):
+    """What came of a call."""
+
+    RAN = "ran"
+    #: Its code failed, or could not be run.
+    FAILED = "failed"
+    #: A constraint, or the case's lack of code, keeps it from running.
+    REFUSED = "refused"
+    #: The round does not take place.
+    OVER = "over"
+
+
+@dataclass(slots=True)
+class CallRun:
+    """One call. ``received`` is what the model gets, clipped; ``status`` how the code ended, blank where none ran.
+
+    ``consequence`` is what the environment does about a breach. ``recorded`` is the observation of the trajectory, as
+    text; ``differs`` tells that the model would get something else. ``ticked`` is a position in the unsolved set.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | str | None
+    came: Came
+    status: str = ""
+    received: str = ""
+    consequence: str = ""
+    recorded: str | None = None
+    differs: bool = False
+    ticked: int | None = None
+
+
+@dataclass(slots=True)
+class RoundRun:
+    """One round, and how things stand after it. ``feedback`` is about the round or its final response as a whole.
+
+    ``standings`` has an entry a constraint; ``fresh`` are the positions of those that this round broke or repaired.
+    """
+
+    id: str
+    calls: list[CallRun]
+    final: str | None
+    accepted: bool
+    over: bool
+    feedback: list[str]
+    standings: list[Standing]
+    fresh: list[int]
+    limits: Limits
+
+
+class Solved(StrEnum):
+    """The case as a whole: the published PSR and SR count the first, and the first two."""
+
+    #: Everything found, no constraint ever broken.
+    PERFECTLY = "perfectly"
+    #: Everything found, every broken constraint repaired.
+    REPAIRED = "repaired"
+    NO = "no"
+    #: Something could not be judged.
+    UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class Run:
+    """A whole trajectory.
+
+    ``constraints`` are the case's, then those that follow from its tools where it names none of them; ``unjudged`` says
+    by position why one could not be judged. ``answer_held``: whether the accepted response holds the reference answer;
+    None where there is none of either.
+    """
+
+    constraints: list[Constraint]
+    rounds: list[RoundRun]
+    unsolved: list[Expected]
+    ending: Ending
+    statuses: list[Status]
+    solved: Solved
+    found: bool | None
+    answer_held: bool | None
+    unjudged: dict[int, str] = field(default_factory=dict)
+
+
+def run_trajectory(
+    document: Mapping[str, Any],
+    trajectory: Sequence[Mapping[str, Any]],
+    *,
+    toolset: CompiledToolset,
+    runner: Runner,
+) -> Run:
+    """Run ``trajectory`` (rounds as in a document) through the code and the constraints of ``document``."""
+    constraints, unjudged = _judgeable(document)
+    rounds = [_round(each) for each in trajectory]
+    validators = _verdicts(document, constraints, rounds, runner, unjudged)
+    replayed = replay(constraints, rounds, toolset=toolset, validators=validators)
+    unsolved = UnsolvedSet(document["unsolved_set"])
+    runs: list[RoundRun] = []
+    before: Sequence[Standing] | None = None
+    for number, turn in enumerate(replayed.turns):
+        calls = [
+            _call(turn, position, given, runner, unsolved, number)
+            for position, given in enumerate(trajectory[number].get("calls") or ())
+        ]
+        ended = any(each.breach.consequence is Consequence.ENDED for each in turn.broken)
+        runs.append(
+            RoundRun(
+                id=str(trajectory[number].get("id") or number + 1),
+                calls=calls,
+                final=turn.round.final,
+                accepted=turn.round.final is not None and not turn.broken and not turn.over,
+                over=turn.over or ended,
+                feedback=_told(each for each in turn.broken if each.breach.call is None),
+                standings=list(turn.standings),
+                fresh=_fresh(before, turn),
+                limits=turn.limits,
+            )
+        )
+        before = turn.standings
+    held = _answer_held(document["answer"], runs)
+    found = unsolved.solved
+    return Run(
+        constraints=list(constraints),
+        rounds=runs,
+        unsolved=unsolved.texts,
+        ending=replayed.ending,
+        statuses=list(replayed.statuses),
+        solved=_solved(replayed, found),
+        found=found,
+        answer_held=held,
+        unjudged=unjudged,
+    )
+
+
+def _judgeable(document: Mapping[str, Any]) -> tuple[list[Constraint], dict[int, str]]:
+    """The constraints, those of the tools among them; one that cannot be read loses its category and is not judged."""
+    constraints: list[Constraint] = []
+    unjudged: dict[int, str] = {}
+    for position, one in enumerate(constraints_of(document)):
+        problems = constraint_problems(one)
+        if problems:
+            unjudged[position] = problems[0].message
+            one = one.model_copy(update={"category": None, "variants": []})
+        constraints.append(one)
+    stated = {one.category for one in constraints}
+    constraints += [one for one in toolset_constraints() if one.category not in stated]
+    return constraints, unjudged
+
+
+def _round(each: Mapping[str, Any]) -> Round:
+    calls = tuple(Call(call["name"], call["arguments"]) for call in each.get("calls") or ())
+    return Round(calls, each.get("final"))
+
+
+def _verdicts(
+    document: Mapping[str, Any],
+    constraints: Sequence[Constraint],
+    rounds: Sequence[Round],
+    runner: Runner,
+    unjudged: dict[int, str],
+) -> dict[int, Validator]:
+    """What the validators say of the final responses. One that fails on any judges none; ``unjudged`` has why."""
+    responses = list(dict.fromkeys(each.response for each in rounds if each.response is not None))
+    validators: dict[int, Validator] = {}
+    for position, one in enumerate(constraints):
+        category = find_category(one.category)
+        if category is None or category.needs != "validator":
+            continue
+        if document["constraints"][position]["validator"] is None:
+            unjudged[position] = "The constraint has no validator."
+            continue
+        if not responses:
+            unjudged[position] = "There is no final response to judge."
+            continue
+        returned = runner.judge(position, responses)
+        failed = next((each for each in returned if not each.ok), None)
+        if failed is not None:
+            unjudged[position] = f"Its validator did not answer. {failed.message}"
+            continue
+        said = {response: (bool(each.value), each.message) for response, each in zip(responses, returned, strict=True)}
+        validators[position] = _Said(said)
+    return validators
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A validator that has been asked already."""
+
+    verdicts: Mapping[str, Verdict]
+
+    def __call__(self, response: str) -> Verdict:
+        return self.verdicts[response]
+
+
+def _call(
+    turn: Turn, position: int, given: Mapping[str, Any], runner: Runner, unsolved: UnsolvedSet, number: int
+) -> CallRun:
+    arguments = given["arguments"]
+    run = CallRun(str(given.get("id") or ""), given["name"], arguments, Came.OVER)
+    observation = given.get("observation")
+    run.recorded = None if observation is None else text_of(observation)
+    broken = [each for each in turn.broken if each.breach.call == position]
+    if position in turn.executed:
+        _run(run, runner)
+        if run.came is Came.RAN:
+            run.ticked = unsolved.tick(run.name, run.received, round_=number, call=position)
+    elif broken and not turn.over:
+        run.came = Came.REFUSED
+        run.consequence = broken[0].breach.consequence.value
+        run.received = " ".join(_told(broken))
+    run.differs = run.came in (Came.RAN, Came.FAILED, Came.REFUSED) and _differs(observation, run.received)
+    # Hundreds of calls may return a megabyte each.
+    run.received = clipped(run.received)
+    return run
+
+
+def _run(run: CallRun, runner: Runner) -> None:
+    if not isinstance(run.arguments, dict):
+        run.came, run.status = Came.FAILED, "no_arguments"
+        run.received = f"The call of {run.name} failed. The arguments are no JSON object."
+        return
+    returned = runner.call_tool(run.name, run.arguments)
+    run.status = returned.status
+    run.came = Came.RAN if returned.ok else Came.FAILED
+    run.received = text_of(returned.value) if returned.ok else returned.message
+
+
+def _differs(observation: Any, received: str) -> bool:
+    """Whether the model would get something else than is recorded; how JSON is spaced and ordered says nothing."""
+    if observation is None:
+        return False
+    return text_of(observation) != received and _canonical(observation) != _canonical(received)
+
+
+def _canonical(value: Any) -> str:
+    try:
+        return canonical(without_kinds([json.loads(value) if isinstance(value, str) else value]))
+    except (ValueError, RecursionError):
+        return f"text {value}"
+
+
+def _fresh(before: Sequence[Standing] | None, turn: Turn) -> list[int]:
+    if turn.over:
+        return []
+    broken = {each.constraint for each in turn.broken}
+    return [
+        position
+        for position, standing in enumerate(turn.standings)
+        if position in broken
+        or (before is not None and before[position].status != standing.status)
+    ]  # fmt: skip
+
+
+def _told(broken: Iterable[Broken]) -> list[str]:
+    return list(dict.fromkeys(each.breach.feedback for each in broken))
+
+
+def _answer_held(answer: str | None, runs: Sequence[RoundRun]) -> bool | None:
+    final = next((each.final for each in runs if each.accepted), None)
+    return None if not answer or final is None else yields(final, answer)
+
+
+def _solved(replayed: Replay, found: bool | None) -> Solved:
+    """A case without an accepted final response is not solved, whatever was found on the way."""
+    statuses = set(replayed.statuses)
+    if found is False or Status.UNSATISFIED in statuses or replayed.ending is not Ending.ANSWERED:
+        return Solved.NO
+    if found is None or Status.UNJUDGED in statuses:
+        return Solved.UNKNOWN
+    return Solved.REPAIRED if Status.SOFT_SATISFIED in statuses else Solved.PERFECTLY

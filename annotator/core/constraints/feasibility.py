@@ -1,0 +1,269 @@
+"""Whether a case's constraints can be met: together, in its scenario, with what its solution needs, as its text says.
+
+``feasibility_findings`` runs every check here. All are errors but those that rest on reading prose, which are warnings:
+patterns read it, and a person decides.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from annotator.core.constraints.anchoring import anchor_findings
+from annotator.core.constraints.behavior import OrderChains, ParallelBounds, ParallelGroups, named_too_often, tools_in
+from annotator.core.constraints.case import (
+    MULTI_HOP,
+    PARALLEL_MULTI_HOP,
+    PARALLEL_SINGLE_HOP,
+    SCENARIOS,
+    SINGLE_HOP,
+    Case,
+    title,
+)
+from annotator.core.constraints.claims import named_tools, named_units, read_claim
+from annotator.core.constraints.contradictions import contradictions
+from annotator.core.constraints.resource import CallBounds, CallsPerTool, RoundBounds
+from annotator.core.constraints.response import LengthBounds
+from annotator.core.constraints.taxonomy import constraint_problems, find_category
+from annotator.core.constraints.wording import above, counted, named
+from annotator.core.findings import Finding
+from annotator.core.schema.value_words import closest
+
+__all__ = ["SCENARIOS", "Case", "feasibility_findings"]
+
+_SCENARIO_NAMES = {
+    SINGLE_HOP: "a single hop",
+    PARALLEL_SINGLE_HOP: "a parallel single hop",
+    MULTI_HOP: "several hops",
+    PARALLEL_MULTI_HOP: "parallel chains of several hops",
+}
+#: Tools that there are not, told of one constraint, or of one unsolved set.
+MOST_UNKNOWN = 20
+#: One round of calls a hop, and the final response; several hops are two at least.
+_ROUNDS = {SINGLE_HOP: 2, PARALLEL_SINGLE_HOP: 2, MULTI_HOP: 3, PARALLEL_MULTI_HOP: 3}
+
+
+def feasibility_findings(case: Case) -> list[Finding]:
+    """Everything that keeps the case from being solved as its constraints want, each finding once."""
+    too_many = named_too_often(case.constraints)
+    if too_many is not None:
+        position, told = too_many
+        return [*_unreadable(case), case.finding("constraint.unreadable", position, told)]
+    found = [
+        *_unreadable(case),
+        *contradictions(case),
+        *_scenario(case),
+        *_solution(case),
+        *_toolbox(case),
+        *_unknown_tools(case),
+        *_wording(case),
+        *anchor_findings(case),
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _unreadable(case: Case) -> Iterator[Finding]:
+    for i, constraint in enumerate(case.constraints):
+        for problem in constraint_problems(constraint):
+            place = f" ({problem.pointer})" if problem.pointer.count("/") > 1 else ""
+            yield case.finding("constraint.unreadable", i, f"Constraint {i + 1}{place}: {problem.message}")
+
+
+def _scenario(case: Case) -> Iterator[Finding]:
+    """The paper's rules for adding constraints (3.2), and bounds on rounds a scenario cannot keep."""
+    check = "constraint.scenario"
+    if case.scenario not in _ROUNDS:
+        return
+    where, needed = _SCENARIO_NAMES[case.scenario], _ROUNDS[case.scenario]
+    for i, rounds in case.of(RoundBounds):
+        if above(needed, rounds.max_round):
+            most = counted(int(rounds.max_round), "round")
+            told = f"At most {most} cannot do: {where} takes at least {needed}, with the answer."
+            yield case.finding(check, i, told)
+        if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP) and rounds.min_round > needed:
+            told = (
+                f"At least {rounds.min_round} rounds are wanted, but {where} is solved in {needed}: one of calls and "
+                "the final response. Make it an upper bound."
+            )
+            yield case.finding(check, i, told)
+    if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP):
+        for i, order in case.of(OrderChains):
+            if order.order_constraints:
+                yield case.finding(
+                    check, i, f"{where.capitalize()} has no order of calls to keep; take this constraint out."
+                )
+    if case.scenario in (SINGLE_HOP, MULTI_HOP):
+        for i in [i for model in (ParallelGroups, ParallelBounds) for i, _ in case.of(model)]:
+            told = f"{where.capitalize()} has nothing to call in parallel; take this constraint out."
+            yield case.finding(check, i, told)
+
+
+def _solution(case: Case) -> Iterator[Finding]:
+    """Against the calls that the unsolved set, and what must go with them, take."""
+    check = "constraint.solution"
+    if not case.unsolved_set:
+        return
+    needed = needed_calls(case)
+    total = needed.total()
+    for i, calls in case.of(CallBounds):
+        if above(total, calls.max_callTimes):
+            told = (
+                f"At most {counted(int(calls.max_callTimes), 'call')} may be made, but the solution needs {total} "
+                f"({_shares(needed)}). Raise the limit."
+            )
+            yield case.finding(check, i, told)
+    for i, per_tool in case.of(CallsPerTool):
+        for name, most in per_tool.max_calls_per_tool.items():
+            if needed[name] > most:
+                times = counted(most, "time")
+                told = f"{name} may be called {times} at most, but the solution needs {needed[name]}. Raise the limit."
+                yield case.finding(check, i, told)
+    for i, bounds in case.of(ParallelBounds):
+        if bounds.max_parallelCallTypes == 0 and total:
+            told = f"No round may hold a call, but the solution needs {total} ({_shares(needed)}). Raise the limit."
+            yield case.finding(check, i, told)
+    fewest = _fewest_rounds(case, needed)
+    for i, rounds in case.of(RoundBounds):
+        if above(fewest, rounds.max_round):
+            told = (
+                f"At most {counted(int(rounds.max_round), 'round')} may be taken, but the solution needs {fewest}, "
+                "with the answer. Raise the limit."
+            )
+            yield case.finding(check, i, told)
+
+
+def _toolbox(case: Case) -> Iterator[Finding]:
+    """Against the tools there are: what is wanted of them must be as much as they may give."""
+    check = "constraint.solution"
+    if not case.tools:
+        return
+    for i, bounds in case.of(ParallelBounds):
+        if bounds.unit == "type" and bounds.min_parallelCallTypes > len(set(case.tools)):
+            wanted, there = bounds.min_parallelCallTypes, counted(len(set(case.tools)), "tool")
+            yield case.finding(check, i, f"{wanted} different tools are wanted at once, but the case has {there}.")
+    limits: dict[str, int] = {}
+    for _, per_tool in case.of(CallsPerTool):
+        for name, most in per_tool.max_calls_per_tool.items():
+            limits[name] = min(most, limits.get(name, most))
+    if set(case.tools) <= limits.keys():
+        room = sum(limits[name] for name in set(case.tools))
+        for i, calls in case.of(CallBounds):
+            if calls.min_callTimes > room:
+                told = (
+                    f"At least {counted(calls.min_callTimes, 'call')} are wanted, but the limits of the single tools "
+                    f"leave room for {room}. Change one of them."
+                )
+                yield case.finding(check, i, told)
+
+
+def needed_calls(case: Case) -> Counter[str]:
+    """Calls a solution takes: one for each expected text, one of each tool that must come before, and whole groups
+    where a tool has only one to be called in.
+    """
+    needed: Counter[str] = Counter({name: len(texts) for name, texts in (case.unsolved_set or {}).items()})
+    orders, groups = case.of(OrderChains), case.of(ParallelGroups)
+    tied = {name for parameters in case.parameters for name in tools_in(parameters)}
+    waiting = [name for name in needed if name in tied]
+    for name in waiting:
+        more = [Counter(dict.fromkeys(order.before(name), 1)) for _, order in orders]
+        more += [Counter(own[0]) for _, parallel in groups if len(own := parallel.of(name)) == 1]
+        for wanted in more:
+            for each, times in wanted.items():
+                if each not in needed:
+                    waiting.append(each)
+                needed[each] = max(needed[each], times)
+    return +needed
+
+
+def _fewest_rounds(case: Case, needed: Counter[str]) -> int:
+    """Rounds that order and the limit on calls at once leave as the fewest, the final response included."""
+    fewest = 0
+    left: dict[str, set[str]] = {name: set() for name in needed}
+    for _, order in case.of(OrderChains):
+        for name in left.keys() & tools_in(order):
+            left[name].update(order.before(name))
+    while left:
+        free = [name for name, before in left.items() if not any(each in left for each in before)]
+        # In a circle nothing is deep; that has a finding of its own.
+        fewest = fewest + 1 if free else len(needed)
+        for name in free or list(left):
+            del left[name]
+    for _, bounds in case.of(ParallelBounds):
+        most = bounds.max_parallelCallTypes
+        if isinstance(most, int) and most > 0:
+            amount = needed.total() if bounds.unit == "num" else len(needed)
+            fewest = max(fewest, -(-amount // most))
+    return fewest + 1
+
+
+def _unknown_tools(case: Case) -> Iterator[Finding]:
+    if case.tools is None:
+        return
+    for i, constraint in enumerate(case.constraints):
+        category, parameters = find_category(constraint.category), case.parameters[i]
+        if category is None or parameters is None:
+            continue
+        strangers = (name for name in category.tools(parameters) if name not in case.tools)
+        for name in islice(strangers, MOST_UNKNOWN):
+            meant = closest(name, case.tools)
+            hint = f"; probably {meant} is meant" if meant else ""
+            told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool{hint}."
+            yield case.finding("constraint.unknown_tool", i, told)
+
+
+def _wording(case: Case) -> Iterator[Finding]:
+    """Where the sentence and the parameters say different things."""
+    for i, constraint in enumerate(case.constraints):
+        for told in _disagreements(case, i, constraint.text or ""):
+            yield case.finding("constraint.wording", i, told, "warning")
+
+
+def _disagreements(case: Case, position: int, text: str) -> Iterator[str]:
+    parameters = case.parameters[position]
+    claim = read_claim(text)
+    match parameters:
+        case RoundBounds(min_round=low, max_round=high) | CallBounds(min_callTimes=low, max_callTimes=high):
+            pass
+        case LengthBounds(min_responseLength=low, max_responseLength=high):
+            units = named_units(text)
+            if units and parameters.unit not in units:
+                yield f"The text counts {named(sorted(units))}, the parameters {parameters.unit}; make them agree."
+        case ParallelBounds(min_parallelCallTypes=low, max_parallelCallTypes=high):
+            pass
+        case CallsPerTool(max_calls_per_tool=limits):
+            wrong = sorted(most for most in set(limits.values()) if claim.highs and most not in claim.highs)
+            if wrong:
+                said = _numbers(claim.highs)
+                yield f"The text says at most {said}, the parameters {_numbers(wrong)}; make them agree."
+            yield from _tool_disagreements(text, set(limits))
+            return
+        case OrderChains() | ParallelGroups():
+            category = find_category(case.constraints[position].category)
+            if category:
+                yield from _tool_disagreements(text, set(category.tools(parameters)))
+            return
+        case _:
+            return
+    if claim.highs and high not in claim.highs:
+        yield f"The text says at most {_numbers(claim.highs)}, the parameters {_ceiling(high)}; make them agree."
+    if claim.lows and low not in claim.lows and (low or min(claim.lows) > 1):
+        yield f"The text says at least {_numbers(claim.lows)}, the parameters {low}; make them agree."
+
+
+def _tool_disagreements(text: str, tools: set[str]) -> Iterator[str]:
+    said = named_tools(text)
+    known = {tool.casefold() for tool in tools}
+    strange = sorted(name for name in said if name.casefold() not in known)
+    if strange and tools:
+        yield f"The text names {named(strange)}, the parameters do not; make them agree."
+
+
+def _shares(needed: Counter[str]) -> str:
+    return named([f"{times} of {name}" for name, times in needed.items()])
+
+
+def _ceiling(high: int | str) -> str:
+    return str(high) if isinstance(high, int) else "set no limit"
+
+
+def _numbers(numbers: frozenset[int] | list[int]) -> str:
+    return named([str(number) for number in sorted(numbers)], "or")

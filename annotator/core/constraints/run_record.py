@@ -1,0 +1,79 @@
+"""A run as JSON: what is stored of it, answered over HTTP and laid out on a page. Its size is bounded."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from annotator.core.constraints.execution import LONGEST, CallRun, RoundRun, Run, clipped
+from annotator.core.constraints.replay import Standing
+from annotator.core.constraints.rounds import Limits
+
+#: Characters kept of one expected text.
+_LONGEST_EXPECTED = 500
+
+
+def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
+    """The run, ready to be stored.
+
+    Of a round only the standings that it changed are kept, by the constraint's position; ``implied_from`` is the
+    position of the first constraint that the case does not state itself.
+    """
+    return {
+        "constraints": [
+            {
+                "dimension": one.dimension,
+                "category": one.category,
+                "text": clipped(one.text or ""),
+                "implied": position >= implied_from,
+                "why_unjudged": run.unjudged.get(position, ""),
+                "status": status,
+            }
+            for position, (one, status) in enumerate(zip(run.constraints, run.statuses, strict=True))
+        ],
+        "rounds": _rounds(run.rounds),
+        "unsolved": [asdict(each) | {"text": clipped(each.text, _LONGEST_EXPECTED)} for each in run.unsolved],
+        "ending": run.ending,
+        "solved": run.solved,
+        "found": run.found,
+        "answer_held": run.answer_held,
+    }
+
+
+def _rounds(rounds: list[RoundRun]) -> list[dict[str, Any]]:
+    out = []
+    before: list[Standing] = []
+    for each in rounds:
+        out.append(
+            {
+                "id": each.id,
+                "calls": [_call(call) for call in each.calls],
+                "final": None if each.final is None else clipped(each.final),
+                "accepted": each.accepted,
+                "over": each.over,
+                "feedback": [clipped(sentence) for sentence in each.feedback],
+                "standings": {
+                    str(position): [standing.status, clipped(standing.owed)]
+                    for position, standing in enumerate(each.standings)
+                    if position >= len(before) or before[position] != standing
+                },
+                "fresh": each.fresh,
+                "limits": _limits(each.limits),
+            }
+        )
+        before = each.standings
+    return out
+
+
+def _call(call: CallRun) -> dict[str, Any]:
+    arguments = call.arguments
+    if len(json.dumps(arguments, ensure_ascii=False)) > LONGEST:
+        arguments = clipped(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
+    return asdict(call) | {
+        "arguments": arguments,
+        "recorded": None if call.recorded is None else clipped(call.recorded),
+    }
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    """What is limited; what is not is left out."""
+    return {key: value for key, value in asdict(limits).items() if value is not None and value != {}}

@@ -1,0 +1,161 @@
+"""The categories of constraints, open to new ones: a class, and ``register``."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from annotator.core.constraints.model import Constraint, Dimension, Parameters
+from annotator.core.constraints.rounds import Judgement, Limits, Past, Round
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+
+P = TypeVar("P", bound=Parameters)
+
+
+class Category(ABC, Generic[P]):
+    """One category: what its parameters are, how they read as a sentence, and how a round is judged by them."""
+
+    id: ClassVar[str]
+    dimension: ClassVar[Dimension]
+    #: Pairs (first, second) by which native files name the category, apart from (dimension, id).
+    labels: ClassVar[tuple[tuple[str, str], ...]] = ()
+    #: What judging takes beside the round: validator code, or the toolset.
+    needs: ClassVar[Literal["", "validator", "toolset"]] = ""
+    model: type[P]
+
+    @abstractmethod
+    def sentence(self, parameters: P) -> str:
+        """The rule in words."""
+
+    @abstractmethod
+    def judge(self, parameters: P, past: Past, round_: Round) -> Judgement:
+        """What ``round_`` does to the rule."""
+
+    def open(self, parameters: P, past: Past) -> str:
+        """What is still owed before the end, as a sentence; empty when nothing is."""
+        return ""
+
+    def limits(self, parameters: P, past: Past) -> Limits:
+        """What the rule allows from now on."""
+        return Limits()
+
+    def usual(self, tools: Sequence[str]) -> dict[str, Any] | None:
+        """Parameters to begin a new constraint with, in a case that has these tools: the model's own defaults, unless
+        a category knows better. None where the rule stands elsewhere.
+        """
+        if self.needs:
+            return None
+        try:
+            return self.model().model_dump(mode="json")
+        except ValidationError:
+            return {}
+
+    def tools(self, parameters: P) -> tuple[str, ...]:
+        """The tools the parameters name, each once."""
+        return ()
+
+
+#: Faults told of one constraint's parameters.
+_MOST_PROBLEMS = 20
+_CATEGORIES: dict[str, Category[Any]] = {}
+
+
+def register(category: type[Category[Any]]) -> type[Category[Any]]:
+    """Add a category; a class decorator. Raises ValueError when its id is taken."""
+    if category.id in _CATEGORIES:
+        raise ValueError(f"There is a category “{category.id}” already; give this one another id.")
+    _CATEGORIES[category.id] = category()
+    return category
+
+
+def forget(category: type[Category[Any]]) -> None:
+    """Take a registered category out again."""
+    del _CATEGORIES[category.id]
+
+
+def find_category(name: str | None) -> Category[Any] | None:
+    """The category of that id."""
+    return _CATEGORIES.get(name) if name else None
+
+
+def categories() -> tuple[Category[Any], ...]:
+    """All of them: by dimension, then in the order of their registration."""
+    order = list(Dimension)
+    return tuple(sorted(_CATEGORIES.values(), key=lambda category: order.index(category.dimension)))
+
+
+def labelled(first: object, second: object) -> Category[Any] | None:
+    """The category a native file names by two words, in any case: its dimension and id, or an older pair."""
+    if not isinstance(first, str) or not isinstance(second, str):
+        return None
+    wanted = (first.strip().casefold(), second.strip().casefold())
+    for category in _CATEGORIES.values():
+        pairs = ((category.dimension.value, category.id), *category.labels)
+        if wanted in {(one.casefold(), other.casefold()) for one, other in pairs}:
+            return category
+    return None
+
+
+def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Parameters:
+    """The parameters in force when the tools ``first`` were called first: those of the first variant that names one.
+
+    Raises SchemaProblem with pointers into the constraint.
+    """
+    category = find_category(constraint.category)
+    if category is None:
+        raise SchemaProblem([Problem("/category", _no_category(constraint.category))])
+    place, given = "/parameters", constraint.parameters or {}
+    for i, variant in enumerate(constraint.variants):
+        if not set(first).isdisjoint(variant.first):
+            place, given = f"/variants/{i}/parameters", variant.parameters
+            break
+    try:
+        parameters: Parameters = category.model.model_validate(given)
+    except ValidationError as error:
+        raise SchemaProblem(
+            [_problem(place, item) for item in error.errors(include_url=False)[:_MOST_PROBLEMS]]
+        ) from None
+    return parameters
+
+
+def proposed_text(name: str | None, parameters: dict[str, Any] | None) -> str:
+    """The sentence that a category makes of parameters; empty where it says nothing of its own (validator code), where
+    parameters are missing, and where they cannot be read.
+    """
+    category = find_category(name)
+    if category is None or category.needs == "validator" or (parameters is None and not category.needs):
+        return ""
+    try:
+        return category.sentence(category.model.model_validate(parameters or {}))
+    except ValidationError:
+        return ""
+
+
+def constraint_problems(constraint: Constraint) -> list[Problem]:
+    """Everything that cannot be read in a constraint, variants included."""
+    problems: list[Problem] = []
+    for first in ((), *(tuple(variant.first) for variant in constraint.variants)):
+        try:
+            read_parameters(constraint, first)
+        except SchemaProblem as problem:
+            problems += [each for each in problem.problems if each not in problems]
+    return problems
+
+
+def _no_category(name: str | None) -> str:
+    known = ", ".join(_CATEGORIES)
+    if not name:
+        return f"The constraint has no category; give it one of: {known}."
+    return f"“{name}” is no category of constraints; use one of: {known}."
+
+
+_SENTENCES = {"missing": "The parameter is missing."}
+
+
+def _problem(place: str, item: Any) -> Problem:
+    # Of a number or "inf", pydantic names the branch it tried last.
+    steps = [step for step in item["loc"] if not str(step).startswith(("constrained-int", "literal["))]
+    pointer = place + "".join(f"/{escape(str(step))}" for step in steps)
+    return Problem(pointer, in_words(item, _SENTENCES))

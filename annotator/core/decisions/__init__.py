@@ -1,0 +1,49 @@
+"""A task's decision tree as a page shows it: the steps taken, what each pruned, and trajectories followed. Pure."""
+
+from annotator.core.decisions.lint import LintView, look_at_published
+from annotator.core.decisions.replay import Replay, ReplayRow, replay
+from annotator.core.decisions.task import Blocked, CallCard, TaskGraph, read_task
+from annotator.core.decisions.trajectories import (
+    MAX_TRAJECTORY_CALLS,
+    Trajectory,
+    TrajectoryProblem,
+    read_trajectory,
+    write_trajectory,
+)
+from annotator.core.decisions.tree import (
+    BRANCHES_SHOWN,
+    BranchRow,
+    Level,
+    OptimalList,
+    TreeView,
+    explore,
+    optimal_list,
+    read_path,
+    write_path,
+)
+
+__all__ = [
+    "BRANCHES_SHOWN",
+    "MAX_TRAJECTORY_CALLS",
+    "Blocked",
+    "BranchRow",
+    "CallCard",
+    "Level",
+    "LintView",
+    "OptimalList",
+    "Replay",
+    "ReplayRow",
+    "TaskGraph",
+    "Trajectory",
+    "TrajectoryProblem",
+    "TreeView",
+    "explore",
+    "look_at_published",
+    "optimal_list",
+    "read_path",
+    "read_task",
+    "read_trajectory",
+    "replay",
+    "write_path",
+    "write_trajectory",
+]

@@ -1,0 +1,134 @@
+"""The graph of one task with its calls, or why there is none to explore yet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from annotator.core.graph import (
+    MAX_CALLS,
+    DecisionTree,
+    Fault,
+    FaultKind,
+    Graph,
+    Matcher,
+    Tally,
+    Topology,
+    call_graph,
+    read_graph,
+    topology_of,
+)
+
+#: Elementary steps of one count: of the whole graph, and of each state and branch of a page (some twenty of them).
+#: Together they stay below about two seconds on a slow machine, whatever the graph.
+WHOLE_BOUND = 1_000_000
+STATE_BOUND = 60_000
+#: Ids named in one sentence.
+_NAMED = 8
+
+
+@dataclass(frozen=True)
+class CallCard:
+    """A reference call as the page names it. ``anchor`` is its place in the document."""
+
+    id: str
+    name: str
+    arguments: Any
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Why a task has no decision tree: a title, sentences, and the places (anchor, words) where to mend it."""
+
+    title: str
+    sentences: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
+
+
+class TaskGraph:
+    """The calls of a task and the order they may run in."""
+
+    def __init__(self, graph: Graph, cards: Mapping[str, CallCard]) -> None:
+        self.graph = graph
+        self.cards = dict(cards)
+        self.tree = DecisionTree(graph, WHOLE_BOUND)
+        #: All paths; counted first, with the larger bound.
+        self.tally: Tally = self.tree.tally()
+        self.tree.counter.bound = STATE_BOUND
+
+    @property
+    def topology(self) -> Topology | None:
+        return topology_of(self.graph)
+
+    @property
+    def columns(self) -> list[list[CallCard]]:
+        """The calls by the earliest batch they can run in."""
+        out: list[list[CallCard]] = [[] for _ in range(self.graph.fewest_batches)]
+        for call in self.graph.ids:
+            out[self.graph.columns[call]].append(self.cards[call])
+        return out
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        return Matcher(
+            self.graph,
+            [{"id": card.id, "name": card.name, "arguments": card.arguments} for card in self.cards.values()],
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The tools of the calls, at the positions of the graph."""
+        return [self.cards[call].name for call in self.graph.ids]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some tool is called more than once."""
+        return len(set(self.names)) < len(self.names)
+
+
+def read_task(task: Mapping[str, Any]) -> TaskGraph | Blocked:
+    """The graph over the calls of a document's task; Blocked where it has none, or not yet."""
+    steps = task["steps"]
+    place = f"/tasks/{task['id']}"
+    calls = [step for step in steps if step["type"] == "call"]
+    if not calls:
+        sentence = "Nothing has to run before the answer, so there is no order to get right."
+        return Blocked("This task has no calls", (sentence,), ((place, "the task"),))
+    reading = read_graph(steps)
+    if reading.faults:
+        faults = reading.faults
+        places = {f"{place}/steps/{fault.step}": fault.step for fault in faults}
+        sentences = tuple(_sentence(fault) for fault in faults[:_NAMED])
+        return Blocked("The tool graph is faulty", sentences, tuple(places.items())[:_NAMED])
+    graph = call_graph(steps, reading)
+    if graph is None:
+        ids = reading.unannotated
+        named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+        sentence = (
+            f"It is not said yet what {named} depend{'s' if len(ids) == 1 else ''} on. Depending on nothing is an "
+            "answer, too; only then is it known in which orders the calls may run."
+        )
+        places = {f"{place}/steps/{step}": step for step in ids[:_NAMED]}
+        return Blocked("The tool graph is not annotated", (sentence,), tuple(places.items()))
+    cards = {
+        step["id"]: CallCard(step["id"], step["name"], step["arguments"], f"{place}/steps/{step['id']}")
+        for step in calls
+    }
+    return TaskGraph(graph, cards)
+
+
+def _sentence(fault: Fault) -> str:
+    match fault.kind:
+        case FaultKind.CYCLE:
+            return f"These steps wait for each other in a circle: {' → '.join((*fault.ids, fault.ids[0]))}."
+        case FaultKind.UNKNOWN_ID:
+            return f"{fault.step} depends on “{fault.ids[0]}”, but this task has no such step."
+        case FaultKind.SELF_DEPENDENCY:
+            return f"{fault.step} depends on itself."
+        case FaultKind.DUPLICATE_DEPENDENCY:
+            return f"{fault.step} names its dependency on {fault.ids[0]} twice."
+        case FaultKind.DUPLICATE_ID:
+            return f"The id {fault.step} is used twice."
+        case FaultKind.TOO_MANY_STEPS:
+            return f"The task has more than {MAX_CALLS} calls, or too many steps; split it."

@@ -1,0 +1,143 @@
+"""Edit operations by name: every way in which a person changes a document, as data.
+
+The same operations come from pages and from the API, are stored beside a draft and can be made again on a later
+version. Each is an object with ``op``, as a rule ``anchor``, and its own fields (in brackets: may be left out):
+
+    set                 value                   any text, label, tool name, observation, argument or dependencies
+    set_language        value
+    set_env_info        value                   of the dialogue, or of the task at the anchor
+    add_context         role [content, after]   after: an index
+    set_context         [role, content]
+    delete_context
+    add_task            [after, user_message]   after: an id; no anchor needed
+    delete_task
+    move_task           by: -1 | 1, or to: index
+    add_step            type [name, after]      anchor of the task; a call needs the name of its tool
+    delete_step
+    move_step           by: -1 | 1, or to: index
+    duplicate_step
+    set_dependencies    value: null | [{id, kind}]
+    add_dependency      id [kind]
+    remove_dependency   id
+    accept_dependencies edges: [{step, id [, kind]}]   anchor of the task; all or none
+    set_shape           shape: annotated | independent | chain      anchor of the task
+    copy_shape          from: id of a task             anchor of the task
+    set_argument        value                   anchor of the argument; "-" as its last step appends to a list
+    delete_argument
+    rename_argument     to
+    set_arguments       text | value            anchor of the call
+    set_observation     text [as: json | text] | value
+    set_inferable       reason [argument]       anchor of the argument, or of the call with "argument"
+    choose_candidate    id                      anchor of the task
+    add_candidate       text
+
+A constrained case has no tasks. Of these it knows set and set_language, and besides:
+
+    set_json            text | value            parameters, variants, unsolved set, trajectory, a call's arguments …
+    set_code            text [function]         anchor of a validator, or of a tool's code
+    set_category        value                   anchor of the constraint; its dimension follows
+    set_observation     text [as: json | text] | value     anchor of the call
+    add_constraint      category [after]        after: an id; no anchor needed
+    delete_constraint
+    move_constraint     by: -1 | 1, or to: index
+    state_constraint                            writes its text into the system prompt
+    add_variant         [name]                  anchor of the constraint; name: the tool called first
+    set_variant         value: {[first, parameters]}       anchor of the variant
+    delete_variant
+    add_round           [name | final, after]   name: of the tool of its first call; else a final response
+    delete_round
+    move_round          by: -1 | 1, or to: index
+    add_call            name [after]            anchor of the round
+    delete_call                                 the last call of a round takes the round with it
+    move_call           by: -1 | 1, or to: index
+    add_expected        name                    a tool of the unsolved set
+    delete_expected                             anchor of that tool there
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from annotator.core.comparison import describe, from_pointer
+from annotator.core.comparison.anchors import Document
+from annotator.core.editing import arguments, case, case_parts, shaping, steps, tasks, values
+from annotator.core.editing.problems import EditProblem
+from annotator.core.editing.scope import Edit, Tools
+from annotator.core.schema import SchemaProblem, read_document
+
+OPERATIONS: dict[str, Callable[[Edit], str]] = {
+    "set": values.set_value,
+    "set_language": values.set_language,
+    "set_env_info": values.set_env_info,
+    "add_context": values.add_context,
+    "set_context": values.set_context,
+    "delete_context": values.delete_context,
+    "add_task": tasks.add_task,
+    "delete_task": tasks.delete_task,
+    "move_task": tasks.move_task,
+    "choose_candidate": tasks.choose_candidate,
+    "add_candidate": tasks.add_candidate,
+    "add_step": steps.add_step,
+    "delete_step": steps.delete_step,
+    "move_step": steps.move_step,
+    "duplicate_step": steps.duplicate_step,
+    "set_dependencies": steps.set_dependencies,
+    "add_dependency": steps.add_dependency,
+    "remove_dependency": steps.remove_dependency,
+    "accept_dependencies": shaping.accept_dependencies,
+    "set_shape": shaping.set_shape,
+    "copy_shape": shaping.copy_shape,
+    "set_argument": arguments.set_argument,
+    "delete_argument": arguments.delete_argument,
+    "rename_argument": arguments.rename_argument,
+    "set_arguments": arguments.set_arguments,
+    "set_inferable": arguments.set_inferable,
+    "set_observation": arguments.set_observation,
+}
+#: Those of a constrained case.
+CASE_OPERATIONS: dict[str, Callable[[Edit], str]] = {
+    "set": case.set_value,
+    "set_language": case.set_language,
+    "set_json": case.set_json,
+    "set_code": case.set_code,
+    "set_category": case.set_category,
+    "set_observation": case.set_observation,
+    "add_constraint": case_parts.add_constraint,
+    "delete_constraint": case_parts.delete_constraint,
+    "move_constraint": case_parts.move_constraint,
+    "state_constraint": case_parts.state_constraint,
+    "add_variant": case_parts.add_variant,
+    "set_variant": case_parts.set_variant,
+    "delete_variant": case_parts.delete_variant,
+    "add_round": case_parts.add_round,
+    "delete_round": case_parts.delete_round,
+    "move_round": case_parts.move_round,
+    "add_call": case_parts.add_call,
+    "delete_call": case_parts.delete_call,
+    "move_call": case_parts.move_call,
+    "add_expected": case_parts.add_expected,
+    "delete_expected": case_parts.delete_expected,
+}
+_BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
+
+
+def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = None) -> tuple[Document, str]:
+    """The document after one operation, and the anchor to look at. ``document`` itself stays as it is.
+
+    ``toolset``: with it, a call is only given a tool that it has. Raises EditProblem with a sentence; the result is
+    a valid document.
+    """
+    name = op.get("op")
+    operation = _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None
+    if operation is None:
+        known = isinstance(name, str) and any(name in operations for operations in _BY_KIND.values())
+        of_others = " of a dialogue of this kind" if known else ""
+        raise EditProblem("", f"There is no edit called “{str(name)[:40]}”{of_others}.")
+    edit = Edit(document, op, toolset)
+    touched = operation(edit)
+    try:
+        return read_document(edit.document), touched
+    except SchemaProblem as problem:
+        first = problem.problems[0]
+        anchor = from_pointer(edit.document, first.pointer)
+        place = describe(edit.document, anchor)
+        raise EditProblem(anchor, f"{place[:1].upper()}{place[1:]}: {first.message}") from None

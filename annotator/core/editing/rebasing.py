@@ -1,0 +1,212 @@
+"""Whether an edit still means what its editor meant, though the document has moved on."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from annotator.core.comparison.anchors import ORDER, AnchorMissing, Document, join, lookup, split
+from annotator.core.comparison.changes import same_value
+from annotator.core.comparison.placing import ABSENT
+
+Op = Mapping[str, Any]
+
+
+def can_rebase(op: Op, seen: Document, current: Document) -> bool:
+    """Whether everything the operation is about stands in ``current`` as its editor saw it in ``seen``.
+
+    True for an operation that makes no sense anyway: ``apply`` has the sentence for it.
+    """
+    name = op.get("op")
+    about = _ABOUT.get(name) if isinstance(name, str) else None
+    anchor = op.get("anchor", "")
+    if about is None or not isinstance(anchor, str):
+        return True
+    try:
+        parts = split(anchor)
+    except AnchorMissing:
+        return True
+    return all(
+        same_value(lookup(seen, place, ABSENT), lookup(current, place, ABSENT)) for place in about(op, anchor, parts)
+    ) and all(_graph_of(seen, task) == _graph_of(current, task) for task in _graphs(op, parts))
+
+
+Parts = tuple[str, ...]
+About = Callable[[Op, str, Parts], list[str]]
+
+
+def _itself(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return [anchor]
+
+
+def _value(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """A value; within a call also its tool, for which it was meant."""
+    tool = [join((*parts[:4], "name"))] if len(parts) > 4 and parts[4] in ("arguments", "observation") else []
+    return [anchor, *tool]
+
+
+def _case_value(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """A value of a case; within a call also its tool, of a constraint's parameters also its category."""
+    if parts[:1] == ("constraints",) and parts[2:3] in (("parameters",), ("variants",)):
+        return [anchor, join((*parts[:2], "category"))]
+    if len(parts) > 4 and parts[2] == "calls":
+        return [anchor, join((*parts[:4], "name"))]
+    return [anchor]
+
+
+def _observation(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """What a call of a dialogue or of a case returned, and which tool that was."""
+    return [join((*parts[:4], name)) for name in ("observation", "name")]
+
+
+def _case_part(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """A new part of a case: the round it goes to, and what it comes after."""
+    listed = {"add_constraint": ("constraints",), "add_round": ("reference_trajectory",)}.get(str(op.get("op")))
+    inside = listed or (*parts[:2], "calls")
+    after = op.get("after")
+    places = [] if listed else [join((*parts[:2], "id")), join((*parts[:2], "final"))]
+    if isinstance(after, str) and after:
+        places.append(after if after[0] == "/" else join((*inside, after, "id")))
+    return places
+
+
+def _statement(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return ["/system_prompt", join((*parts[:2], "text")), join((*parts[:2], "anchor"))]
+
+
+def _variants(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """The variants have no ids, so that all of them must be as they were; and the category they are of."""
+    return [join((*parts[:2], "variants")), join((*parts[:2], "category"))]
+
+
+def _call_and_round(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """The call; and which calls are beside it, for the last one takes the round with it."""
+    return [anchor, join((*parts[:2], "calls")) + ORDER]
+
+
+def _expected(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return [join(("unsolved_set", str(op.get("name"))))]
+
+
+def _field(*names: str) -> About:
+    """Fields of the step that the anchor names."""
+
+    def about(op: Op, anchor: str, parts: Parts) -> list[str]:
+        return [join((*parts[:4], name)) for name in names]
+
+    return about
+
+
+def _edges(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """The dependencies, and that the steps they name are what they were."""
+    value = op.get("value")
+    named = [d.get("id") for d in value if isinstance(d, Mapping)] if isinstance(value, list) else [op.get("id")]
+    steps = [join((*parts[:3], key, field)) for key in named if isinstance(key, str) for field in ("type", "name")]
+    return [join((*parts[:4], "depends_on")), *steps]
+
+
+def _graphs(op: Op, parts: Parts) -> list[str]:
+    """The ids of the tasks whose whole graphs an operation is about."""
+    if op.get("op") not in ("set_shape", "copy_shape"):
+        return []
+    return [task for task in (*parts[1:2], op.get("from")) if isinstance(task, str)]
+
+
+def _graph_of(document: Document, task: str) -> list[tuple[Any, ...]]:
+    steps = lookup(document, join(("tasks", task, "steps")), [])
+    return [(step["id"], step["type"], step["depends_on"]) for step in steps]
+
+
+def _accepted(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """The dependencies of each step named, and that it and what it is to wait for are what they were."""
+    edges = op.get("edges")
+    places = []
+    for item in edges if isinstance(edges, list) else ():
+        if isinstance(item, Mapping):
+            places += _edges(item, anchor, (*parts[:2], "steps", str(item.get("step"))))
+            places.append(join((*parts[:2], "steps", str(item.get("step")), "name")))
+    return places
+
+
+def _place_in(op: Op, anchor: str, parts: Parts) -> list[str]:
+    """A new thing: the task or list it goes to, and what it comes after."""
+    after = op.get("after")
+    places = [join((*parts[:2], "id"))] if parts else []
+    if isinstance(after, str) and after:
+        inside = (*parts[:2], "steps") if parts else ("tasks",)
+        places.append(after if after[0] == "/" else join((*inside, after, "id")))
+    return places
+
+
+def _order(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return [join(parts[:-1]) + ORDER, join((*parts, "id"))]
+
+
+def _candidate(op: Op, anchor: str, parts: Parts) -> list[str]:
+    task = join(parts[:2])
+    chosen = join((*parts[:2], "candidate_messages", str(op.get("id")), "text"))
+    return [f"{task}/user_message", f"{task}/chosen", chosen]
+
+
+def _inferable(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return [
+        join((*parts[:4], "inferable")),
+        join((*parts[:4], "name")),
+        anchor if len(parts) > 5 else join(parts[:4]) + "/arguments",
+    ]
+
+
+def _context(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return ["/context"]
+
+
+def _env_info(op: Op, anchor: str, parts: Parts) -> list[str]:
+    return [join((*parts[:2], "env_info"))]
+
+
+#: What each operation is about.
+_ABOUT: dict[str, About] = {
+    "set": _value,
+    "set_language": lambda op, anchor, parts: ["/language"],
+    "set_env_info": _env_info,
+    "add_task": _place_in,
+    "delete_task": _itself,
+    "move_task": _order,
+    "choose_candidate": _candidate,
+    "add_candidate": lambda op, anchor, parts: [join((*parts[:2], "id"))],
+    "add_step": _place_in,
+    "delete_step": _itself,
+    "move_step": _order,
+    "duplicate_step": _itself,
+    "set_dependencies": _edges,
+    "add_dependency": _edges,
+    "remove_dependency": _edges,
+    "accept_dependencies": _accepted,
+    "set_shape": lambda op, anchor, parts: [],
+    "copy_shape": lambda op, anchor, parts: [],
+    "set_argument": _value,
+    "delete_argument": _value,
+    "rename_argument": _value,
+    "set_arguments": _field("arguments", "name"),
+    "set_observation": _observation,
+    "set_inferable": _inferable,
+    "add_context": _context,
+    "set_context": _itself,
+    "set_json": _case_value,
+    "set_code": _itself,
+    "set_category": _itself,
+    "delete_context": _context,
+    "add_constraint": _case_part,
+    "delete_constraint": _itself,
+    "move_constraint": _order,
+    "state_constraint": _statement,
+    "add_variant": _variants,
+    "set_variant": _variants,
+    "delete_variant": _variants,
+    "add_round": _case_part,
+    "delete_round": _itself,
+    "move_round": _order,
+    "add_call": _case_part,
+    "delete_call": _call_and_round,
+    "move_call": _order,
+    "add_expected": _expected,
+    "delete_expected": _itself,
+}

@@ -1,0 +1,151 @@
+"""Between a value and the text of its form field."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from annotator.core.comparison.changes import same_value
+from annotator.core.editing.json_text import JsonProblem, read_json
+from annotator.core.editing.shapes import Kind, Shape
+from annotator.core.schema.canonical import without_kinds
+from annotator.core.schema.exact_json import MAX_DIGITS, read_decimal
+from annotator.core.schema.indenting import indented
+
+_INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MAX_DIGITS}}}")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class FieldProblem(ValueError):
+    """A text that is not of its field's kind; the sentence says what is expected."""
+
+
+def shown(value: Any) -> str:
+    """A value as the text of a field: a text as itself, anything else as JSON."""
+    return value if isinstance(value, str) else indented(value)
+
+
+def shown_json(value: Any) -> str:
+    """A value in a JSON field: a text in its quotation marks."""
+    return indented(value)
+
+
+def choice_texts(choices: Sequence[Any]) -> list[str]:
+    """One text for each choice, no two alike and none empty: a text as itself where that will do, else as JSON."""
+    texts = [shown(choice) for choice in choices]
+    return [
+        json.dumps(choice, ensure_ascii=False) if not text or texts.count(text) > 1 else text
+        for choice, text in zip(choices, texts, strict=True)
+    ]
+
+
+def fits(shape: Shape, value: Any) -> bool:
+    """Whether the value is of the kind the field asks for, bounds apart."""
+    match shape.kind:
+        case Kind.TEXT:
+            return isinstance(value, str)
+        case Kind.INTEGER:
+            # A tool takes 40.0 for a whole number, as JSON Schema does.
+            return _is_number(value) and value == int(value)
+        case Kind.NUMBER:
+            return _is_number(value)
+        case Kind.BOOLEAN:
+            return isinstance(value, bool)
+        case Kind.ENUM:
+            return any(same_value(without_kinds(value), without_kinds(choice)) for choice in shape.choices)
+        case Kind.DATE:
+            return isinstance(value, str) and _is_date(value)
+        case Kind.OBJECT:
+            return isinstance(value, dict)
+    return True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def read_typed(shape: Shape, text: str) -> Any:
+    """The value that ``text``, which is not blank, stands for. Raises FieldProblem."""
+    match shape.kind:
+        case Kind.TEXT:
+            return text
+        case Kind.INTEGER:
+            return _integer(_plain(text))
+        case Kind.NUMBER:
+            return _number(_plain(text))
+        case Kind.BOOLEAN:
+            if text not in ("true", "false"):
+                raise FieldProblem("Choose true or false.")
+            return text == "true"
+        case Kind.ENUM:
+            return _choice(shape.choices, text)
+        case Kind.DATE:
+            if not _is_date(_plain(text)):
+                raise FieldProblem("Write the date as year-month-day, such as 2026-05-01.")
+            return _plain(text)
+    try:
+        return read_json(text)
+    except JsonProblem as problem:
+        raise FieldProblem(str(problem)) from None
+
+
+def fault(shape: Shape, value: Any) -> str:
+    """What is wrong with a value that is there, as a sentence; empty if nothing is."""
+    if not fits(shape, value):
+        expected = {
+            Kind.TEXT: "A text is expected here.",
+            Kind.INTEGER: "A whole number is expected here.",
+            Kind.NUMBER: "A number is expected here.",
+            Kind.BOOLEAN: "True or false is expected here.",
+            Kind.ENUM: "This is not one of the values the tool takes.",
+            Kind.DATE: "A date is expected here, such as 2026-05-01.",
+            Kind.OBJECT: "An object is expected here.",
+        }
+        return expected[shape.kind]
+    if shape.minimum is not None and isinstance(value, int | float) and value < shape.minimum:
+        return f"{value} is less than {shape.minimum}, the least this tool takes."
+    if shape.maximum is not None and isinstance(value, int | float) and value > shape.maximum:
+        return f"{value} is more than {shape.maximum}, the most this tool takes."
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Digits and signs as typed by an East Asian input method, in their usual form."""
+    return unicodedata.normalize("NFKC", text).strip()
+
+
+def _integer(text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise FieldProblem("Write a whole number, such as 12.")
+    return int(text)
+
+
+def _number(text: str) -> int | float:
+    if _INTEGER.fullmatch(text):
+        return _integer(text)
+    if len(text) > 400 or not _NUMBER.fullmatch(text):
+        raise FieldProblem("Write a number, such as 12 or 0.5.")
+    try:
+        return read_decimal(text)
+    except ValueError as fault:
+        raise FieldProblem(str(fault)) from None
+
+
+def _choice(choices: Sequence[Any], text: str) -> Any:
+    for choice, own in zip(choices, choice_texts(choices), strict=True):
+        if own == text:
+            return choice
+    raise FieldProblem("Choose one of the values the tool takes.")
+
+
+def _is_date(text: str) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""Tool graphs: the steps of one task and what each depends on. Pure: no Django here."""
+
+from annotator.core.graph.counting import STEPS, TOO_MANY, Count, PathCounter, Tally, count_paths
+from annotator.core.graph.dag import Graph
+from annotator.core.graph.enumeration import (
+    Batch,
+    Branch,
+    DecisionTree,
+    NotLegal,
+    Path,
+    after,
+    legal_batches,
+    optimal_batches,
+    optimal_paths,
+    paths,
+    ready_calls,
+)
+from annotator.core.graph.matching import Deviation, Matcher, MatchState, Obstacle, Report, Waiting, same_call
+from annotator.core.graph.published import PublishedCode, PublishedLint, lint_published
+from annotator.core.graph.reading import MAX_CALLS, MAX_STEPS, Fault, FaultKind, GraphReading, read_graph
+from annotator.core.graph.topology import Topology, call_graph, derive_topology, topology_of
+
+__all__ = [
+    "MAX_CALLS",
+    "MAX_STEPS",
+    "STEPS",
+    "TOO_MANY",
+    "Batch",
+    "Branch",
+    "Count",
+    "DecisionTree",
+    "Deviation",
+    "Fault",
+    "FaultKind",
+    "Graph",
+    "GraphReading",
+    "MatchState",
+    "Matcher",
+    "NotLegal",
+    "Obstacle",
+    "Path",
+    "PathCounter",
+    "PublishedCode",
+    "PublishedLint",
+    "Report",
+    "Tally",
+    "Topology",
+    "Waiting",
+    "after",
+    "call_graph",
+    "count_paths",
+    "derive_topology",
+    "legal_batches",
+    "lint_published",
+    "optimal_batches",
+    "optimal_paths",
+    "paths",
+    "read_graph",
+    "ready_calls",
+    "same_call",
+    "topology_of",
+]

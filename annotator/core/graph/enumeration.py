@@ -1,0 +1,221 @@
+"""The legal paths of a tool graph one by one, and the decision tree they make.
+
+What is done so far is a bitset of positions (``done``); a batch is a tuple of call ids in document order; a path is a
+tuple of batches. Batches come smallest first, those of one size in document order. Everything is lazy: the first of
+10^27 paths costs no more than the first of five.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+from annotator.core.graph.counting import STEPS, Count, PathCounter, Tally
+from annotator.core.graph.dag import Graph, positions
+
+Batch = tuple[str, ...]
+Path = tuple[Batch, ...]
+
+
+class NotLegal(ValueError):
+    """A batch that cannot run now; the message says why, in a sentence."""
+
+
+def ready_mask(graph: Graph, done: int = 0) -> int:
+    """The calls that can run now, as a bitset: not done yet, with nothing left that they depend on."""
+    mask = 0
+    for i, need in enumerate(graph.needs):
+        if not done >> i & 1 and not need & ~done:
+            mask |= 1 << i
+    return mask
+
+
+def ready_calls(graph: Graph, done: int = 0) -> Batch:
+    """The ids of the calls that can run now, in document order."""
+    return ids_of(graph, ready_mask(graph, done))
+
+
+def ids_of(graph: Graph, mask: int) -> Batch:
+    """The ids of a bitset's positions, in document order."""
+    return tuple(graph.ids[i] for i in positions(mask))
+
+
+def after(graph: Graph, batches: Iterable[Iterable[str]], done: int = 0) -> int:
+    """What is done when ``batches`` have run from ``done`` on. Raises NotLegal with the first batch that cannot run."""
+    place = {call: i for i, call in enumerate(graph.ids)}
+    for number, batch in enumerate(batches, 1):
+        mask = 0
+        for call in batch:
+            if call not in place:
+                raise NotLegal(f"Batch {number}: there is no call {call}.")
+            bit = 1 << place[call]
+            if done & bit:
+                raise NotLegal(f"Batch {number}: {call} has already run.")
+            if mask & bit:
+                raise NotLegal(f"Batch {number}: {call} is named twice.")
+            missing = graph.needs[place[call]] & ~done
+            if missing:
+                needs = ", ".join(ids_of(graph, missing))
+                raise NotLegal(f"Batch {number}: {call} depends on {needs}, not run before it.")
+            mask |= bit
+        if not mask:
+            raise NotLegal(f"Batch {number} is empty.")
+        done |= mask
+    return done
+
+
+def legal_batches(graph: Graph, done: int = 0, skip: int = 0) -> Iterator[Batch]:
+    """Every batch that can run now: every non-empty set of ready calls; the first ``skip`` are left out at once."""
+    ready = ready_calls(graph, done)
+    for size in range(1, len(ready) + 1):
+        if skip >= (count := comb(len(ready), size)):
+            skip -= count
+        else:
+            yield from _combinations(ready, size, skip)
+            skip = 0
+
+
+def _combinations(items: Sequence[str], size: int, skip: int) -> Iterator[Batch]:
+    """``combinations`` from the one at ``skip`` on, without making those before it."""
+    if not skip:
+        yield from combinations(items, size)
+        return
+    for first in range(len(items)):
+        with_first = comb(len(items) - first - 1, size - 1)
+        if skip >= with_first:
+            skip -= with_first
+        else:
+            yield from ((items[first], *rest) for rest in _combinations(items[first + 1 :], size - 1, skip))
+            skip = 0
+
+
+def optimal_batches(graph: Graph, done: int = 0) -> Iterator[Batch]:
+    """The batches after which no batch more is needed than before: all calls on a longest chain, and any others.
+
+    The first calls of every longest chain are ready; a batch without one of them leaves the chain as long as it was.
+    """
+    ready = ready_mask(graph, done)
+    above = _heights(graph, done)
+    longest = max(above.values(), default=0)
+    needed = [i for i in positions(ready) if above[i] == longest]
+    others = [i for i in positions(ready) if above[i] < longest]
+    if not ready:
+        return
+    for size in range(len(others) + 1):
+        for chosen in combinations(others, size):
+            yield tuple(graph.ids[i] for i in sorted((*needed, *chosen)))
+
+
+def paths(graph: Graph, done: int = 0) -> Iterator[Path]:
+    """All legal paths from ``done`` to the end; the empty path when nothing is left."""
+    return _walk(graph, done, optimal=False)
+
+
+def optimal_paths(graph: Graph, done: int = 0) -> Iterator[Path]:
+    """The paths with the fewest batches, in the order of ``paths``, without walking any other."""
+    return _walk(graph, done, optimal=True)
+
+
+def _walk(graph: Graph, done: int, *, optimal: bool) -> Iterator[Path]:
+    """Depth first with a stack of its own: a path may have more batches than Python has frames to spare."""
+    everything = (1 << len(graph.ids)) - 1
+    if done == everything:
+        yield ()
+        return
+    next_batches = optimal_batches if optimal else legal_batches
+    place = {call: 1 << i for i, call in enumerate(graph.ids)}
+    path: list[Batch] = []
+    stack = [(done, next_batches(graph, done))]
+    while stack:
+        before, batches = stack[-1]
+        batch = next(batches, None)
+        if batch is None:
+            stack.pop()
+            if path:
+                path.pop()
+            continue
+        then = before | sum(place[call] for call in batch)
+        path.append(batch)
+        if then == everything:
+            yield tuple(path)
+            path.pop()
+        else:
+            stack.append((then, next_batches(graph, then)))
+
+
+def _heights(graph: Graph, done: int) -> dict[int, int]:
+    """At each position that is left, the calls on the longest chain from it upward, itself included."""
+    heights = {i: 1 for i in range(len(graph.ids)) if not done >> i & 1}
+    for i in reversed(graph.order):
+        if i in heights:
+            for j in positions(graph.needs[i] & ~done):
+                heights[j] = max(heights[j], heights[i] + 1)
+    return heights
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One legal next batch of a state of the decision tree.
+
+    ``done`` is what is done after it. ``paths`` are the paths through it; ``fewest`` the batches of the shortest of
+    them, from the very start; ``optimal`` says whether that is an optimal path of the whole graph.
+    """
+
+    batch: Batch
+    done: int
+    paths: Count
+    fewest: int
+    optimal: bool
+    ends: bool
+
+
+class DecisionTree:
+    """The tree of legal next batches, opened one state at a time. ``bound`` limits the steps of each count.
+
+    A state is what is done and how many batches it took; ``branches()`` of the empty state is the tree's first level.
+    """
+
+    def __init__(self, graph: Graph, bound: int = STEPS) -> None:
+        self.graph = graph
+        self.counter = PathCounter(graph, bound)
+        self._place = {call: 1 << i for i, call in enumerate(graph.ids)}
+
+    @property
+    def fewest_batches(self) -> int:
+        return self.graph.fewest_batches
+
+    def tally(self, done: int = 0) -> Tally:
+        """The paths below a state, by their number of further batches."""
+        return self.counter.tally(done)
+
+    def optimal_below(self, done: int, batches: int) -> Count:
+        """The optimal paths of the whole graph that lead on from ``done`` after so many batches."""
+        return self.tally(done).of_length(self.fewest_batches - batches)
+
+    def walk(self, batches: Sequence[Iterable[str]]) -> int:
+        """What is done after these batches. Raises NotLegal."""
+        return after(self.graph, batches)
+
+    def branch_count(self, done: int = 0) -> int:
+        """The number of legal next batches, without listing them."""
+        return (1 << ready_mask(self.graph, done).bit_count()) - 1
+
+    def branches(self, done: int = 0, batches: int = 0, skip: int = 0) -> Iterator[Branch]:
+        """The legal next batches after ``batches`` of them, each with what lies below it; lazy, in stable order.
+
+        ``skip``: how many to leave out at the beginning; a page of 2^64 costs no more than the first one.
+        """
+        return (self.branch(batch, done, batches) for batch in legal_batches(self.graph, done, skip))
+
+    def optimal_branches(self, done: int = 0, batches: int = 0) -> Iterator[Branch]:
+        """Those next batches that keep an optimal path open; none where there is none any more."""
+        if batches + self.counter.batches_left(done) > self.fewest_batches:
+            return iter(())
+        return (self.branch(batch, done, batches) for batch in optimal_batches(self.graph, done))
+
+    def branch(self, batch: Batch, done: int, batches: int) -> Branch:
+        """What lies below one legal next batch."""
+        then = done | sum(self._place[call] for call in batch)
+        tally = self.tally(then)
+        fewest = batches + 1 + tally.fewest
+        return Branch(batch, then, tally.total, fewest, fewest == self.fewest_batches, tally.most == 0)

@@ -1,0 +1,120 @@
+"""Which calls can stand for one another: states that differ in them alone have the same future."""
+
+from collections.abc import Iterable, Sequence
+
+from annotator.core.graph.dag import Graph, positions
+
+_Spelled = tuple[tuple[int, ...], ...]
+#: A number for how a part looks, and each open call's role in it.
+_Look = tuple[int, dict[int, tuple[int, int]]]
+
+
+class Interchange:
+    """Merges states of one graph. ``kinds`` has equal numbers where tool and arguments are equal.
+
+    A state is a pair: a bitset of what is done, and one of what could run when the batch under way began.
+    """
+
+    def __init__(self, graph: Graph, kinds: Sequence[int]) -> None:
+        self._needs = graph.reduced.needs
+        self._order = graph.order
+        self._over = [0] * len(kinds)
+        for i, need in enumerate(self._needs):
+            for j in positions(need):
+                self._over[j] |= 1 << i
+        self._kinds = kinds
+        self._repeats = len(set(kinds)) < len(kinds)
+        self._parts = self._connected((1 << len(kinds)) - 1)
+        self._looks: dict[tuple[int, int, int], _Look] = {}
+        #: The same by shape: equal parts are looked at once. A call is then its place in document order of its part.
+        self._by_shape: dict[tuple[object, ...], tuple[int, tuple[tuple[int, int], ...]]] = {}
+        self._numbers: dict[object, int] = {}
+
+    def first_of_each(self, mask: int, done: int, ready: int) -> list[int]:
+        """The positions of ``mask``, of those that can stand for one another in this state only the first."""
+        if not self._repeats or not mask & (mask - 1):
+            return list(positions(mask))
+        first: dict[tuple[int, int], int] = {}
+        for part in self._parts:
+            if mask & part:
+                _, roles = self._look(part, done & part, ready & part)
+                for i in positions(mask & part):
+                    first.setdefault(roles[i], i)
+        return list(first.values())
+
+    def merged(self, states: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+        """One state of each set of states whose open calls look alike: tools, arguments, dependencies and all."""
+        if not self._repeats:
+            return set(states)
+        alike = {}
+        for done, ready in sorted(states, reverse=True):
+            look = sorted(self._look(part, done & part, ready & part)[0] for part in self._parts)
+            alike[tuple(look)] = (done, ready)
+        return set(alike.values())
+
+    def _look(self, part: int, done: int, ready: int) -> _Look:
+        """A number for how the open calls of a part look, equal where they look alike; and each call's role in that.
+
+        A look is the open calls spelled out, piece by piece, with the calls renumbered: equal looks are the same graph.
+        The renumbering sorts by what is known of a call and its surroundings. Where that cannot tell two calls apart
+        document order decides: then two looks may differ that need not, which costs time but no truth.
+        """
+        key = (part, done, ready)
+        if key not in self._looks:
+            left = part & ~done
+            calls = list(positions(left))
+            shape = self._spelled(calls, left, ready)
+            if shape not in self._by_shape:
+                self._by_shape[shape] = self._looked_at(calls, left, ready)
+            number, roles = self._by_shape[shape]
+            self._looks[key] = (number, dict(zip(calls, roles, strict=True)))
+        return self._looks[key]
+
+    def _looked_at(self, calls: Sequence[int], left: int, ready: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+        colours = self._colours(left, ready)
+        numbers: list[int] = []
+        roles: dict[int, tuple[int, int]] = {}
+        for piece in self._connected(left):
+            renumbered = sorted(positions(piece), key=lambda i: (colours[i], i))
+            number = self._number(self._spelled(renumbered, piece, ready))
+            numbers.append(number)
+            roles |= {i: (number, place) for place, i in enumerate(renumbered)}
+        return self._number(("part", *sorted(numbers))), tuple(roles[i] for i in calls)
+
+    def _number(self, thing: object) -> int:
+        return self._numbers.setdefault(thing, len(self._numbers))
+
+    def _colours(self, left: int, ready: int) -> dict[int, int]:
+        """What is known of each open call: its kind, whether it could run, and the same of all below and above it."""
+        order = [i for i in self._order if left >> i & 1]
+        under: dict[int, int] = {}
+        for i in order:
+            below = sorted(under[j] for j in positions(self._needs[i] & left))
+            under[i] = hash((self._kinds[i], ready >> i & 1, *below))
+        colours: dict[int, int] = {}
+        for i in reversed(order):
+            above = sorted(colours[j] for j in positions(self._over[i] & left))
+            colours[i] = hash((under[i], *above))
+        return colours
+
+    def _spelled(self, calls: Sequence[int], piece: int, ready: int) -> _Spelled:
+        place = {i: 1 << number for number, i in enumerate(calls)}
+        return (
+            tuple(self._kinds[i] for i in calls),
+            tuple(ready >> i & 1 for i in calls),
+            tuple(sum(place[j] for j in positions(self._needs[i] & piece)) for i in calls),
+        )
+
+    def _connected(self, mask: int) -> list[int]:
+        pieces = []
+        while mask:
+            piece = edge = mask & -mask
+            while edge:
+                reached = 0
+                for i in positions(edge):
+                    reached |= self._needs[i] | self._over[i]
+                edge = reached & mask & ~piece
+                piece |= edge
+            mask &= ~piece
+            pieces.append(piece)
+        return pieces

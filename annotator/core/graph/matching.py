@@ -1,0 +1,269 @@
+"""Whether a trajectory is a legal path of a task's tool graph, followed batch by batch.
+
+A predicted batch must map one to one onto ready calls. Where a tool repeats there may be several such maps, and which
+was meant may show only later; so the set of all possible states is kept (a state is the set of calls done), not one
+matching. States that differ only in which of several interchangeable calls ran are kept once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from annotator.core.graph.dag import Graph, positions
+from annotator.core.graph.enumeration import ids_of, ready_mask
+from annotator.core.graph.interchange import Interchange
+from annotator.core.schema.canonical import canonical, without_kinds
+
+#: A call as it is given: ``name`` and ``arguments`` (any JSON value); reference calls also have ``id``.
+Call = Mapping[str, Any]
+#: Whether a predicted call (first) does what the reference call (second) does. Only asked where the names are equal.
+Comparer = Callable[[Call, Call], bool]
+
+#: A batch that could be understood in more ways than this is not decided.
+MAX_STATES = 2_000
+
+
+class Obstacle(StrEnum):
+    """Why a predicted batch does not fit."""
+
+    EMPTY = "empty"
+    UNKNOWN_TOOL = "unknown_tool"
+    ARGUMENTS = "arguments"
+    NOT_READY = "not_ready"
+    ALREADY_RAN = "already_ran"
+    TAKEN = "taken"
+    NOT_DECIDED = "not_decided"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A reference call that cannot run yet, and the ids it still waits for."""
+
+    call: str
+    needs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        verb = "has" if len(self.needs) == 1 else "have"
+        return f"{self.call} depends on {', '.join(self.needs)}, which {verb} not run."
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Where a trajectory leaves every legal path.
+
+    ``batch`` and ``call`` are positions counted from 0 (``call`` is None where the batch as a whole is meant).
+    ``calls`` are the reference calls meant by the reason, ``ready`` those that could have run instead, ``waiting`` the
+    others that are left.
+    """
+
+    batch: int
+    call: int | None
+    obstacle: Obstacle
+    sentence: str
+    calls: tuple[str, ...]
+    ready: tuple[str, ...]
+    waiting: tuple[Waiting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchState:
+    """How far a trajectory has come: ``possible`` are the sets of calls that may be done (bitsets of one size)."""
+
+    possible: tuple[int, ...] = (0,)
+    batches: int = 0
+    deviation: Deviation | None = None
+
+    @property
+    def matched(self) -> int:
+        """The calls matched so far; those of a batch that does not fit do not count."""
+        return self.possible[0].bit_count()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of a whole trajectory; ``state`` is how far it came.
+
+    ``progress`` is matched calls over all calls (1 for a graph without calls). ``optimal``: matched, in the fewest
+    batches. Both are the published AP and OP of one task, without its final answer.
+    """
+
+    matched: bool
+    progress: float
+    optimal: bool
+    deviation: Deviation | None
+    state: MatchState
+
+
+def same_call(predicted: Call, reference: Call) -> bool:
+    """The default comparer: equal canonical JSON of the arguments (key order and 1 or 1.0 make no difference)."""
+    return _written(predicted) == _written(reference)
+
+
+def _written(call: Call) -> str:
+    return canonical(without_kinds(call.get("arguments")))
+
+
+class Matcher:
+    """Follows trajectories on one graph.
+
+    ``calls`` are the reference calls, one for each id of ``graph``. Raises ValueError where they are not.
+    """
+
+    def __init__(self, graph: Graph, calls: Iterable[Call], comparer: Comparer = same_call) -> None:
+        by_id = {call["id"]: call for call in calls}
+        if set(by_id) != set(graph.ids):
+            raise ValueError("Matching needs one reference call for each call of the graph, and no other.")
+        self.graph = graph
+        self.calls = tuple(by_id[node] for node in graph.ids)
+        self.comparer = comparer
+        written = [(call["name"], _written(call)) for call in self.calls]
+        #: By name and arguments, the calls that have them, as a bitset.
+        self._equal: dict[tuple[str, str], int] = {}
+        for i, key in enumerate(written):
+            self._equal[key] = self._equal.get(key, 0) | 1 << i
+        #: At each position the number of the first call with the same name and arguments.
+        self._kinds = tuple((self._equal[key] & -self._equal[key]).bit_length() - 1 for key in written)
+        self._by_name: dict[str, int] = {}
+        for i, call in enumerate(self.calls):
+            self._by_name[call["name"]] = self._by_name.get(call["name"], 0) | 1 << i
+
+    @cached_property
+    def _interchange(self) -> Interchange:
+        return Interchange(self.graph, self._kinds)
+
+    def start(self) -> MatchState:
+        """Nothing has run."""
+        return MatchState()
+
+    def match(self, batches: Sequence[Sequence[Call]]) -> Report:
+        """Follow a whole trajectory to its end or to the first batch that does not fit."""
+        state = self.start()
+        for batch in batches:
+            state = self.step(state, batch)
+            if state.deviation:
+                break
+        return self.report(state)
+
+    def report(self, state: MatchState) -> Report:
+        """What is to be said when the trajectory ends in ``state``; calls left over are a deviation, too."""
+        total = len(self.graph.ids)
+        deviation = state.deviation
+        if deviation is None and state.matched < total:
+            ready, waiting = self._open(state.possible)
+            left = total - state.matched
+            calls = "one call" if left == 1 else f"{left} calls"
+            sentence = f"The trajectory ends with {calls} left; ready: {', '.join(ready)}."
+            deviation = Deviation(state.batches, None, Obstacle.INCOMPLETE, sentence, ready, ready, waiting)
+        matched = deviation is None
+        return Report(
+            matched,
+            state.matched / total if total else 1.0,
+            matched and state.batches == self.graph.fewest_batches,
+            deviation,
+            state,
+        )
+
+    def can_be_optimal(self, state: MatchState) -> bool:
+        """Whether some optimal path still leads on from here."""
+        if state.deviation:
+            return False
+        return any(state.batches + self._batches_left(done) <= self.graph.fewest_batches for done in state.possible)
+
+    def step(self, state: MatchState, batch: Sequence[Call]) -> MatchState:
+        """The state after one more predicted batch. After a deviation nothing changes any more."""
+        if state.deviation:
+            return state
+        if not batch:
+            return self._deviated(state, None, Obstacle.EMPTY, "the batch holds no call", ())
+        allowed = [self._accepting(call) for call in batch]
+        # Pairs (done with this batch, what could run when it began).
+        possible = {(done, ready_mask(self.graph, done)) for done in state.possible}
+        images = 0
+        for number, accepting in enumerate(allowed):
+            following = set()
+            for done, ready in possible:
+                for i in self._interchange.first_of_each(accepting & ready & ~done, done, ready):
+                    following.add((done | 1 << i, ready))
+            if not following:
+                return self._deviated(state, number, *self._obstacle(state, batch[number], accepting))
+            if len(following) > 1:
+                images += len(following)
+                if images > MAX_STATES:
+                    words = f"there are more than {MAX_STATES:,} ways to understand the batch so far"
+                    return self._deviated(state, number, Obstacle.NOT_DECIDED, words, ())
+                following = self._interchange.merged(following)
+            possible = following
+        # What may run in the next batch depends on all that is done: states that differed until now may be alike.
+        merged = {(done, 0) for done, _ in possible}
+        if len(merged) > 1:
+            merged = self._interchange.merged(merged)
+        return MatchState(tuple(sorted(done for done, _ in merged)), state.batches + 1)
+
+    def _accepting(self, predicted: Call) -> int:
+        """The reference calls a predicted call can stand for, as a bitset; the comparer is asked once for each kind."""
+        same_name = self._by_name.get(predicted["name"], 0)
+        if self.comparer is same_call:
+            return self._equal.get((predicted["name"], _written(predicted)), 0) if same_name else 0
+        verdicts: dict[int, bool] = {}
+        mask = 0
+        for i in positions(same_name):
+            kind = self._kinds[i]
+            if kind not in verdicts:
+                verdicts[kind] = self.comparer(predicted, self.calls[i])
+            mask |= verdicts[kind] << i
+        return mask
+
+    def _obstacle(self, state: MatchState, predicted: Call, accepting: int) -> tuple[Obstacle, str, tuple[str, ...]]:
+        """Why this call fits nothing that is free, in the state in which most of what it could mean is ready."""
+        name, graph = predicted["name"], self.graph
+        same_name = self._by_name.get(name, 0)
+        if not same_name:
+            return Obstacle.UNKNOWN_TOOL, f"the task has no call of {name}", ()
+        if not accepting:
+            calls = ids_of(graph, same_name)
+            return Obstacle.ARGUMENTS, f"its arguments are not those of {' or '.join(calls)}", calls
+        done = max(state.possible, key=lambda one: (accepting & ready_mask(graph, one)).bit_count())
+        if accepting & ready_mask(graph, done):
+            calls = ids_of(graph, accepting & ready_mask(graph, done))
+            return Obstacle.TAKEN, f"{', '.join(calls)} was already taken by an earlier call of the batch", calls
+        if accepting & ~done:
+            calls = ids_of(graph, accepting & ~done)
+            first = next(positions(accepting & ~done))
+            waiting = Waiting(graph.ids[first], ids_of(graph, graph.needs[first] & ~done))
+            return Obstacle.NOT_READY, str(waiting).rstrip("."), calls
+        calls = ids_of(graph, accepting & done)
+        return Obstacle.ALREADY_RAN, f"{', '.join(calls)} has already run", calls
+
+    def _deviated(
+        self, state: MatchState, call: int | None, obstacle: Obstacle, words: str, calls: tuple[str, ...]
+    ) -> MatchState:
+        ready, waiting = self._open(state.possible)
+        where = f"Batch {state.batches + 1}" + ("" if call is None else f", call {call + 1}")
+        legal = f"ready: {', '.join(ready)}" if ready else "every call has run"
+        sentence = f"{where}: {words}; {legal}."
+        deviation = Deviation(state.batches, call, obstacle, sentence, calls, ready, waiting)
+        return MatchState(state.possible, state.batches, deviation)
+
+    def _open(self, possible: Sequence[int]) -> tuple[tuple[str, ...], tuple[Waiting, ...]]:
+        """What could run in one of the possible states, and what the other calls still wait for in all of them."""
+        graph = self.graph
+        ready, unfinished = 0, 0
+        for done in possible:
+            ready |= ready_mask(graph, done)
+            unfinished |= ~done
+        waiting = tuple(
+            Waiting(graph.ids[i], ids_of(graph, graph.needs[i] & ~possible[0]))
+            for i in positions(unfinished & ~ready & ((1 << len(graph.ids)) - 1))
+            if graph.needs[i] & ~possible[0]
+        )
+        return ids_of(graph, ready), waiting
+
+    def _batches_left(self, done: int) -> int:
+        left = [i for i in self.graph.order if not done >> i & 1]
+        depth: dict[int, int] = {}
+        for i in left:
+            depth[i] = 1 + max((depth[j] for j in positions(self.graph.needs[i] & ~done)), default=0)
+        return max(depth.values(), default=0)

@@ -1,0 +1,211 @@
+"""Which paths the evaluators published with C3-Bench and WildToolBench list, and which legal ones they reject.
+
+They enumerate the paths of a task and then follow a prediction through the list. On the way they merge calls of one
+tool, by these rules (ours, from how they behave; all of the shared parity data agrees):
+
+- Of the ready calls, in file order, those of one tool that stand side by side are a *run*.
+- Of several batches with the same tools in the same order only the first is kept.
+- A batch that begins inside a run of two or more calls must begin with all of that run.
+- A single call at the head of such a run stands for the whole run, one call after the other, nothing in between.
+
+Where no two calls of one tool can ever be ready together none of this bites, and the list is that of all legal paths.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from annotator.core.graph.counting import STEPS, TOO_MANY, Count, PathCounter
+from annotator.core.graph.dag import Graph, positions
+from annotator.core.graph.enumeration import Path, optimal_paths, paths, ready_mask
+
+#: Legal paths that are looked at, one by one, for examples of rejected ones.
+_LOOKED_AT = 2_000
+
+
+#: Elementary steps that one move takes.
+_MOVE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What the published code does next: ``batches`` of positions as bitsets, one batch or a run call by call."""
+
+    batches: tuple[int, ...]
+
+    @property
+    def calls(self) -> int:
+        """All that is done by it."""
+        return sum(self.batches)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLint:
+    """What becomes of a task's legal paths in the published evaluators.
+
+    ``legal`` and ``listed`` count all legal paths and those the evaluators know; ``rejected`` is the difference.
+    ``examples`` are some of the rejected ones, optimal ones first. ``fewest`` and ``published_fewest`` are the
+    numbers of batches a path needs to be optimal, in truth and for them; None where it is not known.
+    """
+
+    legal: Count
+    listed: Count
+    rejected: Count
+    examples: tuple[Path, ...]
+    fewest: int
+    published_fewest: int | None
+
+    @property
+    def clean(self) -> bool:
+        """Whether every legal path is accepted, for certain."""
+        return self.rejected == Count(0)
+
+    @property
+    def optimum_differs(self) -> bool:
+        """Whether an optimal path does not count as one."""
+        return self.published_fewest is not None and self.published_fewest != self.fewest
+
+    @property
+    def sentence(self) -> str:
+        """What to say about the task."""
+        if self.clean:
+            return "The published evaluators accept every legal path."
+        if self.rejected.at_least is None and not self.examples:
+            return "Whether the published evaluators reject legal paths could not be counted within the bound."
+        which = f"{self.rejected} of {self.legal}" if self.rejected.at_least else "some"
+        words = f"The published evaluators reject {which} legal paths: they merge calls of one tool."
+        if self.optimum_differs:
+            words += f" They take {self.published_fewest} batches for the fewest; {self.fewest} suffice."
+        return words
+
+
+class PublishedCode:
+    """The published rules on one graph; ``names`` are the tools, one for each position of the graph, in file order."""
+
+    def __init__(self, graph: Graph, names: Sequence[str], bound: int = STEPS) -> None:
+        if len(names) != len(graph.ids):
+            raise ValueError("The published rules need one tool name for each call of the graph.")
+        self.graph = graph
+        self.names = tuple(names)
+        self.bound = bound
+        self._everything = (1 << len(names)) - 1
+
+    @cached_property
+    def merges(self) -> bool:
+        """Whether two calls of one tool can ever be ready together; if not, all legal paths are listed."""
+        same: dict[str, int] = {}
+        for i, name in enumerate(self.names):
+            same[name] = same.get(name, 0) | 1 << i
+        above = self.graph.ancestors
+        return any(
+            not above[i] >> j & 1 and not above[j] >> i & 1
+            for mask in same.values()
+            for i in positions(mask)
+            for j in positions(mask & ((1 << i) - 1))
+        )
+
+    def moves(self, done: int) -> Iterator[Move]:
+        """What the published code may do next; each set of calls once, lazily, in no particular order."""
+        ready = list(positions(ready_mask(self.graph, done)))
+        names = [self.names[i] for i in ready]
+        # At each place the next one of every tool at or after it: the first batch with given tools takes these.
+        following: list[dict[str, int]] = [{}]
+        for place in reversed(range(len(ready))):
+            following.append(following[-1] | {names[place]: place})
+        following.reverse()
+        for head in sorted(following[0].values()):
+            end = head + 1
+            while end < len(ready) and names[end] == names[head]:
+                end += 1
+            run = tuple(1 << i for i in ready[head:end])
+            yield Move(run)
+            stack = [(end, sum(run))]
+            while stack:
+                place, batch = stack.pop()
+                if batch != run[0]:
+                    yield Move((batch,))
+                stack += [(then + 1, batch | 1 << ready[then]) for then in following[place].values()]
+
+    def count(self) -> tuple[Count, int | None]:
+        """The paths listed, and the fewest batches of one of them; TOO_MANY and None past the bound."""
+        if not self.merges:
+            return PathCounter(self.graph, self.bound).tally().total, self.graph.fewest_batches
+        counts: dict[int, tuple[int, int]] = {self._everything: (1, 0)}
+        steps = 0
+        # A state is finished when all states after it are; the stack keeps Python's frames out of it.
+        stack: list[tuple[int, list[Move] | None]] = [(0, None)]
+        while stack:
+            done, moves = stack.pop()
+            if done in counts:
+                continue
+            if moves is None:
+                moves = []
+                for move in self.moves(done):
+                    moves.append(move)
+                    steps += 1
+                    if steps * _MOVE > self.bound:
+                        return TOO_MANY, None
+                stack.append((done, moves))
+                stack += [(done | move.calls, None) for move in moves if done | move.calls not in counts]
+            else:
+                after = [(counts[done | move.calls], len(move.batches)) for move in moves]
+                counts[done] = (sum(n for (n, _), _ in after), min(fewest + taken for (_, fewest), taken in after))
+        total, fewest = counts[0]
+        return Count(total), fewest
+
+    def lists(self, path: Path) -> bool:
+        """Whether a legal path (batches of ids) stands in the published list."""
+        place = {call: 1 << i for i, call in enumerate(self.graph.ids)}
+        left = [sum(place[call] for call in batch) for batch in path]
+        done, at = 0, 0
+        while at < len(left):
+            taken = self._taken(done, left[at:])
+            if not taken:
+                return False
+            done |= sum(left[at : at + taken])
+            at += taken
+        return True
+
+    def _taken(self, done: int, batches: Sequence[int]) -> int:
+        """How many of the batches to come are one move; 0 where the published code has no such move."""
+        ready = list(positions(ready_mask(self.graph, done)))
+        names = [self.names[i] for i in ready]
+        chosen = [place for place, i in enumerate(ready) if batches[0] >> i & 1]
+        earlier = -1
+        for place in chosen:
+            if names.index(names[place], earlier + 1) != place:
+                return 0
+            earlier = place
+        head = end = chosen[0]
+        while end < len(ready) and names[end] == names[head]:
+            end += 1
+        run = [1 << i for i in ready[head:end]]
+        if len(chosen) == 1:
+            return len(run) if list(batches[: len(run)]) == run else 0
+        return 1 if len(run) == 1 or not sum(run) & ~batches[0] else 0
+
+
+def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examples: int = 3) -> PublishedLint:
+    """What the published evaluators make of a graph; ``names`` are the tools of its calls, in file order.
+
+    Raises ValueError where there is not one name for each call. Takes at most about ``bound`` steps for each count;
+    examples are looked for among the first legal paths only.
+    """
+    code = PublishedCode(graph, names, bound)
+    tally = PathCounter(graph, bound).tally()
+    if not code.merges:
+        return PublishedLint(tally.total, tally.total, Count(0), (), tally.fewest, tally.fewest)
+    listed, fewest = code.count()
+    rejected = TOO_MANY
+    if tally.total.at_least is not None and listed.value is not None:
+        rejected = Count(max(0, tally.total.at_least - listed.value), tally.exact)
+    found = (path for path in _gravest_first(graph) if not code.lists(path))
+    return PublishedLint(tally.total, listed, rejected, tuple(islice(found, examples)), tally.fewest, fewest)
+
+
+def _gravest_first(graph: Graph) -> Iterator[Path]:
+    """Optimal paths, then the others; of each only so many as can be looked at."""
+    yield from islice(optimal_paths(graph), _LOOKED_AT)
+    fewest = graph.fewest_batches
+    yield from (path for path in islice(paths(graph), _LOOKED_AT) if len(path) > fewest)

@@ -1,0 +1,118 @@
+"""From a task's steps to its graph, with every fault as data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from annotator.core.graph.dag import Graph, find_cycle
+
+#: More calls than this in one task are refused: nobody can review them, and counting paths is bounded by it.
+MAX_CALLS = 64
+#: Calls, clarifications and answers together.
+MAX_STEPS = 128
+#: Readings of tasks with no more steps, and of no step with more dependencies, are kept.
+_FEW = 16
+
+#: A step's id and the ids it depends on; None where nobody has said.
+Link = tuple[str, tuple[str, ...] | None]
+
+
+class FaultKind(StrEnum):
+    UNKNOWN_ID = "unknown_id"
+    SELF_DEPENDENCY = "self_dependency"
+    DUPLICATE_DEPENDENCY = "duplicate_dependency"
+    DUPLICATE_ID = "duplicate_id"
+    CYCLE = "cycle"
+    TOO_MANY_STEPS = "too_many_steps"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with the dependencies of ``step``; ``ids`` are the ids meant (of a cycle: all, in its order)."""
+
+    kind: FaultKind
+    step: str
+    ids: tuple[str, ...]
+
+
+class GraphReading(NamedTuple):
+    """What could be read of a task's graph.
+
+    ``graph`` holds all steps with every lawful edge (faulty ones are left out), and is None where ids are used twice,
+    there are too many steps, or the edges run in a circle. ``unannotated`` are the ids of steps whose ``depends_on``
+    is null: they stand in the graph as if they depended on nothing. ``needed`` is a bitset of the positions of steps
+    that some other step depends on.
+    """
+
+    graph: Graph | None
+    faults: tuple[Fault, ...]
+    unannotated: tuple[str, ...]
+    needed: int = 0
+
+
+def read_graph(steps: Sequence[Mapping[str, Any]]) -> GraphReading:
+    """The graph of one task's ``steps`` (dicts with ``id``, ``type``, ``depends_on`` as in the document)."""
+    few = len(steps) <= _FEW
+    links: list[Link] = []
+    for step in steps:
+        needs = step["depends_on"]
+        few = few and (needs is None or len(needs) <= _FEW)
+        links.append((step["id"], None if needs is None else tuple([need["id"] for need in needs])))
+    # What labels, checks and topology ask for is read once, and so are the tasks of a file that are built alike.
+    return _read_few(tuple(links)) if few else _read(tuple(links), sum(step["type"] == "call" for step in steps))
+
+
+@lru_cache(maxsize=4096)
+def _read_few(links: tuple[Link, ...]) -> GraphReading:
+    return _read(links, 0)
+
+
+def _read(links: tuple[Link, ...], calls: int) -> GraphReading:
+    position = {step: i for i, (step, _) in enumerate(links)}
+    if len(position) != len(links):
+        return GraphReading(None, tuple(_duplicate_ids(links)), ())
+    if len(links) > MAX_STEPS or calls > MAX_CALLS:
+        return GraphReading(None, (Fault(FaultKind.TOO_MANY_STEPS, links[0][0], ()),), ())
+    faults: list[Fault] = []
+    unannotated: list[str] = []
+    needs: list[int] = []
+    forward, needed = False, 0
+    for i, (step, dependencies) in enumerate(links):
+        mask = 0
+        if dependencies is None:
+            unannotated.append(step)
+        else:
+            for dependency in dependencies:
+                j = position.get(dependency, -1)
+                if j >= 0 and j != i and not mask >> j & 1:
+                    mask |= 1 << j
+                    forward = forward or j > i
+                else:
+                    faults.append(Fault(_fault_kind(i, j), step, (dependency,)))
+        needs.append(mask)
+        needed |= mask
+    # Steps that only look back cannot run in a circle.
+    cycle = find_cycle(needs) if forward else []
+    if cycle:
+        ids = tuple(links[i][0] for i in cycle)
+        faults.append(Fault(FaultKind.CYCLE, ids[0], ids))
+        return GraphReading(None, tuple(faults), tuple(unannotated), needed)
+    return GraphReading(Graph(tuple(position), tuple(needs)), tuple(faults), tuple(unannotated), needed)
+
+
+def _fault_kind(node: int, needed: int) -> FaultKind:
+    if needed < 0:
+        return FaultKind.UNKNOWN_ID
+    return FaultKind.SELF_DEPENDENCY if needed == node else FaultKind.DUPLICATE_DEPENDENCY
+
+
+def _duplicate_ids(links: Sequence[Link]) -> list[Fault]:
+    seen: set[str] = set()
+    faults = []
+    for step, _ in links:
+        if step in seen:
+            faults.append(Fault(FaultKind.DUPLICATE_ID, step, (step,)))
+        seen.add(step)
+    return faults

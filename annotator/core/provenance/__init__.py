@@ -1,0 +1,33 @@
+"""Provenance: where each argument value of a call is visible before the call. Pure: no Django here."""
+
+from annotator.core.provenance.anchors import SourceKind
+from annotator.core.provenance.bodies import Quality
+from annotator.core.provenance.edges import Suggestion
+from annotator.core.provenance.finding import Standing
+from annotator.core.provenance.information import InformationEvidence
+from annotator.core.provenance.tracing import (
+    ArgumentTrace,
+    CallTrace,
+    Provenance,
+    Source,
+    TaskTrace,
+    evidence_for_information,
+    suggest_edges,
+    trace,
+)
+
+__all__ = [
+    "ArgumentTrace",
+    "CallTrace",
+    "InformationEvidence",
+    "Provenance",
+    "Quality",
+    "Source",
+    "SourceKind",
+    "Standing",
+    "Suggestion",
+    "TaskTrace",
+    "evidence_for_information",
+    "suggest_edges",
+    "trace",
+]

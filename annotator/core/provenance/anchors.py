@@ -1,0 +1,295 @@
+"""The places of one document where a value may be visible, and which of them each call can see."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+from annotator.core.graph import GraphReading, read_graph
+from annotator.core.provenance.bodies import Body, Observation, Text
+from annotator.core.provenance.forms import is_value
+from annotator.core.provenance.work import Work
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.toolsets import CompiledToolset, Tool
+
+
+class SourceKind(StrEnum):
+    """Where a value may come from. An exchange is a user message with all that follows it up to the next task.
+
+    message: the words of this task. reply: the user's reply to a clarification of this task; question: what was asked
+    there. env_info: what the system says. observation: of a call of this task that may come before. earlier_message,
+    earlier_answer, earlier_observation: of an exchange before, user's replies and questions counted with the first two.
+    default, enum: the tool's schema.
+    """
+
+    MESSAGE = "message"
+    REPLY = "reply"
+    QUESTION = "question"
+    ENV_INFO = "env_info"
+    OBSERVATION = "observation"
+    EARLIER_MESSAGE = "earlier_message"
+    EARLIER_ANSWER = "earlier_answer"
+    EARLIER_OBSERVATION = "earlier_observation"
+    DEFAULT = "default"
+    ENUM = "enum"
+
+
+#: Values looked at below one call, as the other checks do, and below all calls of a document.
+MAX_LEAVES, MAX_LEAVES_OF_ALL = 2_000, 20_000
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """One text or observation. ``exchange`` counts from 0 over the dialogue, the talk so far included; ``turn`` is the
+    number of user messages said up to then, replies to clarifications included. ``step`` is the id of its step.
+    """
+
+    kind: SourceKind
+    anchor: str
+    body: Body
+    exchange: int
+    turn: int
+    step: str = ""
+
+
+def text_of(place: Place) -> Text:
+    """The text of a place; for an observation, its texts and keys as one."""
+    return place.body if isinstance(place.body, Text) else place.body.text
+
+
+def text_size(place: Place) -> int:
+    """About how many characters there are to look through in a place."""
+    return len(text_of(place).folded)
+
+
+class CallPlaces:
+    """One call: its arguments and which steps of its task it can see.
+
+    ``sees`` is a bitset of positions: the steps before it in the document, and all it depends on wherever they stand,
+    but none that waits for it. ``knows`` says whether what it depends on, directly or not, is annotated throughout.
+    ``cut``: it has more values than ``leaves``, which are looked at.
+    """
+
+    __slots__ = (
+        *("above", "anchor", "arguments", "cut", "inferable", "knows", "leaves", "position", "sees", "step", "tool"),
+    )
+
+    def __init__(self, step: dict[str, Any], position: int, anchor: str, tool: Tool | None, most: int) -> None:
+        self.step = step
+        self.position = position
+        self.anchor = anchor
+        self.tool = tool
+        arguments = step["arguments"]
+        self.arguments: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
+        self.leaves, self.cut = _leaves(self.arguments, min(most, MAX_LEAVES))
+        self.inferable: dict[str, str] = step.get("inferable") or {}
+        self.sees = (1 << position) - 1
+        self.above = 0
+        self.knows = False
+
+    def reason_at(self, path: str) -> str | None:
+        """Why the value at a pointer below the arguments may be inferred; None where nobody said so."""
+        while path and self.inferable:
+            if path in self.inferable:
+                return self.inferable[path]
+            path = path.rpartition("/")[0]
+        return None
+
+
+class TaskPlaces:
+    """One task: its calls, the places that belong to it, and the exchange and turn of its user message.
+
+    ``observations`` holds those that say something by the position of their step. ``missing`` is a bitset of steps
+    whose observation or reply nobody has written yet: what stands there is not known.
+    """
+
+    __slots__ = (
+        *("anchor", "calls", "env", "exchange", "missing", "observations", "reading", "said", "steps", "task", "turn"),
+        "message",
+    )
+
+    def __init__(
+        self, task: dict[str, Any], exchange: int, turn: int, reading: GraphReading | None, work: Work
+    ) -> None:
+        self.task = task
+        self.anchor = f"/tasks/{task['id']}"
+        self.steps: list[dict[str, Any]] = task["steps"]
+        self.exchange, self.turn = exchange, turn
+        self.message = Place(
+            SourceKind.MESSAGE, f"{self.anchor}/user_message", Text(task["user_message"], work=work), exchange, turn
+        )
+        self.env: list[Place] = []
+        self.observations: dict[int, Place] = {}
+        self.said: list[tuple[int, Place]] = []
+        self.missing = 0
+        self.calls: list[CallPlaces] = []
+        self.reading = reading if reading is not None else read_graph(self.steps)
+
+
+class Places:
+    """All places of a validated document.
+
+    ``earlier`` are those before the first task (the talk so far) and those of the tasks, in the order of reading;
+    ``complete`` tells of each task whether everything before it is written. ``work``: what is left for looking.
+    """
+
+    __slots__ = ("_left", "complete", "earlier", "tasks", "work")
+
+    def __init__(
+        self, document: dict[str, Any], toolset: CompiledToolset, readings: list[GraphReading] | None = None
+    ) -> None:
+        self.work = Work()
+        self._left = MAX_LEAVES_OF_ALL
+        self.tasks: list[TaskPlaces] = []
+        self.earlier: list[Place] = []
+        self.complete: list[bool] = []
+        env = []
+        if document["env_info"]:
+            env.append(Place(SourceKind.ENV_INFO, "/env_info", self._text(document["env_info"]), -1, 0))
+        exchange, turn = self._talk(document["context"], env)
+        # Often only the end of the talk so far is given; what came before is not known.
+        complete = not document["context"]
+        for index, task in enumerate(document["tasks"]):
+            exchange, turn = exchange + 1, turn + 1
+            self.complete.append(complete)
+            places = TaskPlaces(task, exchange, turn, readings[index] if readings else None, self.work)
+            places.env = env
+            if task["env_info"]:
+                body = self._text(task["env_info"])
+                own = Place(SourceKind.ENV_INFO, f"{places.anchor}/env_info", body, exchange, turn)
+                places.env = [*env, own]
+            turn = self._steps(places, toolset, turn)
+            complete = complete and not places.missing and bool(task["steps"])
+            self.tasks.append(places)
+
+    def _talk(self, context: list[dict[str, Any]], env: list[Place]) -> tuple[int, int]:
+        exchange, turn = -1, 0
+        kinds = {
+            "user": SourceKind.EARLIER_MESSAGE,
+            "assistant": SourceKind.EARLIER_ANSWER,
+            "tool": SourceKind.EARLIER_OBSERVATION,
+        }
+        for i, message in enumerate(context):
+            role, anchor = message["role"], f"/context/{i}/content"
+            if role == "system":
+                env.append(Place(SourceKind.ENV_INFO, anchor, self._text(message["content"]), -1, 0))
+                continue
+            if role == "user":
+                exchange, turn = exchange + 1, turn + 1
+            # What comes before the first user message given belongs to an exchange whose message is not.
+            exchange = max(exchange, 0)
+            self.earlier.append(Place(kinds[role], anchor, self._text(message["content"]), exchange, turn))
+        return exchange, turn
+
+    def _steps(self, places: TaskPlaces, toolset: CompiledToolset, turn: int) -> int:
+        """Sort the steps of a task into its places; returns the number of user messages after it."""
+        exchange = places.exchange
+        self.earlier.append(
+            Place(SourceKind.EARLIER_MESSAGE, places.message.anchor, places.message.body, exchange, turn)
+        )
+        for position, step in enumerate(places.steps):
+            anchor, kind = f"{places.anchor}/steps/{step['id']}", step["type"]
+            if kind == "call":
+                call = CallPlaces(step, position, anchor, toolset.tools.get(step["name"]), self._left)
+                self._left -= len(call.leaves)
+                places.calls.append(call)
+                self._observation(places, position, step, anchor, turn)
+            elif kind == "clarification":
+                for field, here, later in _SAID:
+                    if step[field]:
+                        turn += field == "user_reply"
+                        text = self._text(step[field])
+                        places.said.append((position, Place(here, f"{anchor}/{field}", text, exchange, turn)))
+                        self.earlier.append(Place(later, f"{anchor}/{field}", text, exchange, turn))
+                    else:
+                        places.missing |= 1 << position
+            elif step["text"]:
+                self.earlier.append(
+                    Place(SourceKind.EARLIER_ANSWER, f"{anchor}/text", self._text(step["text"]), exchange, turn)
+                )
+            else:
+                places.missing |= 1 << position
+        _visibility(places)
+        return turn
+
+    def _text(self, text: str) -> Text:
+        return Text(text, work=self.work)
+
+    def _observation(self, places: TaskPlaces, position: int, step: dict[str, Any], anchor: str, turn: int) -> None:
+        observation = step["observation"]
+        if observation is None:
+            places.missing |= 1 << position
+        elif says_something(observation):
+            written = isinstance(observation, str)
+            body: Body = self._text(observation) if written else Observation(observation, self.work)
+            anchor = f"{anchor}/observation"
+            place = Place(SourceKind.OBSERVATION, anchor, body, places.exchange, turn, step["id"])
+            places.observations[position] = place
+            self.earlier.append(Place(SourceKind.EARLIER_OBSERVATION, anchor, body, places.exchange, turn, step["id"]))
+
+
+_SAID = (
+    ("question", SourceKind.QUESTION, SourceKind.EARLIER_ANSWER),
+    ("user_reply", SourceKind.REPLY, SourceKind.EARLIER_MESSAGE),
+)
+_ACKNOWLEDGING = frozenset({"status", "status_code", "code", "success", "ok", "message", "error", "result", "response"})
+
+
+def says_something(observation: Any) -> bool:
+    """Tell whether an observation holds data: an empty one, a single word or a mere status gives nothing to go on."""
+    if isinstance(observation, str):
+        return len(observation.split()) > 1 or any(c.isdecimal() for c in observation) or not observation.isascii()
+    return observation not in ([], {}, True, False)
+
+
+def is_acknowledgement(observation: Any) -> bool:
+    """Tell whether an observation only reports that something was done: nothing but a status and a sentence."""
+    if isinstance(observation, dict):
+        return all(
+            key in _ACKNOWLEDGING and (not isinstance(value, list | dict) or is_acknowledgement(value))
+            for key, value in observation.items()
+        )
+    return isinstance(observation, str | bool) or observation is None
+
+
+def _visibility(places: TaskPlaces) -> None:
+    graph, unannotated = places.reading.graph, set(places.reading.unannotated)
+    if graph is None:
+        return
+    above = graph.ancestors
+    ids = graph.ids
+    looks_back = not any(need >> i for i, need in enumerate(graph.needs))
+    for call in places.calls:
+        at = call.position
+        call.above = above[at]
+        waiting = 0
+        if not looks_back:
+            waiting = sum(1 << other for other, mask in enumerate(above) if mask >> at & 1)
+        call.sees = ((1 << at) - 1 | call.above) & ~waiting
+        call.knows = not unannotated or not any(
+            ids[other] in unannotated for other in range(len(ids)) if other == at or call.above >> other & 1
+        )
+
+
+def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
+    """Pairs (path, value) of the texts and numbers below the arguments, in order; whether there may be more."""
+    if len(arguments) <= most and not any(isinstance(value, dict | list) for value in arguments.values()):
+        return [((key,), value) for key, value in arguments.items() if is_value(value)], False
+    found: list[tuple[tuple[Any, ...], Any]] = []
+    stack: list[tuple[tuple[Any, ...], Any]] = [((), arguments)]
+    left, cut = most, False
+    while stack and left > 0:
+        path, node = stack.pop()
+        left -= 1
+        if isinstance(node, dict | list):
+            cut = cut or len(node) > left
+            keys = list(islice(node, left)) if isinstance(node, dict) else range(min(len(node), left))
+            stack += [((*path, key), node[key]) for key in reversed(keys)]
+        elif is_value(node):
+            found.append((path, node))
+    return found, cut or bool(stack)
+
+
+def anchor_below(anchor: str, path: tuple[Any, ...]) -> str:
+    """The anchor of a place below a call's arguments."""
+    return f"{anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)

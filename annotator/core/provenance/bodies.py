@@ -1,0 +1,399 @@
+"""What a value is looked for in: a text, or an observation, which is JSON.
+
+Both are read at most once per kind of form (words, figures, squashed), when the first value asks for it; a search is
+one pass over the text at most, whatever stands in it.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from annotator.core.provenance.figures import (
+    Date,
+    Span,
+    Time,
+    dates_in,
+    has_scaled,
+    may_be_spelt,
+    may_hold_date,
+    numbers_in,
+    plainly,
+    times_in,
+)
+from annotator.core.provenance.forms import APART, Forms, fold, forms_of, is_joined, squash
+from annotator.core.provenance.work import ITEM, LOOK, PLACE, Work
+from annotator.core.schema.canonical import escape
+
+#: Characters of one text that are looked at; what lies behind is not seen.
+MAX_CHARACTERS = 200_000
+#: Values of one observation that are looked at.
+MAX_LEAVES = 20_000
+#: Places given for one value in one text.
+MOST_SPANS = 8
+
+_ESCAPE = re.compile(r'\\[nrt"\\]')
+_WORD = re.compile(r"\w+")
+_FOLLOWING = re.compile(r"[ -]([a-z]+)")
+
+
+class Quality(StrEnum):
+    """How a value stands where it was found.
+
+    exact: character for character, as a whole word or JSON value. normalised: the same in another form (case, spacing,
+    number, date). inside: only as part of a longer word, as the same word inflected, or by its words one by one.
+    """
+
+    EXACT = "exact"
+    NORMALISED = "normalised"
+    INSIDE = "inside"
+
+
+class Hit(NamedTuple):
+    """``start`` and ``end`` count characters of the text; ``path`` is the JSON pointer below an observation's root,
+    and the span then counts within the text that stands there (None where a whole value is meant). ``whole`` says that
+    the value is all that stands there.
+    """
+
+    start: int
+    end: int
+    quality: Quality
+    path: str | None = None
+    whole: bool = False
+
+
+class Text:
+    """Running text."""
+
+    __slots__ = (
+        "_dates",
+        "_days",
+        "_kept",
+        "_numbers",
+        "_scaled",
+        "_squashed",
+        "_times",
+        "_words",
+        "_work",
+        "_written",
+        "_years",
+        "folded",
+        "raw",
+    )
+
+    def __init__(self, raw: str, *, written: bool = True, work: Work | None = None) -> None:
+        """``written``: read numbers written as words, too; tools do not write them. ``work``: what is left for looking;
+        where nothing is, nothing is found.
+        """
+        self._written = written
+        self._work = work or Work()
+        self.raw = raw[:MAX_CHARACTERS]
+        self.folded = fold(self.raw)
+        self._numbers: dict[int | float, list[Span]] | None = None
+        self._dates: list[tuple[Date, Span]] | None = None
+        self._days: dict[tuple[int | None, ...], list[tuple[int | None, Span]]] | None = None
+        self._years: dict[int | float | None, dict[Span, None]] | None = None
+        self._times: list[tuple[Time, Span]] | None = None
+        self._scaled: bool | None = None
+        self._squashed: str | None = None
+        # Where each character of the squashed text stands in the text.
+        self._kept: list[int] | None = None
+        self._words: dict[str, dict[str, Span]] | None = None
+
+    def has(self, forms: Forms) -> bool:
+        """Tell whether the value stands here in any form."""
+        folded, text = forms.folded, self.folded
+        if forms.foreign:
+            return bool(self._spans(forms, 1))
+        if not self._may_look(forms):
+            return False
+        return bool((folded and folded in text and self._standing(folded, 1)) or self._otherwise(forms, 1))
+
+    def _may_look(self, forms: Forms) -> bool:
+        """Count one look for a value: of a long one each character may be held against many, of a number its words, of
+        a date its months are looked for, too.
+        """
+        times = 4 if forms.dates or forms.number is not None else 1
+        return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 8))
+
+    def hits(self, forms: Forms) -> list[Hit]:
+        """Where the value stands, at most MOST_SPANS places, best quality first; only the best form is given."""
+        return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MOST_SPANS)]
+
+    def _spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
+        if not forms.foreign:
+            return self._all_spans(forms, most)
+        spans = self._all_spans(forms, len(self.folded))
+        following = ((_FOLLOWING.match(self.folded, span[1]), span) for span in spans)
+        return [span for word, span in following if word is None or word[1] not in forms.foreign][:most]
+
+    def _all_spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
+        folded = forms.folded
+        if not self._may_look(forms):
+            return []
+        if folded and folded in self.folded:
+            spans = self._standing(folded, most)
+            if spans:
+                raw, value = self.raw, str(forms.value).strip()
+                exact = Quality.EXACT, Quality.NORMALISED
+                return [(start, end, exact[raw[start:end] != value]) for start, end in spans]
+        return self._otherwise(forms, most)
+
+    def _otherwise(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
+        """Where the value stands in any other way than letter by letter."""
+        if forms.number is not None:
+            spans = self._number(forms.number)
+            if spans:
+                written = str(forms.value)
+                raw = self.raw
+                return [
+                    (start, end, Quality.EXACT if raw[start:end] == written else Quality.NORMALISED)
+                    for start, end in spans[:most]
+                ]
+        if forms.dates or forms.times:
+            spans = self._moment(forms)
+            if spans:
+                return [(start, end, Quality.NORMALISED) for start, end in spans[:most]]
+        if forms.squashed and forms.core in self.folded:
+            spans = self._run_together(forms.squashed, most)
+            if spans:
+                return [(start, end, Quality.NORMALISED) for start, end in spans]
+        if forms.stem:
+            span = self._inflected(forms)
+            if span:
+                return [(*span, Quality.INSIDE)]
+        if self._written and type(forms.number) is int:
+            # A year may be asked for by itself; days and months are too small to tell where they come from.
+            if self._years is None:
+                self._years = {}
+                for (year, *_), span in self.dates:
+                    self._years.setdefault(year, {})[span] = None
+            return [(*span, Quality.INSIDE) for span in list(self._years.get(forms.number, ()))[:most]]
+        return []
+
+    def _number(self, number: int | float) -> list[Span]:
+        spans = plainly(number, self.folded, self._work)
+        # Python writes small fractions with an exponent, people do not.
+        if spans or not (self._has_other_figures(number) or "e-" in str(number)):
+            return spans
+        if self._numbers is None:
+            taken = [span for _, span in self.dates] + [span for _, span in self.times]
+            self._numbers = numbers_in(self.folded, taken, words=self._written)
+        return self._numbers.get(number) or (self._numbers.get(-number, []) if number < 0 else [])
+
+    def _has_other_figures(self, number: int | float) -> bool:
+        if self._scaled is None:
+            self._scaled = has_scaled(self.folded)
+        return self._scaled or (self._written and may_be_spelt(number, self.folded))
+
+    @property
+    def dates(self) -> list[tuple[Date, Span]]:
+        """The dates in the text."""
+        if self._dates is None:
+            self._dates = dates_in(self.folded)
+        return self._dates
+
+    @property
+    def times(self) -> list[tuple[Time, Span]]:
+        """The times of day in the text."""
+        if self._times is None:
+            self._times = times_in(self.folded)
+        return self._times
+
+    def _moment(self, forms: Forms) -> list[Span]:
+        """Where a date stands, and with a time of day: where both do, or the date alone for midnight."""
+        if forms.dates and not any(may_hold_date(self.folded, date) for date in forms.dates):
+            return []
+        if self._days is None:
+            self._days = {}
+            for date, span in self.dates:
+                self._days.setdefault(date[1:], []).append((date[0], span))
+        there = [(year, self._days.get(tuple(day), [])) for year, *day in forms.dates]
+        if not self._work.spend(ITEM * (sum(len(days) for _, days in there) + len(self.times))):
+            return []
+        days = [
+            span for year, others in there for other, span in others if year is None or other is None or year == other
+        ]
+        if not forms.times:
+            return days
+        hours = [span for time, span in self.times if time in forms.times]
+        if not forms.dates:
+            return hours
+        midnight = forms.times[0] in ((0, 0), (23, 59))
+        return days + hours if days and hours else days if midnight else []
+
+    def _run_together(self, squashed: str, most: int) -> list[Span]:
+        if self._squashed is None:
+            self._squashed = squash(self.folded)
+        found: list[Span] = []
+        at = self._squashed.find(squashed)
+        if at < 0:
+            return found
+        if self._kept is None:
+            self._kept = [i for i, character in enumerate(self.folded) if character not in APART]
+        while at >= 0 and len(found) < most and self._work.spend(PLACE):
+            start, end = self._kept[at], self._kept[at + len(squashed) - 1] + 1
+            if _apart(self.folded, start, end):
+                found.append((start, end))
+            at = self._squashed.find(squashed, at + len(squashed))
+        return found
+
+    def _inflected(self, forms: Forms) -> Span | None:
+        """A word of the same stem: the shorter of the two but for two letters, and at least four."""
+        start = forms.stem[:4]
+        if start not in self.folded:
+            return None
+        if self._words is None:
+            self._words = {}
+            for match in _WORD.finditer(self.folded):
+                self._words.setdefault(match[0][:4], {}).setdefault(match[0], match.span())
+        word = forms.folded
+        for other, span in self._words.get(start, {}).items():
+            if not self._work.spend(PLACE):
+                return None
+            if (
+                other.isalpha()
+                and abs(len(other) - len(word)) < 4
+                and _shared(word, other) >= max(4, min(len(word), len(other)) - 2)
+            ):
+                return span
+        return None
+
+    def _standing(self, needle: str, most: int) -> list[Span]:
+        """Where ``needle`` stands as words of its own; one that begins or ends without letters stands anywhere."""
+        found: list[Span] = []
+        at = self.folded.find(needle)
+        while at >= 0 and len(found) < most and self._work.spend(PLACE):
+            end = at + len(needle)
+            if _apart(self.folded, at, end):
+                found.append((at, end))
+            at = self.folded.find(needle, end)
+        return found
+
+
+_ONE_A_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",\n", ": ")).encode
+
+
+class Observation:
+    """What a tool gave back. Numbers are found as values; texts and keys are searched as one text, leaf by leaf."""
+
+    __slots__ = ("_blob", "_leaves", "_numbers", "_starts", "_text", "_work", "root")
+
+    def __init__(self, root: Any, work: Work | None = None) -> None:
+        self.root = root
+        self._work = work or Work()
+        self._blob: Text | None = None
+        self._text: Text | None = None
+        self._starts: list[int] = []
+        self._leaves: list[tuple[tuple[Any, ...], bool]] = []
+        self._numbers: dict[int | float, list[tuple[tuple[Any, ...], int | float | str]]] = {}
+
+    def has(self, forms: Forms) -> bool:
+        """Tell whether the value stands here in any form. Looks at the JSON as text, without taking it apart."""
+        if self._blob is None:
+            # Each value on a line, so that numbers of a list stand apart (not indented: of a value forty levels deep
+            # that is forty times as long); without quotation marks, so that neighbours do.
+            blob = _ONE_A_LINE(self.root)
+            if "\\" in blob:
+                blob = _ESCAPE.sub("  ", blob)
+            self._blob = Text(blob.replace('"', "\n"), written=False, work=self._work)
+        if self._blob.has(forms):
+            return True
+        # JSON and Python write the exponents of such numbers each in their own way.
+        return type(forms.number) is float and "e" in str(forms.number) and bool(self.hits(forms))
+
+    def hits(self, forms: Forms) -> list[Hit]:
+        """Where the value stands, at most MOST_SPANS places: whole values before parts of longer ones."""
+        text = self.text
+        found = []
+        if forms.number is not None:
+            for path, number in self._numbers.get(forms.number, ())[:MOST_SPANS]:
+                same = forms.value == number and isinstance(forms.value, str) == isinstance(number, str)
+                shown = len(str(number))
+                quality = Quality.EXACT if same else Quality.NORMALISED
+                found.append(Hit(0, shown, quality, pointer(path), True))
+        found += self._hits(text, forms, MOST_SPANS)
+        found.sort(key=lambda hit: (not hit.whole, _RANK[hit.quality]))
+        places: dict[tuple[str | None, int], Hit] = {}
+        for hit in found:
+            places.setdefault((hit.path, hit.start), hit)
+        return list(places.values())[:MOST_SPANS]
+
+    def _hits(self, text: Text, forms: Forms, most: int) -> list[Hit]:
+        found = []
+        for start, end, quality in text._spans(forms, most):
+            at = bisect_right(self._starts, start) - 1
+            begins = self._starts[at]
+            after = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(text.folded)
+            if end > after:
+                continue
+            path, is_key = self._leaves[at]
+            whole = not is_key and start == begins and end == after
+            found.append(Hit(start - begins, end - begins, Quality.INSIDE if is_key else quality, pointer(path), whole))
+        return found
+
+    @property
+    def text(self) -> Text:
+        """All texts and keys of the observation, one a line."""
+        if self._text is None:
+            self._text = self._walk()
+        return self._text
+
+    def _walk(self) -> Text:
+        parts: list[str] = []
+        at, left = 0, MAX_LEAVES
+        stack: list[tuple[tuple[Any, ...], Any]] = [((), self.root)]
+        starts, leaves, numbers = self._starts, self._leaves, self._numbers
+        while stack and left and at < MAX_CHARACTERS:
+            path, node = stack.pop()
+            left -= 1
+            kind = type(node)
+            if kind is str:
+                starts.append(at)
+                leaves.append((path, False))
+                parts.append(node)
+                at += len(node) + 1
+                if len(node) < 32 and node[:1].isdecimal():
+                    number = forms_of(node).number
+                    if number is not None:
+                        numbers.setdefault(number, []).append((path, node))
+            elif kind is dict:
+                for key in node:
+                    starts.append(at)
+                    leaves.append(((*path, key), True))
+                    parts.append(key)
+                    at += len(key) + 1
+                stack += [((*path, key), node[key]) for key in reversed(node)]
+            elif kind is list:
+                stack += [((*path, i), node[i]) for i in range(min(len(node), left) - 1, -1, -1)]
+            elif kind is int or kind is float:
+                numbers.setdefault(node, []).append((path, node))
+        return Text("\n".join(parts), written=False, work=self._work)
+
+
+Body = Text | Observation
+_RANK = {Quality.EXACT: 0, Quality.NORMALISED: 1, Quality.INSIDE: 2}
+
+
+def pointer(path: tuple[Any, ...]) -> str:
+    """A path of keys and indexes as a JSON pointer."""
+    return "".join(f"/{escape(str(step))}" for step in path)
+
+
+def _apart(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1] if start else " ", text[end] if end < len(text) else " "
+    if is_joined(before) and is_joined(text[start]):
+        return False
+    if is_joined(after) and is_joined(text[end - 1]):
+        return False
+    # 12 does not stand in 12.5, nor in 1,012.
+    if text[start].isdecimal() and before in ".," and start > 1 and text[start - 2].isdecimal():
+        return False
+    return not (text[end - 1].isdecimal() and after in ".," and text[end + 1 : end + 2].isdecimal())
+
+
+def _shared(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    shorter = min(len(one), len(other))
+    return next((i for i in range(shorter) if one[i] != other[i]), shorter)

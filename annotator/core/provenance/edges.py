@@ -1,0 +1,264 @@
+"""Which call gave a value to which: suggested dependencies, missing ones and ones that nothing supports."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.graph.dag import positions
+from annotator.core.provenance.anchors import CallPlaces, Place, TaskPlaces, is_acknowledgement
+from annotator.core.provenance.bodies import Hit, Quality, Text, pointer
+from annotator.core.provenance.finding import Finder, Found, Standing
+from annotator.core.provenance.forms import Forms, is_specific
+from annotator.core.provenance.work import PLACE, Work
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[\u3400-\u9fff]")
+#: Plain words of an argument that fit any key.
+_NEUTRAL = frozenset({"id", "ids", "the", "of", "list", "value", "name", "code", "number", "key"})
+#: A plain word shorter than this, inside a longer text, is no evidence of where it came from.
+_LONG_WORD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """``step`` should depend on ``needs``: the value of ``argument`` (an anchor) was given back there, at ``path``.
+
+    ``weak`` marks a value too common to be sure of (a whole number below ten) whose name fits all the same, and one
+    that the other call took as an argument and only repeated: offer such a one, but do not accept it unasked.
+    """
+
+    step: str
+    needs: str
+    argument: str
+    path: str
+    why: str
+    weak: bool = False
+    kind: str = "parameter"
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    position: int
+    place: Place
+    hit: Hit
+    echo: bool
+    affinity: float
+
+
+def suggestions(finder: Finder, index: int) -> list[Suggestion]:
+    """The dependencies that values of task number ``index`` call for and its graph does not have, in document order.
+
+    A value asks for a dependency when it stands in an observation of this task and neither in the user's words of this
+    task, env_info, the schema's values nor in anything before the task. Where several observations hold it, the call
+    is chosen by, in this order: none where the call depends on one of them already; calls that did not take the value
+    as an argument before calls that did (those only repeat it); the path whose keys share most words with the
+    argument's name; whole values before parts of longer texts; the nearest.
+    """
+    task = finder.places.tasks[index]
+    made: dict[tuple[str, str], Suggestion] = {}
+    blocked = _Reachable(task, finder.places.work)
+    for found in finder.values(index):
+        for forms, weak in _flowing(found):
+            chosen = _choose(task, found, forms, blocked, weak=weak)
+            if chosen is None:
+                continue
+            key = (found.call.step["id"], chosen.place.step)
+            doubtful = weak or chosen.echo
+            if key in made and made[key].weak <= doubtful:
+                continue
+            made[key] = _suggest(task, found, forms, chosen, weak=doubtful)
+            blocked.add(found.call.position, chosen.position)
+    order = {step["id"]: position for position, step in enumerate(task.steps)}
+    return sorted(made.values(), key=lambda one: (order[one.step], order[one.needs]))
+
+
+def missing(finder: Finder, index: int) -> list[Suggestion]:
+    """Those suggestions that are certain enough to warn of: not weak, and of calls whose dependencies are annotated."""
+    task = finder.places.tasks[index]
+    if len(task.calls) < 2 or task.reading.graph is None:
+        return []
+    if not any(
+        found.observed & ~found.call.above for found in finder.values(index) if found.standing is Standing.OBSERVATION
+    ):
+        return []
+    known = {call.step["id"] for call in task.calls if call.knows}
+    return [one for one in suggestions(finder, index) if not one.weak and one.step in known]
+
+
+def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
+    """Pairs (call, id of a needed call) of parameter dependencies by which no value can have come.
+
+    Nothing is said where it cannot be known: when the observation is missing, empty or a mere acknowledgement, and when
+    an argument has no other explanation (inferred, chosen from an enum, found nowhere), so that it may well be
+    concluded from that observation; and when not every value was looked for.
+    """
+    task = finder.places.tasks[index]
+    if len(task.calls) < 2 or task.reading.graph is None:
+        return
+    places = {place.step: place for place in task.observations.values()}
+    held: dict[int, list[Found]] = {}
+    for found in finder.values(index):
+        held.setdefault(found.call.position, []).append(found)
+    for call in task.calls:
+        for needed in call.step["depends_on"] or ():
+            place = places.get(needed["id"])
+            if needed["kind"] != "parameter" or place is None or needed["id"] == call.step["id"]:
+                continue
+            if not call.arguments or call.cut or is_acknowledgement(_observation(task, place)):
+                continue
+            carries = any(_supports(found, place) for found in held.get(call.position, ()))
+            if not carries and not finder.places.work.spent:
+                yield call, needed["id"]
+
+
+_OPEN = frozenset({Standing.INFERABLE, Standing.SCHEMA, Standing.NOWHERE, Standing.UNKNOWN, Standing.WRITTEN})
+
+
+def _supports(found: Found, place: Place) -> bool:
+    if found.standing in _OPEN or place.body.has(found.forms):
+        return True
+    telling, _ = found.forms.tokens
+    return any(place.body.has(forms) for forms in telling)
+
+
+def _observation(task: TaskPlaces, place: Place) -> Any:
+    return next(step["observation"] for step in task.steps if step["id"] == place.step)
+
+
+def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
+    """What of a value can only have come from an observation of its task, and whether that is weak evidence."""
+    if found.standing is Standing.COMMON:
+        if found.forms.number is not None:
+            yield found.forms, True
+    elif found.observed and found.exchange < 0:
+        if found.by_words:
+            yield from ((forms, False) for forms in found.forms.tokens[1])
+        else:
+            yield found.forms, found.forms.small
+
+
+def _choose(task: TaskPlaces, found: Found, forms: Forms, blocked: "_Reachable", *, weak: bool) -> _Candidate | None:
+    """The call the value should be taken from: of those that close no circle, so that accepting asks for no other."""
+    call = found.call
+    if task.message.body.has(forms) or any(place.body.has(forms) for place in task.env):
+        return None
+    if forms is not found.forms and any(
+        call.sees >> position & 1 and place.body.has(forms) for position, place in task.said
+    ):
+        return None
+    candidates = []
+    name = _name(found)
+    for position in positions(call.sees):
+        place = task.observations.get(position)
+        if place is None or not place.body.has(forms):
+            continue
+        best = _best(place, forms, name, weak=weak)
+        if best is None:
+            continue
+        if call.above >> position & 1:
+            return None
+        if blocked.would_circle(call.position, position):
+            continue
+        candidates.append(_Candidate(position, place, best[1], _takes(task, position, forms, blocked.work), best[0]))
+    if not candidates:
+        return None
+    return max(candidates, key=_preference)
+
+
+def _preference(one: _Candidate) -> tuple[bool, float, bool, bool, int]:
+    return (not one.echo, one.affinity, one.hit.whole, one.hit.quality is Quality.EXACT, one.position)
+
+
+def _best(place: Place, forms: Forms, name: frozenset[str], *, weak: bool) -> tuple[float, Hit] | None:
+    """The hit in one observation that says most, and how well its keys fit the argument's name."""
+    best: tuple[float, Hit] | None = None
+    for hit in place.body.hits(forms):
+        affinity = _affinity(name, hit.path or "")
+        if weak:
+            if not hit.whole or affinity < 1:
+                continue
+        elif not hit.whole and not _telling_inside(forms, hit):
+            continue
+        if best is None or (affinity, hit.whole) > (best[0], best[1].whole):
+            best = affinity, hit
+    return best
+
+
+def _telling_inside(forms: Forms, hit: Hit) -> bool:
+    if hit.quality is Quality.INSIDE:
+        return False
+    text = forms.folded
+    return is_specific(forms) or len(text) >= _LONG_WORD or not text.isascii() or not text.isalnum()
+
+
+def _takes(task: TaskPlaces, position: int, forms: Forms, work: Work) -> bool:
+    """Tell whether a call has the value among its own arguments, so that its observation may only repeat it."""
+    call = next(call for call in task.calls if call.position == position)
+    for _, value in call.leaves:
+        if value == forms.value:
+            return True
+        if not work.spend(PLACE):
+            return False
+        if isinstance(value, str) and len(value) >= len(forms.folded) and Text(value, work=work).has(forms):
+            return True
+    return False
+
+
+def _name(found: Found) -> frozenset[str]:
+    return words_of("/".join(step for step in found.path if isinstance(step, str)))
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name in camelCase, snake_case or a path, in lower case and without a plural s."""
+    words = (match[0].lower() for match in _WORDS.finditer(name))
+    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word for word in words)
+
+
+def _affinity(name: frozenset[str], path: str) -> float:
+    """How well the keys of a path fit an argument's name: the share of its words found there; 1 is a perfect fit.
+
+    Words that fit any key (id, name …) count for a tenth.
+    """
+    if not name:
+        return 0.0
+    keys = words_of(path)
+    weights = {word: 0.1 if word in _NEUTRAL else 1.0 for word in name}
+    return sum(weight for word, weight in weights.items() if word in keys) / sum(weights.values())
+
+
+def _suggest(task: TaskPlaces, found: Found, forms: Forms, chosen: _Candidate, *, weak: bool) -> Suggestion:
+    call = found.call
+    needed = chosen.place.step
+    tool = next(step["name"] for step in task.steps if step["id"] == needed)
+    path = chosen.hit.path or ""
+    shown = str(forms.value)
+    shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
+    where = f" at {path}" if path else ""
+    return Suggestion(
+        step=call.step["id"],
+        needs=needed,
+        argument=f"{call.anchor}/arguments{pointer(found.path)}",
+        path=path,
+        why=f"“{shown}” is what {needed} ({tool}) gave back{where}.",
+        weak=weak,
+    )
+
+
+class _Reachable:
+    """Refuses what would run in a circle, with the graph as it is and the suggestions made so far."""
+
+    __slots__ = ("_above", "work")
+
+    def __init__(self, task: TaskPlaces, work: Work) -> None:
+        self.work = work
+        graph = task.reading.graph
+        self._above = list(graph.ancestors) if graph is not None else [0] * len(task.steps)
+
+    def would_circle(self, position: int, needed: int) -> bool:
+        return position == needed or bool(self._above[needed] >> position & 1)
+
+    def add(self, position: int, needed: int) -> None:
+        gained = self._above[needed] | 1 << needed
+        for other, mask in enumerate(self._above):
+            if other == position or mask >> position & 1:
+                self._above[other] = mask | gained

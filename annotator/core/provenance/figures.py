@@ -1,0 +1,391 @@
+"""Numbers, dates and times as they stand in running text, in the forms in which people write them.
+
+Every pattern here is linear: bounded repetitions, and no two ways to read the same characters.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from annotator.core.provenance.work import PLACE, Work
+
+Span = tuple[int, int]
+#: (year, month, day); a year or a day nobody named is None.
+Date = tuple[int | None, int, int | None]
+#: (hour, minute)
+Time = tuple[int, int]
+
+#: What stands between thousands; of spaces only those that hold a number together.
+_THOUSANDS = ",，\u00a0\u2009\u202f"
+_APART = str.maketrans("", "", _THOUSANDS)
+#: Figures that are not written out as they count: percentages, thousands, commas of another kind, trailing zeros.
+_SCALED = re.compile(
+    rf"\d(?:\s?(?:%|％|per ?cent|million|billion|thousand|k\b|千|万|亿)|[{_THOUSANDS}]\d{{3}}|\.\d{{0,11}}0(?!\d))"
+)
+_POINTS = frozenset(".,")
+_JOINTS = frozenset("-/:")
+#: More digits than this are no number but an identifier.
+_MOST_DIGITS = 18
+# Patterns begin with the digits themselves, so that searching skips what holds none; what stands before is looked at
+# afterwards.
+_NUMBER = re.compile(
+    rf"(\d{{1,3}}(?:[{_THOUSANDS}]\d{{3}}){{1,5}}(?!\d)(?:\.\d{{1,12}}(?!\d))?|\d{{1,18}}(?:\.\d{{1,12}})?(?!\d))"
+    r"(?:\s?(%|％|percent\b|per cent\b|thousand\b|million\b|billion\b|k\b|千|万|亿))?"
+)
+_SCALES: dict[str, int] = {
+    **{"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "k": 1_000},
+    **{"千": 1_000, "万": 10_000, "亿": 100_000_000},
+}
+_UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORDS: dict[str, int | float] = {word: number for number, word in enumerate(_UNITS)}
+_WORDS |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
+_WORDS |= {"hundred": 100, "dozen": 12, "half": 0.5, "twice": 2, "both": 2}
+_SPELT: dict[int | float, list[str]] = {}
+for _word, _number in _WORDS.items():
+    _SPELT.setdefault(_number, []).append(_word)
+_TO_NINETEEN = "|".join(sorted(_UNITS, key=len, reverse=True))
+_BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])})\b)?|{_TO_NINETEEN})"
+_BELOW_THOUSAND = rf"(?:(?:(?:a|{_BELOW_HUNDRED})[ -])?hundred\b(?: (?:and )?{_BELOW_HUNDRED}\b)?|{_BELOW_HUNDRED}\b)"
+_LARGE_WORDS = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_NUMBER_WORD = re.compile(
+    rf"(?:a|{_BELOW_THOUSAND})[ -](?:{'|'.join(_LARGE_WORDS)})\b(?:,? (?:and )?{_BELOW_THOUSAND})?"
+    rf"|{_BELOW_THOUSAND}|(?:dozen|half|twice|both)\b"
+)
+_HAN_DIGITS = {**{sign: value for value, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
+_HAN_SIGNS = ("零〇", "一", "二两", "三", "四", "五", "六", "七", "八", "九")
+_HAN_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
+_HAN = re.compile(r"[零〇一二两三四五六七八九十百千万亿]{1,12}")
+
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
+    "december",
+)
+_MONTHS = {short: i for i, name in enumerate(_MONTH_NAMES, 1) for short in (name, name[:3])} | {"sept": 9}
+_TO = r"\s?(?:-|–|to|and|or|until|till|through)\s?(?:the )?"
+_RUN = re.compile(r"\d[\d/.\-]{4,24}")
+_YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
+_FLAT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
+_MONTH = re.compile(rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b")
+_BEFORE_MONTH = re.compile(
+    rf"(?:(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?{_TO})?(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?\s{{0,2}}(?:of )?$"
+)
+_AFTER_MONTH = re.compile(
+    rf"\.?,?\s{{1,2}}(?:the )?(?:(\d{{1,2}})(?!\d)(?:st|nd|rd|th)?(?:{_TO}(\d{{1,2}})(?!\d)(?:st|nd|rd|th)?)?)?"
+    r"(?:,?\s{0,2}(\d{4})(?!\d))?"
+)
+_HAN_DATE = re.compile(
+    r"(?:(\d{4})年)?(\d{1,2}|[一二三四五六七八九十]{1,2})月"
+    r"(?:(\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?(?:[到至\-–~—](\d{1,2})[日号])?)?"
+)
+#: Characters before a month's name in which its day may stand.
+_REACH = 24
+
+_TIMES = re.compile(
+    r"\d{1,2}(?:[:：](?P<m>\d{2})(?!\d)(?::\d{2}(?!\d))?(?:\s?(?P<half>[ap])\.?m\b)?|\s?(?P<half12>[ap])\.?m\b"
+    r"|\.(?P<m12>\d{2})\s?(?P<half24>[ap])\.?m\b|\s?o['’]clock\b)"
+)
+_HAN_TIME = re.compile(
+    r"(上午|早上|下午|晚上|中午)?(\d{1,2}|[一二三四五六七八九十两]{1,3})[点时]"
+    r"(?:(\d{1,2}|[一二三四五六七八九十]{1,3}(?=分)|[二三四五]?十[一二三四五六七八九]?|[零〇][一二三四五六七八九])分?"
+    r"|(半)|([一三])刻)?"
+)
+_HOURS = (("noon", 12), ("midday", 12), ("midnight", 0))
+_WHOLE_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?:\.\d{1,12})?")
+
+
+def number_of(value: Any) -> int | float | None:
+    """The number a JSON value is or spells ("1,000", "5.0"); None for any other text, also for one like "00417"."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return _whole(value)
+    if kind is not str or len(value) > 32 or _WHOLE_NUMBER.fullmatch(value) is None:
+        return None
+    digits = value.replace(",", "")
+    plain = digits.lstrip("+-")
+    if plain[0] == "0" and len(plain) > 1 and plain[1] != ".":
+        return None
+    return _whole(float(digits)) if "." in digits else int(digits)
+
+
+def _whole(number: int | float) -> int | float:
+    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
+
+
+def plainly(number: int | float, folded: str, work: Work, most: int = 8) -> list[Span]:
+    """Where a number stands in digits, just as JSON writes it (a unit may follow, a sign may be missing)."""
+    digits = str(abs(number))
+    found: list[Span] = []
+    at = folded.find(digits)
+    while at >= 0 and len(found) < most and work.spend(PLACE):
+        end = at + len(digits)
+        after = folded[end : end + 2]
+        cut = after[:1].isdecimal() or (after[:1] in _POINTS and after[1:].isdecimal())
+        if not cut and not _goes_on(folded, at) and not _in_moment(folded, at, end):
+            found.append((at, end))
+        at = folded.find(digits, end)
+    return found
+
+
+def _in_moment(folded: str, start: int, end: int) -> bool:
+    """Tell whether digits are part of a date or a time of day."""
+    before, after = folded[max(0, start - 1) : start], folded[end : end + 1]
+    if before not in _JOINTS and after not in _JOINTS:
+        return False
+    left, right = start, end
+    while left > 0 and start - left < 12 and (folded[left - 1].isdecimal() or folded[left - 1] in _JOINTS):
+        left -= 1
+    while right < len(folded) and right - end < 12 and (folded[right].isdecimal() or folded[right] in _JOINTS):
+        right += 1
+    run = folded[left:right].strip("-/:")
+    return len(run) >= 8 or (":" in run and len(run) > end - start)
+
+
+def has_scaled(folded: str) -> bool:
+    """Tell whether a text holds figures that stand for other ones: percentages, thousands, trailing zeros."""
+    return _SCALED.search(folded) is not None
+
+
+def may_be_spelt(number: int | float, folded: str) -> bool:
+    """Tell whether a text may hold a number as a word; never wrongly says no."""
+    if number != int(number):
+        return "half" in folded
+    size = abs(int(number))
+    if not folded.isascii():
+        signs = _HAN_SIGNS[size] if size < 10 else "十百千万亿〇零一二三四五六七八九"
+        if any(sign in folded for sign in signs):
+            return True
+    if size > 100:
+        return "hundred" in folded or any(word in folded for word in _LARGE_WORDS)
+    if size > 20 and size % 10:
+        return _TENS[size // 10 - 2] in folded
+    return any(word in folded for word in _SPELT.get(size, ()))
+
+
+def numbers_in(folded: str, taken: list[Span], *, words: bool = True) -> dict[int | float, list[Span]]:
+    """Number → where it stands in a folded text, but for the spans ``taken`` by dates and times.
+
+    A percentage stands for both 50 and 0.5; thousands, 万 and their like are multiplied out and also kept as written.
+    ``words``: read written numbers (three, 三), too.
+    """
+    found: dict[int | float, list[Span]] = {}
+    ends = sorted(taken)
+    for match in _NUMBER.finditer(folded):
+        start, end = match.span(1)
+        if _goes_on(folded, start) or (ends and _inside(start, ends)):
+            continue
+        digits = match[1].translate(_APART)
+        number: int | float = float(digits) if "." in digits else int(digits)
+        found.setdefault(number, []).append((start, end))
+        unit = match[2]
+        if unit:
+            scale = _SCALES.get(unit)
+            other = number * scale if scale else round(number / 100, 12)
+            found.setdefault(other, []).append(match.span())
+    if words:
+        for written, span in _written(folded):
+            found.setdefault(written, []).append(span)
+    return found
+
+
+def _goes_on(folded: str, start: int) -> bool:
+    """Tell whether the digits at ``start`` are the rest of a word or of a longer number."""
+    if not start:
+        return False
+    before = folded[start - 1]
+    if before.isascii():
+        return before.isalnum() or before == "_" or (before in ".," and start > 1 and folded[start - 2].isdecimal())
+    return False
+
+
+def _inside(start: int, spans: list[Span]) -> bool:
+    low, high = 0, len(spans)
+    while low < high:
+        middle = (low + high) // 2
+        if spans[middle][0] <= start:
+            low = middle + 1
+        else:
+            high = middle
+    return low > 0 and start < spans[low - 1][1]
+
+
+def _written(folded: str) -> Iterator[tuple[int | float, Span]]:
+    for match in _NUMBER_WORD.finditer(folded):
+        start = match.start()
+        if start and folded[start - 1].isalnum() and folded[start - 1].isascii():
+            continue
+        yield _spelt(match[0]), match.span()
+    if not folded.isascii():
+        for match in _HAN.finditer(folded):
+            han = han_number(match[0])
+            if han is not None:
+                yield han, match.span()
+
+
+def _spelt(words: str) -> int | float:
+    total: int | float = 0
+    section: int | float = 0
+    for word in re.split("[ ,-]+", words):
+        if word == "hundred":
+            section = (section or 1) * 100
+        elif word in _LARGE_WORDS:
+            total, section = total + (section or 1) * _LARGE_WORDS[word], 0
+        elif word not in ("a", "and"):
+            section += _WORDS[word]
+    return total + section
+
+
+def han_number(text: str) -> int | None:
+    """The number that Chinese numerals spell; None where they spell none. 一万五 is 15,000, 一万零五 is 10,005."""
+    if all(sign in _HAN_DIGITS for sign in text):
+        return int("".join(str(_HAN_DIGITS[sign]) for sign in text))
+    total = section = digit = 0
+    scale = 1
+    for sign in text:
+        if sign in _HAN_DIGITS:
+            digit = _HAN_DIGITS[sign]
+            scale = scale if digit else 1
+            continue
+        scale = _HAN_SCALES[sign]
+        if sign == "亿":
+            total, section = (total + section + digit or 1) * scale, 0
+        elif sign == "万":
+            total, section = total + (section + digit or 1) * scale, 0
+        else:
+            section += (digit or 1) * scale
+        digit = 0
+    return total + section + digit * (scale // 10 if scale > 10 else 1)
+
+
+def may_hold_date(folded: str, date: Date) -> bool:
+    """Tell whether a folded text may hold a date in any form; never wrongly says no, and costs less than looking."""
+    _, month, day = date
+    if "月" in folded or day is None:
+        return True
+    if str(day) not in folded:
+        return False
+    if _MONTH_NAMES[month - 1][:3] in folded:
+        return True
+    return any(digits in folded for digits in _in_digits(month, day))
+
+
+@lru_cache(maxsize=512)
+def _in_digits(month: int, day: int) -> tuple[str, ...]:
+    """What a date in digits holds at least: month and day side by side, either one first."""
+    months, days = {str(month), f"{month:02}"}, {str(day), f"{day:02}"}
+    pairs = [pair for one in months for other in days for pair in ((one, other), (other, one))]
+    return (f"{month:02}{day:02}", *sorted({f"{one}{sign}{other}" for one, other in pairs for sign in "-/."}))
+
+
+def dates_in(folded: str) -> list[tuple[Date, Span]]:
+    """Every date in a folded text. What may be day/month or month/day is given both ways."""
+    found = [
+        ((year, month, day), span)
+        for (year, month, day), span in (*_dates_in_digits(folded), *_dates_by_month(folded), *_dates_in_han(folded))
+        if 1 <= month <= 12 and (day is None or 1 <= day <= 31)
+    ]
+    found.sort(key=lambda one: one[1])
+    return found
+
+
+def _dates_in_digits(folded: str) -> Iterator[tuple[Date, Span]]:
+    for run in _RUN.finditer(folded):
+        start, text = run.start(), run[0]
+        if start and (folded[start - 1].isdecimal() or folded[start - 1] in "_"):
+            continue
+        match = _YEAR_FIRST.match(text)
+        if match:
+            if match[4] or match[2] == "-":
+                yield (
+                    (int(match[1]), int(match[3]), int(match[4]) if match[4] else None),
+                    (start, start + match.end()),
+                )
+            continue
+        match = _YEAR_LAST.match(text)
+        if match:
+            first, second, year = int(match[1]), int(match[3]), int(match[4])
+            year += 2000 if year < 100 else 0
+            span = (start, start + match.end())
+            yield (year, second, first), span
+            if first != second:
+                yield (year, first, second), span
+            continue
+        match = _FLAT.match(text)
+        if match and not (start and folded[start - 1].isalpha() and folded[start - 1].isascii()):
+            yield (int(match[1]), int(match[2]), int(match[3])), (start, start + match.end())
+
+
+def _dates_by_month(folded: str) -> Iterator[tuple[Date, Span]]:
+    for name in _MONTH.finditer(folded):
+        start, end = name.span()
+        if start and folded[start - 1].isascii() and folded[start - 1].isalpha():
+            continue
+        month = _MONTHS[name[0]]
+        from_ = max(0, start - _REACH)
+        before = _BEFORE_MONTH.search(folded[from_:start])
+        after = _AFTER_MONTH.match(folded, end)
+        year = _year(after[3]) if after else None
+        if before and after and not after[1]:
+            days, span = (before[1], before[2]), (from_ + before.start(), after.end() if year else end)
+        elif before:
+            days, span = (before[1], before[2]), (from_ + before.start(), end)
+        elif after and after[1]:
+            days, span = (after[1], after[2]), (start, after.end())
+        elif year:
+            yield (year, month, None), (start, after.end() if after else end)
+            continue
+        else:
+            continue
+        for day in days:
+            if day:
+                yield (year, month, int(day)), span
+
+
+def _dates_in_han(folded: str) -> Iterator[tuple[Date, Span]]:
+    if "月" not in folded:
+        return
+    for match in _HAN_DATE.finditer(folded):
+        year, month = _year(match[1]), _count(match[2])
+        if match[3] or not match[4]:
+            yield (year, month, _count(match[3]) if match[3] else None), match.span()
+        if match[4]:
+            yield (year, month, _count(match[4])), match.span()
+
+
+def _year(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdecimal() else han_number(text) or 0
+
+
+def times_in(folded: str) -> list[tuple[Time, Span]]:
+    """Every time of day in a folded text."""
+    found: list[tuple[Time, Span]] = []
+    for match in _TIMES.finditer(folded):
+        start = match.start()
+        if start and (folded[start - 1].isdecimal() or folded[start - 1] in ":."):
+            continue
+        hour = int(folded[start : start + 2]) if folded[start + 1].isdecimal() else int(folded[start])
+        half = match["half"] or match["half12"] or match["half24"]
+        if half:
+            hour = hour % 12 + (12 if half == "p" else 0)
+        found.append(((hour, int(match["m"] or match["m12"] or 0)), match.span()))
+    if "点" in folded or "时" in folded:
+        for match in _HAN_TIME.finditer(folded):
+            hour = _count(match[2])
+            if match[1] in ("下午", "晚上") and hour < 12:
+                hour += 12
+            quarter = {"一": 15, "三": 45}.get(match[5], 0)
+            found.append(((hour, 30 if match[4] else quarter or _count(match[3] or "0")), match.span()))
+    for word, hour in _HOURS:
+        at = folded.find(word)
+        if at >= 0:
+            found.append(((hour, 0), (at, at + len(word))))
+    return [((hour % 24, minute), span) for (hour, minute), span in found if hour < 25 and minute < 60]

@@ -1,0 +1,215 @@
+"""Find the nearest place where each value of a call is visible; each place is looked at only as far as needed."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from annotator.core.graph.dag import positions
+from annotator.core.provenance.anchors import CallPlaces, Place, Places, TaskPlaces, text_of, text_size
+from annotator.core.provenance.bodies import Body
+from annotator.core.provenance.figures import Span
+from annotator.core.provenance.forms import Forms, forms_for
+from annotator.core.provenance.inference import named_code, relative_date
+from annotator.core.provenance.schema_values import Given, given_by_schema
+from annotator.core.provenance.work import LOOK
+from annotator.core.schema.canonical import escape
+
+
+class Standing(StrEnum):
+    """Where a value stands, the nearest to its call first.
+
+    common: it needs no source. inferable: somebody marked it so. message: the user says it in this task. schema: the
+    tool's schema gives it. env_info, reply (or a question asked), observation: of this task. earlier: only in what came
+    before this task. written: a long text that somebody composed. nowhere: in nothing that is written down. unknown: in
+    nothing that is written down, but something that comes before it is missing.
+    """
+
+    COMMON = "common"
+    INFERABLE = "inferable"
+    MESSAGE = "message"
+    SCHEMA = "schema"
+    ENV_INFO = "env_info"
+    REPLY = "reply"
+    OBSERVATION = "observation"
+    EARLIER = "earlier"
+    WRITTEN = "written"
+    NOWHERE = "nowhere"
+    UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class Found:
+    """One value and the nearest place where it stands.
+
+    ``observed`` is a bitset of the steps of this task that gave it back, of those the call can see; it is filled only
+    where the value does not stand nearer. ``exchange`` and ``turn`` are those of the nearest earlier place; -1 where it
+    stands in none. ``by_words``: only its words stand there, one by one. ``inferred``: the words it follows from, where
+    it stands nowhere itself.
+    """
+
+    call: CallPlaces
+    path: tuple[Any, ...]
+    forms: Forms
+    standing: Standing
+    observed: int = 0
+    exchange: int = -1
+    turn: int = -1
+    given: Given | None = None
+    by_words: bool = False
+    inferred: list[tuple[Place, Span]] = field(default_factory=list)
+
+
+#: Searches for words that may stand for a value take that many times as long as one for the value itself.
+_BY_PATTERN = 16
+
+
+class Finder:
+    """Looks values up in the places of one document; answers are kept, task by task."""
+
+    __slots__ = ("_ends", "_found", "places")
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._found: dict[int, list[Found]] = {}
+        # How many of the earlier places come before each task.
+        self._ends: list[int] = []
+        at = 0
+        for task in places.tasks:
+            while at < len(places.earlier) and places.earlier[at].exchange < task.exchange:
+                at += 1
+            self._ends.append(at)
+
+    def values(self, index: int) -> list[Found]:
+        """Every value of the calls of task number ``index``, in document order."""
+        if index not in self._found:
+            task = self.places.tasks[index]
+            self._found[index] = [
+                self._find(index, task, call, path, _forms(call, path, value))
+                for call in task.calls
+                for path, value in call.leaves
+            ]
+        return self._found[index]
+
+    def earlier(self, index: int) -> list[Place]:
+        """The places of the exchanges before task number ``index``, in the order of reading."""
+        return self.places.earlier[: self._ends[index]]
+
+    def _find(self, index: int, task: TaskPlaces, call: CallPlaces, path: tuple[Any, ...], forms: Forms) -> Found:
+        found = Found(call, path, forms, Standing.NOWHERE)
+        work = self.places.work
+        if not work.spend(LOOK):
+            found.standing = Standing.UNKNOWN
+        elif call.inferable and call.reason_at("".join(f"/{escape(str(step))}" for step in path)) is not None:
+            found.standing = Standing.INFERABLE
+        elif forms.common:
+            found.standing = Standing.COMMON
+        elif forms.written:
+            found.standing = Standing.WRITTEN
+        elif not (self._whole(index, task, found) or self._inferred(task, found) or self._by_words(index, task, found)):
+            missing = task.missing & call.sees or not self.places.complete[index]
+            # Without env_info nobody knows what day it is in the dialogue.
+            undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
+            found.standing = Standing.UNKNOWN if missing or undated or work.spent else Standing.NOWHERE
+        return found
+
+    def _inferred(self, task: TaskPlaces, found: Found) -> bool:
+        """Look for what everybody infers alike: a code that a word names, a date named relative to today."""
+        forms = found.forms
+        said = [task.message, *(place for position, place in task.said if found.call.sees >> position & 1)]
+        if 1 < len(forms.folded) < 6:
+            for place in said:
+                if not self.places.work.spend(_BY_PATTERN * text_size(place)):
+                    return False
+                span = named_code(forms.folded, text_of(place).folded)
+                if span:
+                    found.inferred.append((place, span))
+                    found.standing = Standing.MESSAGE if place is task.message else Standing.REPLY
+                    return True
+        if forms.dates:
+            for place in task.env:
+                for today, span in text_of(place).dates:
+                    for words in said:
+                        if not self.places.work.spend(LOOK + 10 * _BY_PATTERN * text_size(words)):
+                            return False
+                        named = relative_date(forms.dates, today, text_of(words).folded)
+                        if named:
+                            found.inferred += [(words, named), (place, span)]
+                            found.standing = Standing.ENV_INFO
+                            return True
+        return False
+
+    def _whole(self, index: int, task: TaskPlaces, found: Found) -> bool:
+        """Look for the value as a whole, from the nearest place to the farthest."""
+        call, forms = found.call, found.forms
+        if task.message.body.has(forms):
+            found.standing = Standing.MESSAGE
+            return True
+        found.given = given_by_schema(call.tool, found.path, forms)
+        if found.given is not None:
+            found.standing = Standing.SCHEMA
+            return True
+        for place in task.env:
+            if place.body.has(forms):
+                found.standing = Standing.ENV_INFO
+                return True
+        for position, place in task.said:
+            if call.sees >> position & 1 and place.body.has(forms):
+                found.standing = Standing.REPLY
+                return True
+        for position in positions(call.sees):
+            observation = task.observations.get(position)
+            if observation is not None and observation.body.has(forms):
+                found.observed |= 1 << position
+        for place in reversed(self.earlier(index)):
+            if place.body.has(forms):
+                found.exchange, found.turn = place.exchange, place.turn
+                break
+        if found.observed:
+            found.standing = Standing.OBSERVATION
+        elif found.exchange >= 0:
+            found.standing = Standing.EARLIER
+        return found.standing is not Standing.NOWHERE
+
+    def _by_words(self, index: int, task: TaskPlaces, found: Found) -> bool:
+        """A text of several words counts as found where at least half of its telling words and all its specific ones
+        stand in what has been read so far; what says the last of them is where it comes from.
+        """
+        telling, specific = found.forms.tokens
+        if not telling:
+            return False
+        left = dict.fromkeys(telling)
+        call = found.call
+        read: list[tuple[Standing, int, Place]] = [(Standing.MESSAGE, 0, task.message)]
+        read += [(Standing.ENV_INFO, 0, place) for place in task.env]
+        read += [(Standing.REPLY, 0, place) for position, place in task.said if call.sees >> position & 1]
+        read += [
+            (Standing.OBSERVATION, 1 << position, task.observations[position])
+            for position in positions(call.sees)
+            if position in task.observations
+        ]
+        read += [(Standing.EARLIER, 0, place) for place in reversed(self.earlier(index))]
+        for standing, bit, place in read:
+            here = [forms for forms in left if _says(place.body, forms)]
+            if not here:
+                continue
+            for forms in here:
+                del left[forms]
+            if bit and any(forms in specific for forms in here):
+                found.observed |= bit
+            if standing is Standing.EARLIER and found.exchange < 0:
+                found.exchange, found.turn = place.exchange, place.turn
+            if len(left) * 2 <= len(telling) and not any(forms in left for forms in specific):
+                found.standing, found.by_words = standing, True
+                return True
+        found.observed, found.exchange, found.turn = 0, -1, -1
+        return False
+
+
+def _forms(call: CallPlaces, path: tuple[Any, ...], value: Any) -> Forms:
+    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    properties = call.tool.parameters.get("properties") if call.tool is not None else None
+    return forms_for(name, value, properties if isinstance(properties, dict) else ())
+
+
+def _says(body: Body, forms: Forms) -> bool:
+    return forms.common or body.has(forms)

@@ -1,0 +1,202 @@
+"""One value in the forms in which it may stand elsewhere."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from annotator.core.provenance.figures import Date, Time, dates_in, number_of, times_in
+
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+_HAS_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
+_TOKEN = re.compile(r"[^\W_]+(?:[.\-_@:/+'’][^\W_]+)*")
+#: What is left out when a text is run together. Lines stay apart.
+_SEPARATORS = " \t\r!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ “”‘’«»–—…·、。，；：！？（）【】《》「」『』"
+APART = frozenset(_SEPARATORS)
+_DROP = str.maketrans("", "", _SEPARATORS)
+_DIGITS = re.compile(r"\d+")
+_HAN_RUN = re.compile("[\u3400-\u9fff]+")
+
+#: Words that say nothing about where a composed text comes from.
+_EMPTY_WORDS = frozenset(
+    {"the", "and", "for", "with", "from", "this", "that", "are", "was", "has", "have", "not", "you", "your", "our"}
+    | {"all", "any", "can", "will", "about", "into", "than", "then"}
+)
+#: A text longer than this was written, not found: it needs no source.
+MAX_TEXT = 240
+
+
+def fold(text: str) -> str:
+    """``text`` in lower case and half width; every character stays where it was, so that spans hold in both."""
+    if text.isascii():
+        return text.lower()
+    if _HAS_WIDE.search(text):
+        text = text.translate(_WIDE)
+    folded = text.lower()
+    return folded if len(folded) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)
+
+
+@lru_cache(maxsize=4096)
+def is_joined(character: str) -> bool:
+    """Tell whether a character belongs to the word beside it; characters of scripts without spaces do not."""
+    if character.isascii():
+        return character.isalnum() or character == "_"
+    return character.isalnum() and not "\u2e80" <= character <= "\ud7ff" and not "\uf900" <= character <= "\uffef"
+
+
+def is_unspaced(text: str) -> bool:
+    """Tell whether a text is of scripts that put no spaces between words."""
+    return bool(text) and all(c.isalnum() and not is_joined(c) for c in text)
+
+
+def squash(folded: str) -> str:
+    """The text without spaces and punctuation, line by line."""
+    return folded.translate(_DROP)
+
+
+class Forms:
+    """A text or number of an argument, in every form in which it is looked for.
+
+    ``common``: it stands everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that
+    where it stands is weak evidence (all that is common, and whole numbers below ten). ``written``: a long text that
+    somebody composed. ``foreign``: of a small number, the words that make it the number of something else where they
+    follow it (two guests do not stand in “2 nights”). ``core``: what stands in one piece however the value is spaced
+    and punctuated: its longest run of digits, or its first two characters of a script without spaces.
+    """
+
+    __slots__ = (
+        "_tokens",
+        "common",
+        "core",
+        "dates",
+        "folded",
+        "foreign",
+        "number",
+        "small",
+        "squashed",
+        "stem",
+        "times",
+        "value",
+    )
+
+    def __init__(self, value: str | int | float, foreign: frozenset[str] = frozenset()) -> None:
+        self.value = value
+        self.foreign = foreign
+        self.number = number = number_of(value)
+        self.folded = folded = fold(value.strip()) if isinstance(value, str) else ""
+        self.common = not folded if number is None else number in (0, 1, -1)
+        self.common = self.common or (len(folded) == 1 and folded.isascii() and number is None)
+        self.small = self.common or (number is not None and number == int(number) and abs(number) < 10)
+        self.dates: tuple[Date, ...] = ()
+        self.times: tuple[Time, ...] = ()
+        self.squashed = self.stem = self.core = ""
+        self._tokens: tuple[tuple[Forms, ...], tuple[Forms, ...]] | None = None
+        if folded and (number is None or len(folded) == 8) and len(folded) <= MAX_TEXT:
+            if len(folded) < 40 and not folded.isalpha() and any(c.isdecimal() for c in folded):
+                self._read_date(folded)
+            if number is None:
+                squashed = squash(folded)
+                if len(squashed) > 3 and not self.dates and not self.times:
+                    self.squashed = squashed
+                    digits = _DIGITS.findall(folded)
+                    self.core = max(digits, key=len) if digits else folded[:2] if is_unspaced(folded[:2]) else ""
+                if len(folded) > 3 and folded.isascii() and folded.isalpha():
+                    self.stem = folded[: max(4, len(folded) - 2)]
+        if folded and number is not None and not self.dates and not self.common:
+            # The digits of a telephone or card number, which people write in groups.
+            figures = squash(folded)
+            self.squashed = figures if len(figures) > 6 and figures.isdecimal() and "." not in folded else ""
+
+    @property
+    def written(self) -> bool:
+        return len(self.folded) > MAX_TEXT
+
+    def _read_date(self, folded: str) -> None:
+        dates, times = dates_in(folded), times_in(folded)
+        covered = sum(end - start for start, end in {span for _, span in [*dates, *times]})
+        # Separators, seconds and a zone are what else a date may hold.
+        if covered and covered >= len(folded) - (7 if dates and times else 1):
+            self.dates = tuple(date for date, _ in dates)
+            self.times = tuple(time for time, _ in times)
+
+    @property
+    def tokens(self) -> tuple[tuple["Forms", ...], tuple["Forms", ...]]:
+        """For a text of several words: (all words that tell something, those that are specific: with digits in them).
+
+        Both empty where the value is one word. Of Chinese text the pairs of neighbouring characters are the words.
+        """
+        if self._tokens is None:
+            self._tokens = ((), ()) if self.number is not None or self.dates or self.times else _split(self.folded)
+        return self._tokens
+
+
+def _split(folded: str) -> tuple[tuple[Forms, ...], tuple[Forms, ...]]:
+    words: dict[str, None] = {}
+    for match in _TOKEN.finditer(folded[: 4 * MAX_TEXT]):
+        word = match[0]
+        if word.isascii():
+            if word not in _EMPTY_WORDS and (len(word) > 2 or word.isdecimal()):
+                words[word] = None
+        else:
+            for run in _HAN_RUN.finditer(word):
+                for i in range(len(run[0]) - 1):
+                    words[run[0][i : i + 2]] = None
+            if not _HAN_RUN.search(word):
+                words[word] = None
+    if not words or (len(words) == 1 and next(iter(words)) == folded):
+        return (), ()
+    telling = tuple(forms_of(word) for word in words)
+    return telling, tuple(one for one in telling if is_specific(one))
+
+
+def is_specific(forms: Forms) -> bool:
+    """Tell whether a word could only come from where it stands: an id, an address, a date, a number of three digits."""
+    text = forms.folded or str(forms.value)
+    return len(text) > 2 and any(c.isdecimal() for c in text) and (not forms.times or bool(forms.dates))
+
+
+@lru_cache(maxsize=8192)
+def _forms(value: str | int | float, kind: str) -> Forms:
+    return Forms(value)
+
+
+def forms_of(value: str | int | float) -> Forms:
+    """The forms of a value, kept for the next time it is asked for."""
+    # The type tells 1 from 1.0 and True, which are equal keys.
+    return _forms(value, type(value).__name__) if type(value) is not str or len(value) < 200 else Forms(value)
+
+
+_PARTS_OF_NAME = re.compile(r"[A-Z]?[a-z]+")
+_MEASURES = frozenset(
+    {"second", "minute", "hour", "day", "night", "week", "month", "year"}
+    | {"seconds", "minutes", "hours", "days", "nights", "weeks", "months", "years"}
+)
+
+
+def forms_for(name: str, value: str | int | float, others: Iterable[str]) -> Forms:
+    """The forms of a value of the argument called ``name``; ``others``: what its tool calls its arguments.
+
+    Of a whole number below ten the word behind it decides: it is another thing's number where that word is what
+    another argument counts, or a span of time and this argument counts things (its name has a plural).
+    """
+    forms = forms_of(value)
+    if not forms.small or forms.common:
+        return forms
+    own = _counted(name)
+    foreign = {word for other in others if other != name for word in _counted(other)}
+    if own and not own & _MEASURES:
+        foreign |= _MEASURES
+    foreign -= own
+    return Forms(value, frozenset(foreign)) if foreign else forms
+
+
+def _counted(name: str) -> set[str]:
+    """The things a name counts, in singular and plural: ``numberOfNights`` -> night, nights."""
+    words = [word.lower() for word in _PARTS_OF_NAME.findall(name)]
+    plurals = [word for word in words if (word[-1] == "s" and len(word) > 3) or word in ("people", "children")]
+    return {*plurals, *(word[:-1] for word in plurals)}
+
+
+def is_value(value: Any) -> bool:
+    """Tell whether a leaf can be looked for at all: null, true and false stand for themselves."""
+    return value is not None and value is not True and value is not False

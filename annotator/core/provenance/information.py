@@ -1,0 +1,143 @@
+"""Evidence for and against the label that says how a task hides what it needs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from annotator.core.provenance.anchors import anchor_below
+from annotator.core.provenance.finding import Finder, Found, Standing
+
+LongRangeRule = Literal["c3", "wild"]
+
+#: What says nothing about the message: it is given to any task, or comes from tools.
+_NEUTRAL = frozenset({Standing.COMMON, Standing.SCHEMA, Standing.OBSERVATION, Standing.WRITTEN})
+_HIDING = frozenset({"partial_information", "coreferential_reference", "long_range_dependency"})
+#: User messages between, replies to clarifications included, that the wild rule wants to be passed (i − j > 2).
+WILD_DISTANCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class InformationEvidence:
+    """Anchors of a task's argument values by what it takes to know them.
+
+    ``here``: the user says it in this message. ``asked``: the user says it when asked. ``near``: it stands only before
+    this message, within the reach that a long-range dependency must pass. ``far``: it stands only beyond that.
+    ``given``: env_info says it, or somebody marked it as inferable. ``open``: it stands nowhere, or something that
+    comes before is missing. ``against`` is a sentence when this contradicts the label, else empty; ``suits`` are the
+    labels it contradicts least, empty where the task's values say nothing.
+    """
+
+    task: str
+    label: str | None
+    here: tuple[str, ...]
+    asked: tuple[str, ...]
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+    given: tuple[str, ...]
+    open: tuple[str, ...]
+    against: str
+    suits: tuple[str, ...]
+
+
+def evidence(finder: Finder, index: int, rule: LongRangeRule) -> InformationEvidence:
+    """What the values of task number ``index`` say about its information label.
+
+    Against explicit: a value stands only before this message. Against any hiding label: every value of the user's
+    stands in this message. Against long_range_dependency: everything is found, and nothing of it far back: by the c3
+    rule past the exchange just before, by the wild rule past two user messages (i − j > 2).
+    """
+    task = finder.places.tasks[index]
+    groups: dict[str, list[Found]] = {name: [] for name in ("here", "asked", "near", "far", "given", "open")}
+    for found in finder.values(index):
+        group = _group(found, task.exchange, task.turn, rule)
+        if group:
+            groups[group].append(found)
+    label = task.task["information"]
+    anchors = {name: tuple(anchor_below(one.call.anchor, one.path) for one in group) for name, group in groups.items()}
+    return InformationEvidence(
+        task=task.task["id"],
+        label=label,
+        against=_against(label, groups, rule, finder, index),
+        suits=_suits(groups),
+        **anchors,
+    )
+
+
+def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
+    """The sentence of ``evidence`` alone; empty where nothing contradicts the label."""
+    task = finder.places.tasks[index]
+    label = task.task["information"]
+    if label is None or not task.calls:
+        return ""
+    groups: dict[str, list[Found]] = {name: [] for name in ("here", "asked", "near", "far", "given", "open")}
+    for found in finder.values(index):
+        group = _group(found, task.exchange, task.turn, rule)
+        if group:
+            groups[group].append(found)
+    return _against(label, groups, rule, finder, index)
+
+
+def _chosen_before(finder: Finder, index: int) -> bool:
+    """Tell whether a value that the schema lists, and this message does not say, was said before."""
+    return any(
+        found.standing is Standing.SCHEMA and any(place.body.has(found.forms) for place in finder.earlier(index))
+        for found in finder.values(index)
+    )
+
+
+def _group(found: Found, exchange: int, turn: int, rule: LongRangeRule) -> str:
+    standing = found.standing
+    if standing in _NEUTRAL:
+        return ""
+    if standing is Standing.MESSAGE:
+        return "here"
+    if standing is Standing.EARLIER:
+        passed = exchange - found.exchange > 1 if rule == "c3" else turn - found.turn > WILD_DISTANCE
+        return "far" if passed else "near"
+    if standing is Standing.REPLY:
+        return "asked"
+    return "given" if standing in (Standing.ENV_INFO, Standing.INFERABLE) else "open"
+
+
+def _against(label: str | None, groups: dict[str, list[Found]], rule: LongRangeRule, finder: Finder, index: int) -> str:
+    if label == "explicit":
+        hidden = [*groups["near"], *groups["far"]]
+        if not hidden:
+            return ""
+        verb = "stands" if len(hidden) == 1 else "stand"
+        return f"It is labelled explicit, but {_shown(hidden)} {verb} only in what came before this message."
+    if label not in _HIDING:
+        return ""
+    if groups["here"] and not any(groups[name] for name in ("asked", "near", "far", "given", "open")):
+        if _chosen_before(finder, index):
+            return ""
+        return f"It is labelled {label}, but every value it needs from the user stands in this message."
+    if label != "long_range_dependency" or groups["far"] or groups["open"] or groups["given"] or not groups["near"]:
+        return ""
+    reach = "the exchange just before" if rule == "c3" else "two user messages back"
+    return (
+        f"It is labelled long_range_dependency, but {_shown(groups['near'])} can be read within {reach}, "
+        "and nothing it needs lies farther back."
+    )
+
+
+def _suits(groups: dict[str, list[Found]]) -> tuple[str, ...]:
+    if groups["far"]:
+        return ("long_range_dependency",)
+    if groups["near"]:
+        return ("partial_information", "coreferential_reference")
+    if groups["asked"]:
+        return ("explicit", "partial_information")
+    return ("explicit",) if groups["here"] else ()
+
+
+def _shown(values: list[Found], most: int = 3) -> str:
+    names = list(dict.fromkeys(_name(one) for one in values))
+    more = len(names) - most
+    head = ", ".join(names[:most])
+    return f"{head} and {more} more" if more > 0 else head
+
+
+def _name(found: Found) -> str:
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found.path).lstrip(".")
+    value = str(found.forms.value)
+    return f"{path} (“{value if len(value) <= 40 else value[:39] + '…'}”)"

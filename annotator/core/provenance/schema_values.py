@@ -1,0 +1,91 @@
+"""Values that a tool's own schema gives: defaults, and the values an argument may choose from."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from annotator.core.provenance.anchors import SourceKind
+from annotator.core.provenance.forms import Forms, fold, squash
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.toolsets import Tool
+
+#: How far behind the word "default" its value may stand in a description.
+_REACH = 40
+_DEFAULT_WORDS = ("default", "默认")
+
+
+class Given(NamedTuple):
+    """``anchor`` is a pointer into the tool, such as /searchHotels/parameters/properties/board/enum."""
+
+    kind: SourceKind
+    anchor: str
+
+
+def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> Given | None:
+    """What a tool's schema has to say of the value at ``path``; None where it only describes it.
+
+    Defaults that stand only in the description (“Default value: economy”) count as defaults.
+    """
+    if tool is None:
+        return None
+    schema: Any = tool.parameters
+    for step in path:
+        if not isinstance(schema, dict):
+            return None
+        if isinstance(step, int):
+            schema = schema.get("items")
+        else:
+            properties = schema.get("properties")
+            schema = properties.get(step) if isinstance(properties, dict) else None
+    found = _given(schema, "", forms) if isinstance(schema, dict) else None
+    if found is None:
+        return None
+    below = "".join("/items" if isinstance(step, int) else f"/properties/{escape(step)}" for step in path)
+    return Given(found.kind, f"/{escape(tool.name)}/parameters{below}{found.anchor}")
+
+
+def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:
+    """What one schema has to say of a value; ``anchor`` is where it stands below the one that is asked about."""
+    if "default" in schema and _same(schema["default"], forms):
+        return Given(SourceKind.DEFAULT, f"{anchor}/default")
+    enum = schema.get("enum")
+    if isinstance(enum, list) and (forms.value in enum or any(_same(value, forms) for value in enum[:500])):
+        return Given(SourceKind.ENUM, f"{anchor}/enum")
+    if "const" in schema and _same(schema["const"], forms):
+        return Given(SourceKind.ENUM, f"{anchor}/const")
+    for key in ("anyOf", "oneOf"):
+        options = schema.get(key)
+        for i, option in enumerate(options[:20] if isinstance(options, list) else ()):
+            found = _given(option, f"{anchor}/{key}/{i}", forms) if isinstance(option, dict) else None
+            if found:
+                return found
+    description = schema.get("description")
+    if (
+        isinstance(description, str)
+        and description
+        and (forms.folded or str(forms.value)) in _said_to_be_default(description)
+    ):
+        return Given(SourceKind.DEFAULT, f"{anchor}/description")
+    return None
+
+
+def _same(value: Any, forms: Forms) -> bool:
+    if value == forms.value:
+        return True
+    if isinstance(value, str):
+        return bool(forms.folded) and squash(fold(value)) == squash(forms.folded)
+    return forms.number is not None and not isinstance(value, bool) and value == forms.number
+
+
+@lru_cache(maxsize=8192)
+def _said_to_be_default(description: str) -> frozenset[str]:
+    """The words that stand behind “default” in a description: many values are held against the same few of them."""
+    found: set[str] = set()
+    folded = fold(description[:2_000])
+    for word in _DEFAULT_WORDS:
+        at = folded.find(word)
+        while at >= 0:
+            behind = folded[at + len(word) : at + len(word) + _REACH]
+            words = behind.replace("'", " ").replace('"', " ").replace("`", " ").split()
+            found.update(each.strip(".,;:()[]=“”‘’。，：") for each in words)
+            at = folded.find(word, at + len(word))
+    return frozenset(found)

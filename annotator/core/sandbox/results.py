@@ -1,0 +1,108 @@
+"""What goes into the sandbox and what comes out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """What became of a call. All but ``ok`` and ``sandbox_unavailable`` are the code's own fault."""
+
+    OK = "ok"
+    SYNTAX_ERROR = "syntax_error"
+    IMPORT_ERROR = "import_error"
+    MISSING_FUNCTION = "missing_function"
+    BAD_RETURN_TYPE = "bad_return_type"
+    EXCEPTION = "exception"
+    TIMEOUT_CPU = "timeout_cpu"
+    TIMEOUT_WALL = "timeout_wall"
+    MEMORY = "memory"
+    OUTPUT_LIMIT = "output_limit"
+    FORBIDDEN = "forbidden"
+    CRASHED = "crashed"
+    NO_RESULT = "no_result"
+    #: Not the code's fault: to be tried again.
+    SANDBOX_UNAVAILABLE = "sandbox_unavailable"
+
+    @property
+    def words(self) -> str:
+        """What happened, as a sentence for whoever wrote the code."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Status.OK: "The function answered.",
+    Status.SYNTAX_ERROR: "The code is not valid Python.",
+    Status.IMPORT_ERROR: "The code imports a module that there is not; the common modules of the standard library are.",
+    Status.MISSING_FUNCTION: "The code defines no function of that name.",
+    Status.BAD_RETURN_TYPE: "The function returned something else than a truth value and a message.",
+    Status.EXCEPTION: "The code raised an exception.",
+    Status.TIMEOUT_CPU: "The code computed for longer than it may.",
+    Status.TIMEOUT_WALL: "The code did not end in time.",
+    Status.MEMORY: "The code took more memory than it may.",
+    Status.OUTPUT_LIMIT: "The code returned more than it may.",
+    Status.FORBIDDEN: "The code tried something that is forbidden here: files, network, processes or threads.",
+    Status.CRASHED: "The code crashed its interpreter.",
+    Status.NO_RESULT: "The code ended its interpreter without an answer.",
+    Status.SANDBOX_UNAVAILABLE: "The sandbox is not available, so the code did not run; try again later.",
+}
+
+
+class Expected(StrEnum):
+    """What the function is to return."""
+
+    #: A tuple or list of a truth value and a text.
+    VERDICT = "verdict"
+    #: Any JSON value.
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a call may use. A batch of calls shares one allowance; when it runs out they are tried one by one."""
+
+    #: Seconds.
+    wall: float = 3.0
+    cpu: int = 2
+    #: Seconds after which the calls of a source that are left are not begun any more. A job says that it lives between
+    #: two sources, and has to within ``annotator.services.jobs.jobs.STALE_AFTER``.
+    total: float = 20.0
+    #: Bytes of address space, the interpreter's own included.
+    memory: int = 256 << 20
+    #: Bytes of one answer, of the message in it, and of the source.
+    result: int = 1 << 20
+    message: int = 64 << 10
+    source: int = 256 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Arguments of one call: JSON values."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What became of one call.
+
+    ``accepted`` is the verdict of an ``ok`` validator, ``value`` what an ``ok`` tool returned; ``message`` the
+    validator's message, or what went wrong (of an exception the traceback through the code's own lines). ``signal``
+    ended a child that ``crashed``.
+    """
+
+    status: Status
+    accepted: bool | None = None
+    message: str = ""
+    value: Any = None
+    signal: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status is Status.OK
+
+
+class SandboxUnavailable(Exception):
+    """Nothing can be run here; the text says why, and what would help."""

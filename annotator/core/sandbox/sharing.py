@@ -1,0 +1,28 @@
+"""The sandbox of this process: one for each worker, started after its own fork, or the service that is named."""
+
+import atexit
+import os
+import threading
+
+from annotator.core.sandbox.host import Sandbox
+from annotator.core.sandbox.service import RemoteSandbox
+
+_lock = threading.Lock()
+_sandboxes: dict[int, Sandbox] = {}
+
+
+def shared_sandbox() -> Sandbox | RemoteSandbox:
+    """The service at the socket that ASSAY_SANDBOX names, else this process's own sandbox.
+
+    A forked child never uses its parent's: their answers would mix.
+    """
+    path = os.environ.get("ASSAY_SANDBOX")
+    if path:
+        return RemoteSandbox(path)
+    me = os.getpid()
+    with _lock:
+        if me not in _sandboxes:
+            _sandboxes.clear()
+            _sandboxes[me] = Sandbox()
+            atexit.register(_sandboxes[me].close)
+        return _sandboxes[me]

@@ -1,0 +1,20 @@
+"""Documents and toolsets as data. Pure: no Django here, so a notebook can use it."""
+
+from annotator.core.schema.canonical import canonical, content_hash, value_hash
+from annotator.core.schema.constrained import Constrained
+from annotator.core.schema.documents import MultiTurn
+from annotator.core.schema.errors import Problem, SchemaProblem
+from annotator.core.schema.reading import json_schema, load_text, read_document
+
+__all__ = [
+    "Constrained",
+    "MultiTurn",
+    "Problem",
+    "SchemaProblem",
+    "canonical",
+    "content_hash",
+    "json_schema",
+    "load_text",
+    "read_document",
+    "value_hash",
+]

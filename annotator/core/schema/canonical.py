@@ -1,0 +1,210 @@
+"""Canonical JSON text: the form in which content is stored, hashed and compared.
+
+Keys sorted, no insignificant white space, UTF-8, every number in its shortest spelling, so that two documents which say
+the same have the same bytes on every machine. Two numbers are the same when they are of one kind and one value: 1.5,
+1.50 and 15e-1 are, and so are 1E2 and 100.0; 40 and 40.0 are not, nor are 0.0 and -0.0; integers keep all their digits.
+(Documents stored before kinds were kept hold integers where 40.0 was; their text, and so their hash, stays as it is.)
+What cannot be stored faithfully (NUL, lone surrogates, NaN, integers of more than 1,000 digits) is refused at the door
+with a sentence.
+"""
+
+import hashlib
+import math
+from typing import Any
+
+import orjson
+
+from annotator.core.schema.errors import Problem, SchemaProblem
+from annotator.core.schema.exact_json import HALF_CHARACTER, MAX_DEPTH, dumps, escape, is_too_long, too_many_digits
+
+__all__ = [
+    "MAX_ANCHOR",
+    "MAX_DEPTH",
+    "canonical",
+    "content_hash",
+    "encode_faithful",
+    "escape",
+    "normalise",
+    "shortened",
+    "unescape",
+    "value_hash",
+    "without_kinds",
+]
+
+#: The longest anchor that is stored. Keys of observations may be longer: then what holds them is the place.
+MAX_ANCHOR = 600
+
+
+def normalise(value: Any) -> Any:
+    """Return a copy of ``value`` with tuples as lists.
+
+    Raises SchemaProblem, with the JSON pointer of the place, for whatever cannot be stored faithfully.
+    """
+    try:
+        return _copy(value, 0)
+    except _Unfaithful:
+        # Pointers are built only now: they would triple the cost of the ordinary case.
+        return _copy_with_pointer(value, "", 0)
+
+
+def canonical(value: Any) -> str:
+    """Canonical JSON text of ``value``. Raises SchemaProblem when it cannot be stored faithfully."""
+    encoded = encode_faithful(value, option=orjson.OPT_SORT_KEYS)
+    if encoded is None:
+        encoded = dumps(normalise(value), option=orjson.OPT_SORT_KEYS)
+    return encoded.decode()
+
+
+def encode_faithful(value: Any, *, option: int = 0) -> bytes | None:
+    """JSON of a dict or list that ``normalise`` would return unchanged; None when it has to be looked at closely.
+
+    The walk settles what the encoder does not (floats, depth, foreign types), the encoder what is slow to walk
+    (half surrogates, big integers, keys) and its output shows NUL characters. One pass each: import lives on this.
+    """
+    kind = type(value)
+    if (kind is not dict and kind is not list) or not _is_faithful(value, 0):
+        return None
+    try:
+        encoded = orjson.dumps(value, option=option)
+    except TypeError:
+        return None
+    return None if b"\\u0000" in encoded else encoded
+
+
+def without_kinds(value: Any) -> Any:
+    """A copy in which a whole float is an integer: for what asks whether two numbers are equal, whatever their kind.
+
+    What was hashed in this form before kinds were kept (events, protocols) goes on being hashed so.
+    """
+    if isinstance(value, dict):
+        return {key: without_kinds(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_kinds(item) for item in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value
+
+
+def content_hash(text: str) -> str:
+    """SHA-256 of canonical text, as 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def value_hash(value: Any) -> str:
+    """First 16 hexadecimal digits of the hash of a value: enough to tell whether an anchored value has changed."""
+    return content_hash(canonical(value))[:16]
+
+
+def shortened(anchor: str) -> str:
+    """The anchor, or that of what is around it where it is longer than any that is stored."""
+    return anchor if len(anchor) <= MAX_ANCHOR else anchor[: MAX_ANCHOR + 1].rpartition("/")[0]
+
+
+def unescape(step: str) -> str:
+    """The key behind one step of a JSON pointer."""
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+class _Unfaithful(Exception):
+    """Something in the value cannot be stored; the slow walk says what and where."""
+
+
+_ATOMS = frozenset((str, int, bool, type(None)))
+
+
+def _is_faithful(value: Any, depth: int) -> bool:
+    if depth >= MAX_DEPTH:
+        return False
+    for item in value.values() if type(value) is dict else value:
+        kind = type(item)
+        if kind is str or kind in _ATOMS:
+            continue
+        if kind is dict or kind is list:
+            if item and not _is_faithful(item, depth + 1):
+                return False
+        elif kind is float:
+            # NaN and infinity minus themselves are not zero.
+            if item - item != 0.0:
+                return False
+        else:
+            return False
+    return True
+
+
+def _copy(value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise _Unfaithful
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise _Unfaithful
+        if not value.isascii():
+            _refuse_surrogates(value)
+        return value
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if is_too_long(value):
+            raise _Unfaithful
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _Unfaithful
+        return value
+    depth += 1
+    if isinstance(value, dict):
+        out = {}
+        for key, item in value.items():
+            if not isinstance(key, str) or "\x00" in key:
+                raise _Unfaithful
+            if not key.isascii():
+                _refuse_surrogates(key)
+            out[key] = _copy(item, depth)
+        return out
+    if isinstance(value, list | tuple):
+        return [_copy(item, depth) for item in value]
+    raise _Unfaithful
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _Unfaithful from None
+
+
+def _copy_with_pointer(value: Any, pointer: str, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise SchemaProblem([Problem(pointer, f"The value is nested more than {MAX_DEPTH} levels deep.")])
+    if isinstance(value, str):
+        return _checked_text(value, pointer)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if is_too_long(value):
+            raise SchemaProblem([Problem(pointer, too_many_digits())])
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise SchemaProblem([Problem(pointer, "NaN and infinity are not JSON numbers.")])
+        return value
+    if isinstance(value, dict):
+        out = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise SchemaProblem([Problem(pointer, "Keys of an object must be strings.")])
+            _checked_text(key, pointer)
+            out[key] = _copy_with_pointer(item, f"{pointer}/{escape(key)}", depth + 1)
+        return out
+    if isinstance(value, list | tuple):
+        return [_copy_with_pointer(item, f"{pointer}/{index}", depth + 1) for index, item in enumerate(value)]
+    raise SchemaProblem([Problem(pointer, f"A {type(value).__name__} is not a JSON value.")])
+
+
+def _checked_text(text: str, pointer: str) -> str:
+    if "\x00" in text:
+        raise SchemaProblem([Problem(pointer, "The text holds a NUL character, which cannot be stored; remove it.")])
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SchemaProblem([Problem(pointer, HALF_CHARACTER)]) from None
+    return text

@@ -1,0 +1,117 @@
+"""From JSON to a validated document, with every fault named by pointer and sentence."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from annotator.core.schema.canonical import encode_faithful, escape, normalise
+from annotator.core.schema.constrained import MAX_CODES, Constrained
+from annotator.core.schema.documents import MultiTurn
+from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.schema.exact_json import load_stored
+
+KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
+
+_STEP_TYPES = ("call", "clarification", "answer")
+_SENTENCES = {
+    "extra_forbidden": "There is no such field here; keep unknown fields under “extra”.",
+    "union_tag_not_found": "The field “type” is missing: call, clarification or answer.",
+}
+
+
+def read_document(data: Any) -> dict[str, Any]:
+    """Validate ``data`` and return it complete (defaults filled in) as plain JSON values.
+
+    Raises SchemaProblem listing every fault found.
+    """
+    # What is faithful already needs no copy: validation makes one.
+    if encode_faithful(data) is None:
+        data = normalise(data)
+    if not isinstance(data, dict):
+        raise SchemaProblem([Problem("", "A document is a JSON object.")])
+    kind = data.get("kind")
+    model = KINDS.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        raise SchemaProblem([Problem("/kind", f"The kind must be one of: {', '.join(KINDS)}.")])
+    try:
+        document = model.model_validate(data).model_dump(mode="json")
+    except ValidationError as error:
+        raise SchemaProblem([_problem(item) for item in error.errors(include_url=False)]) from None
+    problems = list(_BEYOND_TYPES[document["kind"]](document))
+    if problems:
+        raise SchemaProblem(problems)
+    return document
+
+
+def load_text(text: str) -> dict[str, Any]:
+    """A document from its stored canonical text."""
+    document: dict[str, Any] = load_stored(text)
+    return document
+
+
+def json_schema(kind: str = "multi_turn") -> dict[str, Any]:
+    """JSON Schema of one kind of document."""
+    return KINDS[kind].model_json_schema()
+
+
+def _problem(item: Any) -> Problem:
+    loc = item["loc"]
+    # Behind the position of a step pydantic names its type.
+    steps = [step for i, step in enumerate(loc) if i < 2 or loc[i - 2] != "steps" or step not in _STEP_TYPES]
+    if steps[-2:-1] == ["arguments"] and steps[-1] in ("dict[str,any]", "str"):
+        # Of an object or a text, pydantic names the branch it tried.
+        steps.pop()
+    pointer = "".join(f"/{escape(str(step))}" for step in steps)
+    return Problem(pointer, in_words(item, _SENTENCES))
+
+
+def _of_tasks(document: dict[str, Any]) -> Iterator[Problem]:
+    seen_tasks: set[str] = set()
+    for t, task in enumerate(document["tasks"]):
+        if task["id"] in seen_tasks:
+            yield Problem(f"/tasks/{t}/id", f"The task id {task['id']} is used twice.")
+        seen_tasks.add(task["id"])
+        seen: set[str] = set()
+        for s, step in enumerate(task["steps"]):
+            if step["id"] in seen:
+                yield Problem(f"/tasks/{t}/steps/{s}/id", f"The step id {step['id']} is used twice in this task.")
+            seen.add(step["id"])
+
+
+def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    codes = set(document["tool_codes"].values())
+    for c, constraint in enumerate(document["constraints"]):
+        if constraint["id"] in seen:
+            yield Problem(f"/constraints/{c}/id", f"The constraint id {constraint['id']} is used twice.")
+        seen.add(constraint["id"])
+        validator = constraint["validator"]
+        if validator and (validator["code"] is None) == (validator["form"] is None):
+            message = "A validator is either Python code or a ready form; keep one of “code” and “form”."
+            yield Problem(f"/constraints/{c}/validator", message)
+        if validator and validator["code"] is not None:
+            codes.add(validator["code"])
+    length = sum(map(len, codes))
+    if length > MAX_CODES:
+        yield Problem("", f"The codes of a case may have {MAX_CODES:,} characters in all; these have {length:,}.")
+    rounds: set[str] = set()
+    calls: set[str] = set()
+    for r, round_ in enumerate(document["reference_trajectory"] or ()):
+        here = f"/reference_trajectory/{r}"
+        if round_["id"] in rounds:
+            yield Problem(f"{here}/id", f"The round id {round_['id']} is used twice.")
+        rounds.add(round_["id"])
+        if round_["calls"] and round_["final"] is not None:
+            yield Problem(here, "A round either calls tools or gives the final response; make two rounds of it.")
+        for c, call in enumerate(round_["calls"]):
+            if call["id"] in calls:
+                yield Problem(f"{here}/calls/{c}/id", f"The call id {call['id']} is used twice in the trajectory.")
+            calls.add(call["id"])
+
+
+#: What the types alone do not say, by kind.
+_BEYOND_TYPES: dict[str, Callable[[dict[str, Any]], Iterator[Problem]]] = {
+    "multi_turn": _of_tasks,
+    "constrained": _of_case,
+}

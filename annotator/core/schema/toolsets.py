@@ -1,0 +1,299 @@
+"""Toolsets: read, normalised and compiled.
+
+A toolset revision holds its tools as they were read, ``{"tools": [OpenAI function object …]}``. Checks and forms work
+on the normalised schemas; the compiled form, one validator a tool, is kept by content so that an import of many
+dialogues over few toolsets compiles each once.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import jsonschema_rs
+
+from annotator.core.schema.canonical import content_hash, normalise
+from annotator.core.schema.dialects import PATTERN_OPTIONS, Patterns, normalise_schema, read_schema
+from annotator.core.schema.errors import Problem, SchemaProblem
+from annotator.core.schema.exact_json import JsonFault, load_stored, loads
+
+__all__ = [
+    "CompiledToolset",
+    "Tool",
+    "ToolSpec",
+    "count_characters",
+    "count_values",
+    "normalise_schema",
+    "normalise_tools",
+    "read_tools",
+]
+
+MAX_TOOLS = 512
+MAX_NAME = 200
+
+#: Where one of these stands beside "properties", names that are not listed may be lawful.
+_OPENING = frozenset(
+    {"allOf", "anyOf", "oneOf", "if", "not", "patternProperties", "additionalProperties"}
+    | {"unevaluatedProperties", "dependentSchemas"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool: its name, what it does, and its parameters as JSON Schema 2020-12 of one object.
+
+    ``notes`` are sentences about rules that could not be read and are not checked. ``broken`` is empty, or the sentence
+    that says why the tool cannot be checked at all; its parameters are {} then and accept anything.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    broken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool ready to check calls: ``validator`` also refuses arguments the schema does not name."""
+
+    spec: ToolSpec
+    validator: jsonschema_rs.Draft202012Validator
+    argument_names: tuple[str, ...]
+    #: Alternatives (anyOf, oneOf) in the schema: what each value may be tried with.
+    alternatives: int
+    #: Everything in the schema, names it requires and values it lists included: what each value may be held against.
+    rules: int
+    #: Patterns in the schema: what each character may be held against.
+    patterns: int
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def description(self) -> str:
+        return self.spec.description
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """JSON Schema 2020-12 of the arguments, as a form needs it."""
+        return self.spec.parameters
+
+
+_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Za-z][0-9_.\-]+[A-Za-z]")
+
+
+def read_tools(data: Any) -> list[dict[str, Any]]:
+    """The tools of a native record, unchanged, after checking that each one names itself.
+
+    Accepts a list of OpenAI function objects or of bare ``{name, description, parameters}``, the same as JSON text, or
+    under the key ``tools``. A schema that cannot be understood is not a fault here: ``normalise_tools`` marks that tool
+    broken and its calls get a finding. Raises SchemaProblem with pointers into ``data``.
+    """
+    if isinstance(data, str):
+        try:
+            data = loads(data)
+        except JsonFault as fault:
+            raise SchemaProblem([Problem(fault.pointer, fault.message)]) from None
+        except ValueError as error:
+            raise SchemaProblem([Problem("", f"The tools are not readable as JSON: {error}.")]) from None
+    data, start = normalise(data), ""
+    if isinstance(data, dict) and "tools" in data:
+        data, start = data["tools"], "/tools"
+    if not isinstance(data, list):
+        raise SchemaProblem([Problem(start, "A list of tools is expected.")])
+    if len(data) > MAX_TOOLS:
+        raise SchemaProblem(
+            [Problem(start, f"There are {len(data)} tools; {MAX_TOOLS} are the most that is accepted.")]
+        )
+    problems = [problem for i, tool in enumerate(data) for problem in _tool_problems(tool, f"{start}/{i}")]
+    if problems:
+        raise SchemaProblem(problems)
+    return data
+
+
+def _tool_problems(tool: Any, pointer: str) -> list[Problem]:
+    if not isinstance(tool, dict):
+        return [Problem(pointer, "A tool is an object with a name, a description and parameters.")]
+    function = tool
+    if "function" in tool:
+        function, pointer = tool["function"], f"{pointer}/function"
+        if not isinstance(function, dict):
+            return [Problem(pointer, "A function is an object with a name, a description and parameters.")]
+    problems = []
+    name = function.get("name")
+    if not isinstance(name, str) or not name.strip():
+        problems.append(Problem(f"{pointer}/name", "The tool has no name; give it one."))
+    elif len(name) > MAX_NAME:
+        problems.append(Problem(f"{pointer}/name", f"The tool's name is longer than {MAX_NAME} characters."))
+    if not isinstance(function.get("description"), str | None):
+        problems.append(Problem(f"{pointer}/description", "The description must be a text."))
+    if not isinstance(function.get("parameters"), dict | None):
+        problems.append(Problem(f"{pointer}/parameters", "The parameters must be an object: a JSON Schema."))
+    return problems
+
+
+def normalise_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, ToolSpec]:
+    """Name → tool with its normalised schema, in order, for tools that ``read_tools`` has accepted."""
+    specs: dict[str, ToolSpec] = {}
+    patterns = Patterns()
+    for tool in tools:
+        spec = _specify(tool.get("function", tool), patterns)
+        known = specs.setdefault(spec.name, spec)
+        if _rules(known.parameters) != _rules(spec.parameters) or known.broken != spec.broken:
+            reason = f"The toolset describes {spec.name} twice, with different parameters; keep one."
+            specs[spec.name] = ToolSpec(spec.name, known.description, {}, broken=reason)
+    return specs
+
+
+def _rules(schema: Any) -> Any:
+    """A schema without its wording: two that differ only there accept the same calls."""
+    if isinstance(schema, list):
+        return [_rules(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _rules(part)
+        for key, part in schema.items()
+        if key not in ("description", "title") or not isinstance(part, str)
+    }
+
+
+def _specify(function: Mapping[str, Any], patterns: Patterns) -> ToolSpec:
+    name, description = function["name"], function.get("description") or ""
+    try:
+        schema, notes = read_schema(function.get("parameters"), patterns)
+        _compile(schema)
+    except jsonschema_rs.ValidationError as error:
+        place = "".join(f"/{step}" for step in error.instance_path)
+        reason = f"The parameters of {name} are no usable JSON Schema ({place or '/'}: {error.message[:200]})."
+        return ToolSpec(name, description, {}, broken=reason)
+    except ValueError as error:
+        return ToolSpec(name, description, {}, broken=f"The parameters of {name} cannot be used. {error}")
+    return ToolSpec(name, description, schema, notes)
+
+
+def _compile(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(
+        schema, validate_formats=False, pattern_options=PATTERN_OPTIONS, offline=True
+    )
+
+
+def _closed(schema: Any, *, root: bool = True) -> Any:
+    """``schema`` refusing properties it does not name, wherever it lists some and says nothing else about others."""
+    if not isinstance(schema, dict):
+        return schema
+    out = dict(schema)
+    properties = schema.get("properties", {})
+    if (properties or root) and not schema.keys() & _OPENING:
+        # A required name without a description of its own is named all the same.
+        named: dict[str, Any] = {name: {} for name in schema.get("required", ()) if name not in properties}
+        out["properties"] = {**properties, **named}
+        out["additionalProperties"] = False
+    if "properties" in out:
+        out["properties"] = {name: _closed(part, root=False) for name, part in out["properties"].items()}
+    if "items" in out:
+        out["items"] = _closed(out["items"], root=False)
+    if "prefixItems" in out:
+        out["prefixItems"] = [_closed(part, root=False) for part in out["prefixItems"]]
+    return out
+
+
+class CompiledToolset:
+    """A toolset ready for checking. ``tools`` holds every tool by name, broken ones included.
+
+    Build with ``CompiledToolset.of``, which keeps the most recently used ones.
+    """
+
+    def __init__(self, text: str, tools: list[dict[str, Any]]) -> None:
+        self._text = text
+        self.tools: dict[str, Tool] = {name: _ready(spec) for name, spec in normalise_tools(tools).items()}
+
+    @classmethod
+    def of(cls, content_text: str) -> "CompiledToolset":
+        """The compiled form of a toolset's stored content. Raises SchemaProblem when it is no toolset."""
+        return _compiled(content_text)
+
+    @classmethod
+    def of_tools(cls, tools: Sequence[Mapping[str, Any]]) -> Self:
+        """The compiled form of tools that are not stored (yet). Raises SchemaProblem when they are no tools."""
+        return cls("", read_tools(list(tools)))
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of the stored content; that of the empty text for tools that are not stored."""
+        return content_hash(self._text)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all tools, in the toolset's order."""
+        return list(self.tools)
+
+    @cached_property
+    def telling_names(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (name, name in lower case) of tools whose names nobody says: they hold a capital inside, a digit or a
+        separator. “geocode” or “search” is a word and says nothing about where a sentence comes from.
+        """
+        return tuple((name, name.lower()) for name in self.tools if _TELLING.search(name))
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """Name → why that tool cannot be checked."""
+        return {name: tool.spec.broken for name, tool in self.tools.items() if tool.spec.broken}
+
+
+def _ready(spec: ToolSpec) -> Tool:
+    schema = {} if spec.broken else _closed(spec.parameters)
+    return Tool(
+        spec,
+        _compile(schema),
+        tuple(schema.get("properties", {})),
+        _alternatives(schema),
+        count_values(schema),
+        _count_patterns(schema),
+    )
+
+
+def count_values(value: Any) -> int:
+    """Values within a value of JSON, itself included."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(count_values, inside))
+
+
+def count_characters(value: Any) -> int:
+    """Characters of all texts and keys within a value of JSON."""
+    if isinstance(value, dict):
+        return sum(map(len, value)) + sum(map(count_characters, value.values()))
+    return sum(map(count_characters, value)) if isinstance(value, list) else len(value) if isinstance(value, str) else 0
+
+
+def _count_patterns(schema: Any) -> int:
+    if isinstance(schema, list):
+        return sum(map(_count_patterns, schema))
+    if not isinstance(schema, dict):
+        return 0
+    names = schema.get("patternProperties")
+    own = isinstance(schema.get("pattern"), str) + (len(names) if isinstance(names, dict) else 0)
+    return own + sum(map(_count_patterns, schema.values()))
+
+
+def _alternatives(schema: Any) -> int:
+    if isinstance(schema, list):
+        return sum(map(_alternatives, schema))
+    if not isinstance(schema, dict):
+        return 0
+    lists = [schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)]
+    return sum(map(len, lists)) + sum(map(_alternatives, schema.values()))
+
+
+@lru_cache(maxsize=512)
+def _compiled(content_text: str) -> CompiledToolset:
+    try:
+        content = load_stored(content_text)
+    except ValueError as error:
+        raise SchemaProblem([Problem("", f"The toolset is not readable as JSON: {error}.")]) from None
+    if not isinstance(content, dict):
+        raise SchemaProblem([Problem("", "A toolset is an object with a list of tools under “tools”.")])
+    return CompiledToolset(content_text, read_tools(content))

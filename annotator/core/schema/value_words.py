@@ -1,0 +1,97 @@
+"""Values and names inside sentences."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from annotator.core.schema.exact_json import dumps
+
+_LONGEST = 60
+_TYPES = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+
+def shown(value: Any) -> str:
+    """A value as a person may read it in a sentence, cut where it is long."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f"the text “{cut(value)}”" if value.strip() else "an empty text"
+    if isinstance(value, dict):
+        return "an object" if value else "an empty object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    return cut(dumps(value).decode())
+
+
+def cut(text: str, longest: int = _LONGEST) -> str:
+    """``text`` on one line, cut with an ellipsis where it is long."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def listed(words: Iterable[str], most: int = 8, last: str = "and") -> str:
+    """“a”, “b” and “c”; past ``most`` words the number of the others."""
+    quoted = [f"“{cut(word)}”" for word in words]
+    if len(quoted) > most:
+        quoted = [*quoted[:most], f"{len(quoted) - most} more"]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {last} {quoted[-1]}" if quoted else "none"
+
+
+def options(values: Sequence[Any]) -> str:
+    """The values of an enum."""
+    return listed((value if isinstance(value, str) else dumps(value).decode() for value in values), last="or")
+
+
+def types(names: Sequence[str]) -> str:
+    """JSON Schema types in words: "a text or null"."""
+    return " or ".join(_TYPES.get(name, name) for name in names)
+
+
+def path_name(path: Sequence[str | int]) -> str:
+    """A place below the arguments as people write it: position.latitude, data[0].type."""
+    name = ""
+    for step in path:
+        name += f"[{step}]" if isinstance(step, int) else f".{step}" if name else str(step)
+    return cut(name)
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant: equal but for case and separators, else the most similar one."""
+    names = list(known)
+    squashed = _squash(word)
+    for name in names:
+        if squashed and _squash(name) == squashed:
+            return name
+    if not names:
+        return None
+    # Comparing two texts in full is cubic at worst; so that is done once, with the name that shares the most pairs.
+    pairs = _pairs(word[:_LONGEST])
+    near = max(names, key=lambda name: _share(pairs, _pairs(name[:_LONGEST])))
+    alike = difflib.SequenceMatcher(None, word[:_LONGEST], near[:_LONGEST]).ratio() >= 0.75
+    return near if alike else None
+
+
+@lru_cache(maxsize=4096)
+def _squash(word: str) -> str:
+    return re.sub(r"[\W_]", "", word).lower()
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (len(one) + len(other))
+
+
+@lru_cache(maxsize=4096)
+def _pairs(word: str) -> frozenset[str]:
+    """Every two letters that follow one another, the ends of the word included."""
+    word = f" {word.lower()} "
+    return frozenset(word[at : at + 2] for at in range(len(word) - 1))

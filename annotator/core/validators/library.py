@@ -1,0 +1,134 @@
+"""The ready forms: what they are called, which parameters they take, how they become code."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.validators import checking
+from annotator.core.validators.aspects import Aspect
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+Texts = Annotated[list[Text], Field(min_length=1, max_length=20)]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Keys(_Parameters):
+    keys: list[Text] = Field(default=[], max_length=50)
+
+
+class SomeTexts(_Parameters):
+    texts: Texts
+
+
+class CasedTexts(_Parameters):
+    texts: Texts
+    ignore_case: bool = False
+
+
+class Bounds(_Parameters):
+    at_least: Count = 0
+    at_most: Count | None = None
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        if self.at_most is not None and self.at_most < self.at_least:
+            raise ValueError(f"At least {self.at_least} and at most {self.at_most} cannot both be")
+        return self
+
+
+class Items(Bounds):
+    at_least: Count = 1
+
+
+class TableShape(_Parameters):
+    columns: list[Text] = Field(default=[], max_length=50)
+    rows_at_least: Count = 1
+
+
+class Elements(_Parameters):
+    elements: list[Literal["heading", "list", "bold", "italic", "link", "code", "table", "quote"]] = []
+
+
+class Language(_Parameters):
+    language: Literal["en", "zh"]
+
+
+class DateForm(_Parameters):
+    form: Literal["2026-03-31", "March 31, 2026", "31 March 2026", "March 2026", "03/31/2026"]
+
+
+class Case(_Parameters):
+    case: Literal["upper", "lower"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of validator that needs no code. ``aspects``: what of a response it looks at."""
+
+    key: str
+    title: str
+    model: type[BaseModel]
+    check: Callable[..., tuple[bool, str]]
+    aspects: frozenset[Aspect]
+
+    def read(self, parameters: Any) -> dict[str, Any]:
+        """The parameters, complete. Raises SchemaProblem with the pointer and a sentence for each fault."""
+        try:
+            return self.model.model_validate(parameters).model_dump()
+        except ValidationError as error:
+            raise SchemaProblem(
+                [
+                    Problem(
+                        "".join(f"/{escape(str(step))}" for step in one["loc"]),
+                        in_words(one),
+                    )
+                    for one in error.errors(include_url=False)
+                ]
+            ) from None
+
+    def accepts(self, response: str, parameters: Mapping[str, Any]) -> tuple[bool, str]:
+        """The verdict on a response and why. The parameters are as ``read`` returns them."""
+        return self.check(response, **parameters)
+
+    def source(self, parameters: Mapping[str, Any], function: str = "validate") -> str:
+        """Python code of a validator that does the same, with nothing to import from here."""
+        body = inspect.getsource(self.check).strip().replace(": Any =", " =")
+        call = f"{self.check.__name__}(response, **{dict(parameters)!r})"
+        return f"{body}\n\n\ndef {function}(response):\n    return {call}\n"
+
+
+FORMS: dict[str, Form] = {
+    form.key: form
+    for form in (
+        Form("json_object", "One JSON object", Keys, checking.json_object, frozenset({Aspect.JSON})),
+        Form("starts_with", "Begins with", SomeTexts, checking.starts_with, frozenset({Aspect.START})),
+        Form("ends_with", "Ends with", SomeTexts, checking.ends_with, frozenset({Aspect.END})),
+        Form("contains", "Contains", CasedTexts, checking.contains, frozenset({Aspect.KEYWORDS})),
+        Form("lacks", "Does not contain", CasedTexts, checking.lacks, frozenset()),
+        Form("bullets", "List items", Items, checking.bullets, frozenset({Aspect.BULLETS})),
+        Form("table", "Markdown table", TableShape, checking.table, frozenset({Aspect.TABLE})),
+        Form("markdown", "Markdown elements", Elements, checking.markdown, frozenset({Aspect.MARKDOWN})),
+        Form("language", "Language", Language, checking.language, frozenset({Aspect.LANGUAGE})),
+        Form("words", "Number of words", Bounds, checking.words, frozenset({Aspect.LENGTH})),
+        Form("characters", "Number of characters", Bounds, checking.characters, frozenset({Aspect.LENGTH})),
+        Form("date", "A date, written like", DateForm, checking.date, frozenset({Aspect.DATE})),
+        Form("case", "Letters in one case", Case, checking.case, frozenset({Aspect.CASE})),
+    )
+}
+
+
+def read_form(key: str, parameters: Any) -> tuple[Form, dict[str, Any]]:
+    """The form and its complete parameters. Raises SchemaProblem for a form there is not, or wrong parameters."""
+    form = FORMS.get(key)
+    if form is None:
+        raise SchemaProblem([Problem("/form", f"There is no form “{key}”; choose one of: {', '.join(FORMS)}.")])
+    return form, form.read(parameters)

@@ -1,0 +1,226 @@
+"""A constrained case as pages show it: its prompt with the constraints marked, its rounds, what stands how. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from annotator.core.comparison.anchors import below, covers
+from annotator.core.constraints.anchoring import find_spans
+from annotator.core.constraints.reading_case import replay_of
+from annotator.core.constraints.replay import Replay
+from annotator.core.constraints.taxonomy import find_category, proposed_text
+from annotator.presentation.dialogue import DialogueView, FindingView, Placing, pretty, worst
+
+SCENARIO_LABELS = {
+    "single_hop": "Single hop",
+    "parallel_single_hop": "Parallel single hop",
+    "multi_hop": "Multi hop",
+    "parallel_multi_hop": "Parallel multi hop",
+}
+#: The fields that are shown, and edited, by themselves.
+FIELDS = {
+    "system_prompt": "System prompt",
+    "user_query": "Query",
+    "scenario": "Scenario",
+    "constraints": "Constraints of the case",
+    "answer": "Reference answer",
+    "unsolved_set": "Unsolved set",
+    "reference_trajectory": "Rounds of the trajectory",
+    "tool_codes": "Code of the tools",
+}
+
+
+@dataclass
+class PartView:
+    """A part of a case that can be selected. ``type`` tells which editor it has."""
+
+    anchor: str
+    type: str
+    title: str
+    data: Any
+    findings: list[FindingView] = field(default_factory=list)
+    is_current: bool = False
+
+    @property
+    def worst(self) -> str:
+        return worst(self.findings)
+
+    @property
+    def text(self) -> str:
+        """The value as a text, for a field."""
+        return "" if self.data is None else pretty(self.data)
+
+
+@dataclass
+class CallView(PartView):
+    """A call of a round."""
+
+    @property
+    def observation_text(self) -> str:
+        """What the tool returned, for a field: a text as itself, anything else as JSON."""
+        return "" if self.data["observation"] is None else pretty(self.data["observation"])
+
+    @property
+    def observation_kind(self) -> str:
+        """Whether the observation is a text or JSON; one that is not there yet is expected to be a text."""
+        return "text" if isinstance(self.data["observation"], str | None) else "json"
+
+
+@dataclass
+class ConstraintView(PartView):
+    """A constraint. ``status`` is how the reference trajectory leaves it; blank where there is none.
+
+    ``spans``: in how many places the system prompt states it. ``rule``: what its parameters say, as a sentence.
+    ``proposal``: a sentence its text could be, where that is another one.
+    """
+
+    number: int = 0
+    status: str = ""
+    spans: int = 0
+    rule: str = ""
+    proposal: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether text and parameters were found to say different things."""
+        return any(one.check == "constraint.wording" for one in self.findings)
+
+    @property
+    def parameters_text(self) -> str:
+        return "" if self.data["parameters"] is None else pretty(self.data["parameters"])
+
+    @property
+    def needs_validator(self) -> bool:
+        category = find_category(self.data["category"])
+        return self.data["validator"] is not None or bool(category and category.needs == "validator")
+
+
+@dataclass
+class RoundView(PartView):
+    """A round of the reference trajectory. ``feedback``: what the constraints have to say about it."""
+
+    number: int = 0
+    calls: list[CallView] = field(default_factory=list)
+    feedback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PromptPiece:
+    """A stretch of the system prompt, and the constraints it states; ``ends`` are those whose span ends here."""
+
+    text: str
+    constraints: tuple[ConstraintView, ...] = ()
+    ends: tuple[ConstraintView, ...] = ()
+
+
+@dataclass
+class CaseView(DialogueView):
+    """A whole case, ready for a template. It has no tasks."""
+
+    template: ClassVar[str] = "components/case.html"
+    inspector: ClassVar[str] = "reviews/inspector/case.html"
+
+    fields: dict[str, PartView] = field(default_factory=dict)
+    constraints: list[ConstraintView] = field(default_factory=list)
+    rounds: list[RoundView] = field(default_factory=list)
+    pieces: list[PromptPiece] = field(default_factory=list)
+
+    @property
+    def codes(self) -> list[tuple[str, str, str]]:
+        """Anchor, tool and source of each tool's code."""
+        return [(below("/tool_codes", name), name, code) for name, code in self.data["tool_codes"].items()]
+
+    @property
+    def parts(self) -> Iterator[PartView]:
+        """Everything that can be selected; what is inside something else comes first."""
+        yield from self.constraints
+        for each in self.rounds:
+            yield from each.calls
+            yield each
+        yield from self.fields.values()
+
+    def select(self, at: str | None) -> tuple[Any, str]:
+        """See ``DialogueView``. Without an anchor the query is meant."""
+        for part in self.parts:
+            if covers(part.anchor, at or "/user_query"):
+                part.is_current = True
+                return part, part.anchor
+        return None, "/"
+
+
+def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView:
+    """Lay a case out, with findings that are ready to be shown."""
+    placing = Placing(views)
+    at = placing.take
+    replayed = replay_of(document)
+    constraints = [_constraint(document, n, at, replayed) for n in range(len(document["constraints"]))]
+    rounds = [_round(document, n, at, replayed) for n in range(len(document["reference_trajectory"] or ()))]
+    fields = {name: PartView(f"/{name}", name, title, document[name], at(f"/{name}")) for name, title in FIELDS.items()}
+    return CaseView(
+        data=document,
+        tasks=[],
+        findings=views,
+        general=placing.rest(),
+        fields=fields,
+        constraints=constraints,
+        rounds=rounds,
+        pieces=_pieces(document["system_prompt"] or "", constraints),
+    )
+
+
+def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -> ConstraintView:
+    data = document["constraints"][n]
+    anchor = f"/constraints/{data['id']}"
+    category = find_category(data["category"])
+    proposal = proposed_text(data["category"], data["parameters"])
+    quote = data["anchor"] or data["text"] or ""
+    return ConstraintView(
+        anchor=anchor,
+        type="constraint",
+        title=f"Constraint {n + 1}",
+        data=data,
+        findings=at(anchor),
+        number=n + 1,
+        status=replayed.statuses[n].value if replayed else "",
+        spans=len(find_spans(document["system_prompt"] or "", quote)),
+        rule=proposal if category and not category.needs else "",
+        proposal=proposal if proposal != (data["text"] or "").strip() else "",
+    )
+
+
+def _round(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -> RoundView:
+    data = document["reference_trajectory"][n]
+    anchor = f"/reference_trajectory/{data['id']}"
+    calls: list[CallView] = []
+    for call in data["calls"]:
+        place = f"{anchor}/calls/{call['id']}"
+        calls.append(CallView(place, "call", f"Call {len(calls) + 1} of round {n + 1}", call, at(place)))
+    return RoundView(
+        anchor=anchor,
+        type="round",
+        title=f"Round {n + 1}",
+        data=data,
+        findings=at(anchor),
+        number=n + 1,
+        calls=calls,
+        feedback=replayed.turns[n].feedback if replayed else (),
+    )
+
+
+def _pieces(prompt: str, constraints: list[ConstraintView]) -> list[PromptPiece]:
+    """The prompt cut where the span of a constraint begins or ends; one that is stated twice is marked twice."""
+    spans = [
+        (span, one)
+        for one in constraints
+        for span in find_spans(prompt, one.data["anchor"] or one.data["text"] or "")
+    ]  # fmt: skip
+    cuts = sorted({0, len(prompt), *(span.start for span, _ in spans), *(span.end for span, _ in spans)})
+    return [
+        PromptPiece(
+            prompt[start:end],
+            tuple(one for span, one in spans if span.start <= start and end <= span.end),
+            tuple(one for span, one in spans if span.end == end),
+        )
+        for start, end in pairwise(cuts)
+    ]

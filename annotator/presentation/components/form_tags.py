@@ -1,0 +1,139 @@
+"""The tags of ``{% load components %}`` that make fields and forms."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from django import template
+from django.forms import BoundField, CheckboxInput
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+_SAVE = mark_safe('<div class="actions needs-no-script"><button class="small">Save</button></div>')
+
+
+@register.inclusion_tag("components/field.html")
+def field(bound: BoundField, note: str = "", code: str = "") -> dict[str, Any]:
+    """A form's field: label, input, hint and errors. ``code`` (json, python) edits it in the code editor."""
+    attributes = bound.field.widget.attrs
+    if attributes.get("placeholder") == bound.label:
+        del attributes["placeholder"]  # it would only say the label twice
+    if not note and not bound.field.required and "optional" not in str(bound.label):
+        note = "optional"
+    return {
+        "field": bound,
+        "note": note,
+        "code": code,
+        "checkbox": isinstance(bound.field.widget, CheckboxInput),
+        "errors": list(bound.errors),
+    }
+
+
+@register.inclusion_tag("components/form_fields.html")
+def form_fields(form: Any) -> dict[str, Any]:
+    """Every field of a form, in order, below a summary of its errors."""
+    return {"form": form}
+
+
+@register.inclusion_tag("components/error_summary.html")
+def error_summary(form: Any) -> dict[str, Any]:
+    """What is wrong with a form, with a link to each field; nothing where nothing is."""
+    # A group of radio buttons has no input of its own; its first one takes the focus.
+    rows = [
+        (bound.id_for_label or f"{bound.auto_id}_0", bound.label, error)
+        for bound in form.visible_fields()
+        for error in bound.errors
+    ]
+    rows += [("", "", error) for bound in form.hidden_fields() for error in bound.errors]
+    return {"general": list(form.non_field_errors()), "rows": rows, "total": len(rows) + len(form.non_field_errors())}
+
+
+@register.inclusion_tag("components/input.html")
+def input(
+    name: str,
+    label: str,
+    value: Any = "",
+    type: str = "text",
+    *,
+    id: str = "",
+    hint: str = "",
+    error: str = "",
+    note: str = "",
+    options: Iterable[tuple[Any, Any]] = (),
+    required: bool = False,
+    checked: bool = False,
+    key: str = "",
+    rows: int = 3,
+    minimum: Any = "",
+    maximum: Any = "",
+    language: str = "",
+    placeholder: str = "",
+) -> dict[str, Any]:
+    """A field that belongs to no Django form.
+
+    ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
+    of a select. ``key``: a shortcut that goes to it. ``id`` is made from the name where it is left away.
+    """
+    element = id or f"f-{plain_name(name)}"
+    described = [part for part, there in ((f"{element}-hint", hint), (f"{element}-error", error)) if there]
+    return {
+        "name": name,
+        "label": label,
+        "value": "" if value is None else value,
+        "type": type,
+        "id": element,
+        "hint": hint,
+        "error": error,
+        "note": note,
+        "options": [(str(one), text, str(one) == str(value)) for one, text in options],
+        "required": required,
+        "checked": checked,
+        "key": key,
+        "rows": rows,
+        "minimum": minimum,
+        "maximum": maximum,
+        "language": language,
+        "placeholder": placeholder,
+        "described": " ".join(described),
+    }
+
+
+@register.simple_tag
+def autosave(
+    url: str, target: str, anchor: str | None = None, swap: str = "outerMorph", *, when: str = ""
+) -> SafeString:
+    """The attributes of a form that saves itself (see autosave.js): ``<form {% autosave url "#step-s3" anchor %}>``.
+
+    ``when="sent"``: only its button sends it, however long somebody pauses in it (a comment, a choice of what to add).
+    """
+    where = escape(url)
+    attributes = (
+        f'method="post" action="{where}" novalidate="" autocomplete="off" data-autosave="{escape(when)}" '
+        f'hx-post="{where}" hx-trigger="submit" hx-target="{escape(target)}" hx-swap="{escape(swap)}"'
+    )
+    if anchor is not None:
+        attributes += f' data-anchor="{escape(anchor)}"'
+    return mark_safe(attributes)  # noqa: S308 - escaped above
+
+
+@register.simple_tag
+def save_button() -> SafeString:
+    """The button of a form that saves itself, for whoever has no scripts."""
+    return _SAVE
+
+
+@register.simple_tag
+def tiles(options: Iterable[tuple[str, str]], chosen: str | None) -> SafeString:
+    """Radio buttons for the ``value`` of a form; ``options``: (value, label). Nothing chosen is the blank one."""
+    rows = (
+        f'<label class="tile"><input type="radio" name="value" value="{escape(value)}"'
+        f"{' checked' if value == (chosen or '') else ''}>{escape(label)}</label>"
+        for value, label in options
+    )
+    return mark_safe("".join(rows))  # noqa: S308 - escaped
+
+
+def plain_name(name: str) -> str:
+    """A name as part of a DOM id: letters, digits and hyphens."""
+    return "".join(sign if sign.isalnum() else "-" for sign in name).strip("-").lower()

@@ -1,0 +1,136 @@
+"""Texts and observations with parts of them marked, and excerpts around a mark."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from annotator.core.schema.canonical import unescape
+from annotator.presentation.components.json_text import (
+    CLOSE,
+    FIGURE,
+    FIGURE_END,
+    OPEN,
+    coloured_json,
+    is_cut,
+    json_html,
+    pretty_json,
+)
+
+#: Signs of an excerpt before and behind what is marked.
+AROUND = 36
+#: A longer marked text is cut short in an excerpt.
+_LONGEST = 120
+_START, _END = mark_safe('<mark class="source">'), mark_safe("</mark>")
+
+
+class Mark(NamedTuple):
+    """A span to mark: (start, end) in characters of a text, or of what stands at ``path`` in an observation; None marks
+    all of it.
+    """
+
+    span: tuple[int, int] | None
+    path: str | None = None
+
+
+def marked_text(text: str, marks: Iterable[Mark]) -> SafeString:
+    """A text, escaped, with its marked parts in ``<mark>``; marks that overlap are one."""
+    out, at = [], 0
+    for start, end in _joined([mark.span or (0, len(text)) for mark in marks], len(text)):
+        out += [escape(text[at:start]), _START, escape(text[start:end]), _END]
+        at = end
+    out.append(escape(text[at:]))
+    return mark_safe("".join(out))  # noqa: S308 - every piece is escaped above
+
+
+def marked_json(value: Any, marks: Iterable[Mark]) -> SafeString:
+    """An observation as ``json_block`` shows it, line for line, with its marked parts in ``<mark>``."""
+    if is_cut(value):
+        # What is marked may lie behind what is shown.
+        return json_html(value)
+    plain = pretty_json(value)
+    if any(sign in plain for sign in (OPEN, CLOSE, FIGURE[1], FIGURE_END[0])):
+        return coloured_json(plain)
+    spans: dict[str, list[tuple[int, int] | None]] = {}
+    for mark in marks:
+        spans.setdefault(mark.path or "", []).append(mark.span)
+    held = {path[:end] for path in spans for end in (*(at for at, sign in enumerate(path) if sign == "/"), len(path))}
+    html = coloured_json(pretty_json(_with_signs(value, "", spans, held)))
+    for sign, element in (
+        (f'<span class="s">{escape(FIGURE)}', f'<span class="n">{_START}'),
+        (escape(FIGURE_END), _END),
+        (OPEN, _START),
+        (CLOSE, _END),
+    ):
+        html = mark_safe(html.replace(sign, element))  # noqa: S308 - escaped by coloured_json
+    return html
+
+
+def excerpt(text: str, span: tuple[int, int] | None) -> SafeString:
+    """The marked part of a text with some words around it, on one line."""
+    start, end = span or (0, len(text))
+    start, end = max(0, min(start, len(text))), max(0, min(end, len(text)))
+    before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+    shown = text[start:end]
+    if len(shown) > _LONGEST:
+        shown = f"{shown[:_LONGEST]}…"
+    return format_html(
+        "{}{}{}{}{}{}{}",
+        "…" if start > AROUND else "",
+        before.replace("\n", " "),
+        _START,
+        shown,
+        _END,
+        after.replace("\n", " "),
+        "…" if end + AROUND < len(text) else "",
+    )
+
+
+def value_at(root: Any, path: str) -> Any:
+    """What stands at a JSON pointer below an observation; None where nothing does."""
+    node = root
+    for step in path.split("/")[1:]:
+        key = unescape(step)
+        if isinstance(node, dict):
+            node = node.get(key)
+        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            return None
+    return node
+
+
+def as_text(value: Any) -> str:
+    """A value as it is written: a text as itself, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _joined(spans: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for start, end in sorted((max(0, start), min(end, length)) for start, end in spans):
+        if out and start <= out[-1][1]:
+            out[-1] = out[-1][0], max(end, out[-1][1])
+        elif start < end:
+            out.append((start, end))
+    return out
+
+
+def _with_signs(node: Any, path: str, spans: dict[str, list[tuple[int, int] | None]], held: set[str]) -> Any:
+    """The value with signs around what is to be marked; parts that hold no mark (``held``) are not copied."""
+    if path not in held:
+        return node
+    if isinstance(node, dict):
+        return {key: _with_signs(item, f"{path}/{_escaped(key)}", spans, held) for key, item in node.items()}
+    if isinstance(node, list):
+        return [_with_signs(item, f"{path}/{i}", spans, held) for i, item in enumerate(node)]
+    if not isinstance(node, str):
+        return f"{FIGURE[1]}{json.dumps(node)}{FIGURE_END[0]}"
+    for start, end in reversed(_joined([span or (0, len(node)) for span in spans[path]], len(node))):
+        node = f"{node[:start]}{OPEN}{node[start:end]}{CLOSE}{node[end:]}"
+    return node
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

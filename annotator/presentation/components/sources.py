@@ -1,0 +1,122 @@
+"""Where the values of a call come from, as rows of a list."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from annotator.core.comparison import describe, lookup
+from annotator.core.comparison.anchors import covers
+from annotator.core.provenance import CallTrace, Provenance, Source, Standing
+from annotator.core.schema.canonical import escape
+from annotator.presentation.components.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
+
+#: Places shown of one value; the nearest come first.
+MOST_PLACES = 4
+#: Values shown of one call.
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class PlaceRow:
+    """One place where a value stands. ``anchor`` is empty where it is none of the document's."""
+
+    kind: str
+    step: str
+    anchor: str
+    where: str
+    path: str
+    excerpt: SafeString | None
+
+
+@dataclass(frozen=True)
+class ValueRow:
+    """One value of a call: its path below the arguments as a pointer, where it stands, and how near that is."""
+
+    anchor: str
+    path: str
+    name: str
+    value: str
+    standing: str
+    reason: str | None
+    places: list[PlaceRow]
+    more: int
+
+
+class ValueRows(list[ValueRow]):
+    """Rows, and of how many values they are the first."""
+
+    total = 0
+
+
+def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
+    """The values of a call in document order, each with the nearest places where it stands.
+
+    Of more than MOST_ROWS come first those that stand nowhere: they ask for something.
+    """
+    rows, values = ValueRows(), call.arguments
+    rows.total = len(values)
+    if len(values) > MOST_ROWS:
+        values = tuple(sorted(values, key=lambda one: one.standing is not Standing.NOWHERE)[:MOST_ROWS])
+    for one in values:
+        text = as_text(one.value)
+        rows.append(
+            ValueRow(
+                anchor=one.anchor,
+                path="".join(f"/{escape(str(key))}" for key in one.path),
+                name=" › ".join(str(key + 1) if isinstance(key, int) else key for key in one.path),
+                value=text if len(text) <= 90 else f"{text[:89]}…",
+                standing=str(one.standing),
+                reason=one.reason,
+                places=[_row(source, document) for source in one.sources[:MOST_PLACES]],
+                more=max(0, len(one.sources) - MOST_PLACES),
+            )
+        )
+    return rows
+
+
+def marked_places(provenance: Provenance, document: dict[str, Any], anchor: str) -> list[tuple[str, SafeString]]:
+    """Pairs (anchor, HTML) of every text and observation in which a value at ``anchor``, or below it, stands: as the
+    chat shows them, with the value marked.
+    """
+    marks: dict[str, list[Mark]] = {}
+    for task in provenance.tasks:
+        for call in task.calls:
+            for one in call.arguments:
+                if covers(anchor, one.anchor):
+                    for source in one.sources:
+                        if source.span is not None:
+                            marks.setdefault(source.anchor, []).append(Mark(source.span, source.path))
+    out = []
+    for place, found in marks.items():
+        held = lookup(document, place)
+        if not place.endswith("/observation"):
+            out.append((place, marked_text(str(held), found)))
+        elif isinstance(held, str):
+            # The chat shows it as JSON: in quotes.
+            out.append((place, marked_json(held, [mark._replace(path="") for mark in found])))
+        elif held is not None:
+            out.append((place, marked_json(held, [_fitting(held, mark) for mark in found])))
+    return out
+
+
+def _row(source: Source, document: dict[str, Any]) -> PlaceRow:
+    if source.span is None:
+        return PlaceRow(str(source.kind), "", "", "", "", None)
+    held = lookup(document, source.anchor)
+    if source.path:
+        mark = _fitting(held, Mark(source.span, source.path))
+        held, span = value_at(held, source.path), mark.span
+    else:
+        span = source.span
+    where = describe(document, source.anchor)
+    return PlaceRow(
+        str(source.kind), source.step, source.anchor, where, source.path or "", excerpt(as_text(held), span)
+    )
+
+
+def _fitting(root: Any, mark: Mark) -> Mark:
+    """The mark, or, where its span counts in a key and not in the value there, one of all the value."""
+    held = value_at(root, mark.path or "")
+    inside = isinstance(held, str) and mark.span is not None and mark.span[1] <= len(held)
+    return mark if inside else mark._replace(span=None)

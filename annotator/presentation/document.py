@@ -1,0 +1,43 @@
+"""A document of either kind as pages show it. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from annotator.core.checks.label import derive_policy
+from annotator.core.comparison import describe, lookup
+from annotator.presentation.case import present_case
+from annotator.presentation.dialogue import DialogueView, FindingView, present_tasks
+
+
+def present(
+    document: dict[str, Any], findings: Iterable[Any], waivers: Mapping[tuple[str, str, str], str] | None = None
+) -> DialogueView:
+    """Lay a document out.
+
+    ``findings``: stored or fresh; ``waivers``: {(check, anchor, value hash): reason}.
+    """
+    waivers = waivers or {}
+    views = [_finding(f, waivers, document) for f in findings]
+    lay_out = present_case if document["kind"] == "constrained" else present_tasks
+    return lay_out(document, views)
+
+
+def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document: dict[str, Any]) -> FindingView:
+    check = getattr(finding, "check_id", None) or finding.check
+    key = (check, finding.anchor, finding.value_hash)
+    return FindingView(
+        check=check,
+        severity=finding.severity,
+        anchor=finding.anchor,
+        message=finding.message,
+        value_hash=finding.value_hash,
+        waiver=waivers.get(key, ""),
+        fix=_derived_policy(document, finding.anchor) if check == "label.policy_steps" else "",
+        place=describe(document, finding.anchor) if finding.anchor else "",
+    )
+
+
+def _derived_policy(document: dict[str, Any], anchor: str) -> str:
+    """The policy that the steps of the task around an anchor have."""
+    types = [step["type"] for step in lookup(document, anchor.rpartition("/")[0], {}).get("steps", ())]
+    return derive_policy(types.count("call"), types.count("clarification"))

@@ -1,0 +1,318 @@
+"""A task's tool graph as pages show it: boxes, lines and what there is to say about each. Pure."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from textwrap import wrap
+from typing import Any
+
+from annotator.core.graph import FaultKind, Graph, Tally, Topology, call_graph, count_paths, read_graph, topology_of
+from annotator.core.graph.dag import positions
+from annotator.core.graph.layout import Box, Drawing, Line, lay_out
+from annotator.core.provenance import Suggestion, TaskTrace
+
+#: Steps of counting before a page says "more than": a few milliseconds.
+COUNTING_STEPS = 60_000
+#: Letters of a tool's name that fit into a box.
+NAME_LENGTH = 17
+
+#: Letters of a line's word that fit between two columns.
+NOTE_LENGTH = 11
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One step in the drawing. ``above``: the ids of all it waits for, directly or not; ``column`` counts from 0.
+
+    ``circle``: it waits for itself, by way of others. ``open``: its dependencies are not annotated.
+    """
+
+    box: Box
+    anchor: str
+    type: str
+    name: str
+    batch: str
+    needs: tuple[str, ...]
+    above: tuple[str, ...]
+    open: bool
+    circle: bool
+    selected: bool
+
+    @property
+    def id(self) -> str:
+        return self.box.id
+
+    @property
+    def short_name(self) -> str:
+        return self.name if len(self.name) <= NAME_LENGTH else f"{self.name[: NAME_LENGTH - 1]}…"
+
+    @property
+    def label(self) -> str:
+        """What a screen reader says of it."""
+        said = [f"{self.id} {self.name}", self.batch]
+        if self.open:
+            said.append("dependencies not annotated")
+        else:
+            said.append(f"depends on {', '.join(self.needs)}" if self.needs else "depends on nothing")
+        if self.box.critical:
+            said.append("on the longest chain")
+        if self.circle:
+            said.append("waits for itself in a circle")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One dependency, there or suggested. ``state``: drawn, suggested, refused or circle.
+
+    ``unsupported``: it is said to carry a value, but none flows. ``why``: what a suggestion rests on. ``covered``: the
+    one the other way round was refused, and lies upon it with its word.
+    """
+
+    line: Line
+    kind: str
+    state: str = "drawn"
+    unsupported: bool = False
+    why: str = ""
+    weak: bool = False
+    covered: bool = False
+
+    @property
+    def step(self) -> str:
+        return self.line.node
+
+    @property
+    def needs(self) -> str:
+        return self.line.needs
+
+    @property
+    def note(self) -> str:
+        """The word at its middle: a difference is never told by the style of a line alone."""
+        if self.state != "drawn":
+            return {"suggested": "suggested", "refused": "refused", "circle": "in a circle"}[self.state]
+        if self.covered:
+            return ""
+        if self.unsupported:
+            return "no value flows"
+        order = "order" if self.kind == "logical" else ""
+        return " · ".join(word for word in (order, "implied" if self.line.implied else "") if word)
+
+    @property
+    def note_lines(self) -> list[str]:
+        return lines_of(self.note, self.line)
+
+    @property
+    def label(self) -> str:
+        """What a screen reader says of it."""
+        if self.state == "suggested":
+            return f"Suggested: {self.step} depends on {self.needs}. {self.why}"
+        said = [f"{self.step} depends on {self.needs}", "order alone" if self.kind == "logical" else "a value flows"]
+        if self.unsupported:
+            said[1] = "said to carry a value, but none flows"
+        if self.line.implied:
+            said.append("implied by others")
+        if self.line.critical:
+            said.append("on the longest chain")
+        if self.state != "drawn":
+            said.append("refused" if self.state == "refused" else "part of a circle")
+        return ", ".join(said)
+
+
+def lines_of(note: str, line: Line) -> list[str]:
+    """The word of a line as it is drawn: broken, where it stands between two columns."""
+    return wrap(note, NOTE_LENGTH) if line.between else [note] if note else []
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The heading of a column."""
+
+    text: str
+    x: int
+
+
+@dataclass
+class GraphView:
+    """The graph of one task. ``drawing`` is None where there is nothing that could be drawn (``why_not`` says why).
+
+    ``calls`` is None while the graph over the calls is not known; then there is no topology, and no ``tally``.
+    ``twins``: (task id, its number, topology) of other tasks whose shape would fit.
+    """
+
+    calls: Graph | None
+    topology: Topology | None
+    tally: Tally | None
+    drawing: Drawing | None = None
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    heads: list[Head] = field(default_factory=list)
+    open_steps: list[str] = field(default_factory=list)
+    circle: tuple[str, ...] = ()
+    why_not: str = ""
+    twins: list[tuple[str, int, str]] = field(default_factory=list)
+
+    @property
+    def drawn(self) -> list[Edge]:
+        """The dependencies that are there, those of a circle included."""
+        return [edge for edge in self.edges if edge.state in ("drawn", "circle")]
+
+    @property
+    def suggested(self) -> list[Edge]:
+        return [edge for edge in self.edges if edge.state == "suggested"]
+
+    @property
+    def sure(self) -> list[Edge]:
+        """The suggestions that may be accepted all at once: those that rest on more than a small number."""
+        return [edge for edge in self.suggested if not edge.weak]
+
+
+def view_graph(
+    document: dict[str, Any],
+    task_id: str,
+    *,
+    trace: TaskTrace | None = None,
+    selected: str = "",
+    refused: Pair | None = None,
+    circle: Collection[str] = (),
+) -> GraphView:
+    """The graph of one task of a valid document. Raises StopIteration where there is no such task.
+
+    ``trace``: its provenance, for suggestions and unsupported edges. ``selected``: the id of the step one looks at.
+    ``refused``: an edge that was refused just now, and ``circle``: the ids of the steps it would have made wait.
+    """
+    task = next(task for task in document["tasks"] if task["id"] == task_id)
+    steps = task["steps"]
+    reading = read_graph(steps)
+    calls = call_graph(steps, reading)
+    view = GraphView(
+        calls=calls,
+        topology=topology_of(calls),
+        tally=_tally(calls) if calls is not None and calls.ids else None,
+        open_steps=list(reading.unannotated),
+        circle=tuple(circle),
+        twins=_twins(document, task),
+    )
+    if not steps:
+        view.why_not = "This task has no steps yet."
+        return view
+    kinds = {fault.kind for fault in reading.faults}
+    if FaultKind.DUPLICATE_ID in kinds or FaultKind.TOO_MANY_STEPS in kinds:
+        view.why_not = "This graph cannot be drawn: see the findings of the task."
+        return view
+    graph, closing = (reading.graph, []) if reading.graph else _without_circles(steps)
+    if not circle:
+        view.circle = next((fault.ids for fault in reading.faults if fault.kind is FaultKind.CYCLE), ())
+    suggestions = {(one.step, one.needs): one for one in (trace.suggestions if trace else ())}
+    extra: dict[Pair, str] = dict.fromkeys(suggestions, "suggested")
+    extra |= {pair: "circle" if set(pair) <= set(view.circle) else "drawn" for pair in closing}
+    if refused and set(refused) <= set(graph.ids) and refused not in closing:
+        extra[refused] = "refused"
+    view.drawing = lay_out(graph, extra)
+    view.nodes = _nodes(task, graph, view, selected)
+    unsupported = set(trace.unsupported) if trace else set()
+    view.edges = _edges(view.drawing, steps, extra, suggestions, unsupported)
+    view.heads = _heads(view.drawing, steps, sure=not view.open_steps)
+    return view
+
+
+@lru_cache(maxsize=1024)
+def _tally(calls: Graph) -> Tally:
+    return count_paths(calls, COUNTING_STEPS)
+
+
+def _without_circles(steps: list[dict[str, Any]]) -> tuple[Graph, list[Pair]]:
+    """The graph of the edges that look back, and those that look forward: each circle has one of them."""
+    place = {step["id"]: i for i, step in enumerate(steps)}
+    back: list[Pair] = []
+    forward: list[Pair] = []
+    for i, step in enumerate(steps):
+        for edge in step["depends_on"] or ():
+            if edge["id"] in place and edge["id"] != step["id"]:
+                (back if place[edge["id"]] < i else forward).append((step["id"], edge["id"]))
+    return Graph.from_edges(list(place), back), forward
+
+
+def _nodes(task: dict[str, Any], graph: Graph, view: GraphView, selected: str) -> list[Node]:
+    steps = {step["id"]: step for step in task["steps"]}
+    batches = {node: head for head, column in _named_columns(view.drawing, task["steps"]) for node in column}
+    nodes = []
+    for box, mask in zip(view.drawing.boxes if view.drawing else (), graph.ancestors, strict=True):
+        step = steps[box.id]
+        nodes.append(
+            Node(
+                box=box,
+                anchor=f"/tasks/{task['id']}/steps/{box.id}",
+                type=step["type"],
+                name=step["name"] if step["type"] == "call" else step["type"],
+                batch=batches[box.id],
+                needs=tuple(edge["id"] for edge in step["depends_on"] or ()),
+                above=tuple(graph.ids[j] for j in positions(mask)),
+                open=step["depends_on"] is None,
+                circle=box.id in view.circle,
+                selected=box.id == selected,
+            )
+        )
+    return nodes
+
+
+def _edges(
+    drawing: Drawing,
+    steps: list[dict[str, Any]],
+    extra: dict[Pair, str],
+    suggestions: dict[Pair, Suggestion],
+    unsupported: set[Pair],
+) -> list[Edge]:
+    kinds = {(step["id"], edge["id"]): edge["kind"] for step in steps for edge in step["depends_on"] or ()}
+    edges = []
+    for line in drawing.lines:
+        pair = (line.node, line.needs)
+        state = "drawn" if line.drawn else extra[pair]
+        one = suggestions.get(pair) if state == "suggested" else None
+        kind = one.kind if one else kinds.get(pair, "parameter")
+        bare = state == "drawn" and pair in unsupported
+        covered = extra.get((line.needs, line.node)) == "refused"
+        edges.append(Edge(line, kind, state, bare, one.why if one else "", one.weak if one else False, covered))
+    # What comes last is drawn on top, and gets the click.
+    return sorted(edges, key=lambda edge: edge.state != "suggested")
+
+
+def _heads(drawing: Drawing, steps: list[dict[str, Any]], *, sure: bool) -> list[Head]:
+    return [
+        Head(text if sure else text.partition(" · ")[0] + ", so far", column.x)
+        for (text, _), column in zip(_named_columns(drawing, steps), drawing.columns, strict=True)
+        if column.ids
+    ]
+
+
+def _named_columns(drawing: Drawing | None, steps: list[dict[str, Any]]) -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Each column with its name. Batches are counted over columns with calls: only calls make up paths."""
+    types = {step["id"]: step["type"] for step in steps}
+    number = 0
+    named = []
+    for column in drawing.columns if drawing else ():
+        held = [types[node] for node in column.ids]
+        if "call" in held:
+            number += 1
+            count = held.count("call")
+            named.append((f"batch {number}" + (f" · {count} at once" if count > 1 else ""), column.ids))
+        else:
+            named.append((held[0] if held else "", column.ids))
+    return named
+
+
+def _twins(document: dict[str, Any], task: dict[str, Any]) -> list[tuple[str, int, str]]:
+    count = _calls(task)
+    twins = []
+    for number, other in enumerate(document["tasks"], 1):
+        if other is task or count < 2 or _calls(other) != count:
+            continue
+        calls = call_graph(other["steps"], read_graph(other["steps"]))
+        if calls is not None:
+            twins.append((other["id"], number, str(topology_of(calls))))
+    return twins
+
+
+def _calls(task: dict[str, Any]) -> int:
+    return sum(step["type"] == "call" for step in task["steps"])

@@ -1,0 +1,81 @@
+"""Markdown people wrote, as safe HTML."""
+
+from functools import lru_cache
+from itertools import zip_longest
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+from annotator.core.guideline_sections import bare_text, slug_of
+
+# Images would be loaded from elsewhere; without their rule they stay what they name: a link.
+_PARSER = (
+    MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
+)
+_TAGS = {
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+}
+_REGION = '<div class="table-scroll" tabindex="0" role="group" aria-label="Table">'
+
+
+#: A text as long as a comment is kept among many, a longer one, a guideline, among few.
+_SHORT = 4_000
+
+
+def render_markdown(text: str, anchors: bool = False) -> SafeString:
+    """HTML without scripts, styles, images or event handlers, whatever ``text`` holds; kept for the next page.
+
+    Headings go down one level, since the page has its own first one. ``anchors``: each has the id of its section (see
+    ``annotator.core.guideline_sections``); for a page that shows one such text alone.
+    """
+    return _short(text, anchors) if len(text) <= _SHORT else _long(text, anchors)
+
+
+def _render(text: str, anchors: bool) -> SafeString:
+    tokens = _PARSER.parse(text)
+    taken: dict[str, int] = {}
+    for token, following in zip_longest(tokens, tokens[1:]):
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+        if anchors and token.type == "heading_open" and following is not None:
+            token.attrSet("id", slug_of(bare_text(following.content), taken))
+    html = nh3.clean(
+        _PARSER.renderer.render(tokens, _PARSER.options, {}),
+        tags=_TAGS,
+        attributes={"a": {"href", "title"}} | ({f"h{n}": {"id"} for n in range(2, 7)} if anchors else {}),
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    # A wide table scrolls by itself, by keyboard too. Every table is exactly this, since attributes were removed.
+    html = html.replace("<table>", _REGION + "<table>").replace("</table>", "</table></div>")
+    return mark_safe(html)  # noqa: S308 - cleaned by nh3 above
+
+
+# A version of a guideline never changes, and every page of the work shows it. Of comments a page shows hundreds, and
+# the worst take the Markdown library 40 milliseconds each.
+_short, _long = lru_cache(maxsize=1024)(_render), lru_cache(maxsize=64)(_render)

@@ -1,0 +1,67 @@
+"""Who a session belongs to, and which browsers know somebody."""
+
+from allauth.account.auth_backends import AuthenticationBackend
+from django.conf import settings
+from django.core import signing
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+
+from annotator.models import User
+from annotator.services.database.joined import Part, read_joined
+
+
+class SignInBackend(AuthenticationBackend):  # type: ignore[misc]
+    """django-allauth's: by name or address, and password. The person of a session is read by a statement that is
+    written out, because every page begins with it.
+    """
+
+    def get_user(self, user_id: int) -> User | None:
+        """The person with this key; None for nobody, and for whoever was deactivated meanwhile."""
+        found = read_joined((Part("u", User),), "FROM annotator_user u WHERE u.id = %s", [user_id])
+        if not found or not self.user_can_authenticate(found[0][0]):
+            return None
+        person: User = found[0][0]
+        return person
+
+
+DEVICE_COOKIE = "known_device"
+_DEVICE_SALT = "annotator.known_device"
+_DEVICE_DAYS = 365
+#: People that one browser is known to: colleagues may share a machine.
+_MOST_PEOPLE = 8
+
+
+def is_known_device(request: HttpRequest, login: str) -> bool:
+    """Whether somebody with this name or email address has signed in from this browser, with the password of today."""
+    known = dict(_read_device(request))
+    named = Q(username__iexact=login) | Q(email__iexact=login)
+    people = User.objects.filter(named, public_id__in=known) if known else ()
+    return any(_mark(person) == known[person.public_id] for person in people)
+
+
+def remember_device(request: HttpRequest, response: HttpResponse, person: User) -> None:
+    """From now on the browser is known to have signed in as ``person``."""
+    others = [(public_id, mark) for public_id, mark in _read_device(request) if public_id != person.public_id]
+    people = [(person.public_id, _mark(person)), *others][:_MOST_PEOPLE]
+    response.set_cookie(
+        DEVICE_COOKIE,
+        signing.dumps(people, salt=_DEVICE_SALT),
+        max_age=_DEVICE_DAYS * 86400,
+        path="/accounts/",
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _read_device(request: HttpRequest) -> list[tuple[str, str]]:
+    try:
+        text = request.COOKIES.get(DEVICE_COOKIE, "")
+        return [(one, mark) for one, mark in signing.loads(text, salt=_DEVICE_SALT, max_age=_DEVICE_DAYS * 86400)]
+    except signing.BadSignature:
+        return []
+
+
+def _mark(person: User) -> str:
+    """Changes with the password."""
+    return person.get_session_auth_hash()[:16]

@@ -1,0 +1,161 @@
+"""Writing many new dialogues at once, each with its first revision, its findings and its first event."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from annotator.models import Dialogue, Event, Finding, Job, Project, Revision, ToolsetRevision, User
+from annotator.models.keys import new_public_ids
+from annotator.services.database.bulk_insert import allocate_ids, as_json, insert_rows
+from annotator.services.history.events import event_digest
+
+
+@dataclass(slots=True)
+class DialogueRow:
+    """A dialogue that is about to be written: its content as canonical text, and what lists read of it."""
+
+    external_id: str
+    language: str
+    variant_group: str
+    content: str
+    content_hash: str
+    toolset_revision_id: int
+    title: str
+    policies: str
+    topologies: str
+    information: str
+    task_count: int
+    call_count: int
+    switches: int
+    search_text: str
+    #: (check, severity, anchor, value hash, message)
+    findings: Sequence[Sequence[str]]
+    clean_mark: str | None = None
+    kind: str = "multi_turn"
+
+
+@dataclass(slots=True, frozen=True)
+class Written:
+    """The keys of a dialogue that was written, and of its first revision."""
+
+    dialogue_id: int
+    revision_id: int
+
+
+def write_dialogues(
+    *,
+    actor: User | None,
+    project: Project,
+    rows: Sequence[DialogueRow],
+    native_format: str,
+    batch: Job | None,
+    published: bool,
+    guideline_id: int | None = None,
+) -> list[Written]:
+    """Write new dialogues, each with its first revision, its findings and the first event of its chain.
+
+    Runs in the caller's transaction. Raises IntegrityError where an external id is taken.
+    """
+    if not rows:
+        return []
+    count = len(rows)
+    dialogue_ids, revision_ids = allocate_ids(Dialogue, count), allocate_ids(Revision, count)
+    now = timezone.now()
+    insert_rows(
+        Dialogue,
+        _DIALOGUE_FIELDS,
+        [
+            (
+                dialogue_id, public_id, revision_id, row.external_id, row.kind, row.language, row.variant_group,
+                row.content_hash, row.title, row.policies, row.topologies, row.information, row.task_count,
+                row.call_count, row.switches, _count(row, "error"), _count(row, "warning"), row.search_text, moment,
+            )
+            for row, dialogue_id, public_id, revision_id, moment in zip(
+                rows, dialogue_ids, new_public_ids(count), revision_ids, _moments(now, count), strict=True
+            )
+        ],
+        constants={
+            "project_id": project.pk, "native_format": native_format, "published": published,
+            "batch_id": batch.pk if batch else None, "updated_at": now,
+        },
+    )  # fmt: skip
+    insert_rows(
+        Revision,
+        ("id", "public_id", "dialogue_id", "toolset_revision_id", "content_hash", "clean_mark", "content"),
+        [
+            (
+                revision_id, public_id, dialogue_id, row.toolset_revision_id, row.content_hash, row.clean_mark,
+                row.content,
+            )
+            for row, dialogue_id, public_id, revision_id in zip(
+                rows, dialogue_ids, new_public_ids(count), revision_ids, strict=True
+            )
+        ],
+        constants={
+            "number": 1, "batch_id": batch.pk if batch else None, "guideline_id": guideline_id, "created_at": now,
+        },
+    )  # fmt: skip
+    insert_rows(
+        Finding,
+        ("dialogue_id", "revision_id", "check_id", "severity", "anchor", "value_hash", "message"),
+        [
+            (dialogue_id, revision_id, check, severity, anchor, value_hash, message[:1000])
+            for row, dialogue_id, revision_id in zip(rows, dialogue_ids, revision_ids, strict=True)
+            for check, severity, anchor, value_hash, message in row.findings
+        ],
+    )
+    _write_first_events(actor=actor, project=project, rows=rows, dialogue_ids=dialogue_ids, batch=batch, now=now)
+    return list(map(Written, dialogue_ids, revision_ids))
+
+
+_DIALOGUE_FIELDS = (
+    "id", "public_id", "head_id", "external_id", "kind", "language", "variant_group", "content_hash", "title",
+    "policies", "topologies", "information", "task_count", "call_count", "switches", "error_count", "warning_count",
+    "search_text", "created_at",
+)  # fmt: skip
+
+
+def _moments(now: datetime, count: int) -> list[Any]:
+    """When each of so many rows came in: a microsecond after the one before, so that lists have them in this order."""
+    return [connection.ops.adapt_datetimefield_value(now + timedelta(microseconds=n)) for n in range(count)]
+
+
+def _count(row: DialogueRow, severity: str) -> int:
+    return sum(1 for finding in row.findings if finding[1] == severity)
+
+
+def _write_first_events(
+    *,
+    actor: User | None,
+    project: Project,
+    rows: Sequence[DialogueRow],
+    dialogue_ids: Sequence[int],
+    batch: Job | None,
+    now: datetime,
+) -> None:
+    kind, stamp = "dialogue.imported", now.isoformat(timespec="microseconds")
+    common = {"job": batch.public_id} if batch else {}
+    toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
+    toolset_hashes = dict(toolsets.values_list("pk", "content_hash"))
+    events = []
+    for row, dialogue_id in zip(rows, dialogue_ids, strict=True):
+        toolset = toolset_hashes[row.toolset_revision_id]
+        after = {**common, "content_hash": row.content_hash, "toolset_hash": toolset}
+        digest = event_digest(
+            previous_hash="", project_id=project.pk, dialogue_id=dialogue_id, number=1,
+            actor_id=actor.pk if actor else None, kind=kind, before={}, after=after, created_at=stamp,
+        )  # fmt: skip
+        events.append((dialogue_id, as_json(after), digest))
+    insert_rows(
+        Event,
+        ("dialogue_id", "after", "hash"),
+        events,
+        constants={
+            "project_id": project.pk, "number": 1, "actor_id": actor.pk if actor else None, "kind": kind,
+            "before": "{}", "created_at": now,
+        },
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""The job that runs a replay. Only workers run it: the code of tools and validators is untrusted."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from annotator.core.constraints.execution import Returned, run_trajectory
+from annotator.core.constraints.run_record import record_of
+from annotator.core.sandbox import Call, CallResult, Expected, SandboxUnavailable, Status, shared_sandbox
+from annotator.core.schema import SchemaProblem
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.validators import read_form
+from annotator.errors import Conflict, Invalid
+from annotator.models import Replay
+from annotator.services.dialogues.replays import document_of, key_of
+from annotator.services.jobs.jobs import Running, job_kind
+
+#: Seconds all code of one replay may take; what comes after is not tried. Other jobs wait no longer than this.
+MOST_SECONDS = 30.0
+#: Seconds between two signs of life.
+_BEAT = 3.0
+#: After so many calls of one tool that had to be stopped it is not tried any more.
+_MOST_STOPPED = 2
+_STOPPED = (Status.TIMEOUT_CPU, Status.TIMEOUT_WALL, Status.MEMORY, Status.CRASHED, Status.OUTPUT_LIMIT)
+_OUT_OF_TIME = f"Not tried: the code of this replay has taken more than {MOST_SECONDS:.0f} seconds."
+
+
+class _Sandbox(Protocol):
+    def run(
+        self, source: str, function: str, calls: Sequence[Call], *, expected: Expected = Expected.VERDICT
+    ) -> list[CallResult]: ...
+
+
+@job_kind("replay", "Replay", quiet=True, strangers=True)
+def run_replay(running: Running) -> dict[str, Any]:
+    """Run one replay and store what came of it.
+
+    A draft is run as it is by now. Raises Conflict where there is nothing to run any more, and where the sandbox is
+    not available.
+    """
+    rows = Replay.objects.select_related("revision__toolset_revision", "draft__toolset_revision")
+    replay = rows.filter(job=running.job).first()
+    if replay is None:
+        raise Conflict("This replay has been removed; start it again.")
+    source = replay.revision or replay.draft
+    assert source is not None  # noqa: S101 - a constraint of the table
+    document = document_of(replay.revision, replay.draft)
+    trajectory = document["reference_trajectory"] if replay.pasted is None else replay.pasted
+    if not trajectory:
+        raise Conflict("The case has no reference trajectory any more; paste one, or look at the draft.")
+    runner = SandboxRunner(document, running, total=sum(len(each.get("calls") or ()) for each in trajectory))
+    try:
+        run = run_trajectory(
+            document, trajectory, toolset=CompiledToolset.of(source.toolset_revision.content), runner=runner
+        )
+    except SandboxUnavailable as why:
+        raise Conflict(f"The code could not be run. {why}") from None
+    except SchemaProblem as problem:
+        raise Invalid(f"The case cannot be replayed: {problem.problems[0].message}") from None
+    record = record_of(run, implied_from=len(document["constraints"]))
+    with running.chunk() as chunk:
+        key = key_of(document, source.toolset_revision.content_hash, trajectory)
+        Replay.objects.filter(pk=replay.pk).update(record=record, key=key)
+        chunk.advance(done=runner.total, total=runner.total)
+    return {"replay": replay.public_id, "solved": run.solved}
+
+
+class SandboxRunner:
+    """Runs a case's code in the sandbox of this worker (``annotator.core.constraints.execution.Runner``).
+
+    Every call of a tool gets a child of its own, because tools keep nothing between calls; the verdicts of one
+    validator share one. Raises SandboxUnavailable.
+    """
+
+    def __init__(
+        self, document: Mapping[str, Any], running: Running | None, *, total: int, sandbox: _Sandbox | None = None
+    ) -> None:
+        self.document, self.running, self.total = document, running, total
+        self.sandbox = sandbox or shared_sandbox()
+        self.until = time.monotonic() + MOST_SECONDS
+        self.beaten = time.monotonic()
+        self.done = 0
+        self.stopped: Counter[str] = Counter()
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Returned:
+        """See ``Runner``."""
+        self.done += 1
+        source = self.document["tool_codes"].get(name)
+        if source is None:
+            return Returned("no_code", message=f"The case has no code for the tool {name}.")
+        if self.stopped[name] >= _MOST_STOPPED:
+            words = f"Not tried: {_MOST_STOPPED} calls of {name} had to be stopped before."
+            return Returned("not_tried", message=words)
+        if self._late():
+            return Returned("not_tried", message=_OUT_OF_TIME)
+        (result,) = self.sandbox.run(source, name, [Call(kwargs=dict(arguments))], expected=Expected.VALUE)
+        if result.status in _STOPPED:
+            self.stopped[name] += 1
+        return _returned(result, result.value)
+
+    def judge(self, position: int, responses: Sequence[str]) -> Sequence[Returned]:
+        """See ``Runner``."""
+        validator = self.document["constraints"][position]["validator"]
+        function = validator["function"] or "validate"
+        if validator["code"] is not None:
+            source = validator["code"]
+        elif validator["form"] is not None:
+            try:
+                form, parameters = read_form(validator["form"], validator["parameters"] or {})
+            except SchemaProblem as problem:
+                return [Returned("no_code", message=problem.problems[0].message) for _ in responses]
+            source = form.source(parameters, function)
+        else:
+            return [Returned("no_code", message="It has neither code nor a ready form.") for _ in responses]
+        if self._late():
+            return [Returned("not_tried", message=_OUT_OF_TIME) for _ in responses]
+        results = self.sandbox.run(source, function, [Call((response,)) for response in responses])
+        return [_returned(result, result.accepted) for result in results]
+
+    def _late(self) -> bool:
+        """Whether there is no time left. Gives a sign of life now and then; raises Lost or Cancelled."""
+        now = time.monotonic()
+        if self.running is not None and now - self.beaten > _BEAT:
+            self.beaten = now
+            with self.running.chunk() as chunk:
+                chunk.advance(done=self.done, total=self.total)
+        return now > self.until
+
+
+def _returned(result: CallResult, value: Any) -> Returned:
+    if result.status is Status.SANDBOX_UNAVAILABLE:
+        raise SandboxUnavailable(result.message or result.status.words)
+    return Returned(result.status.value, value, result.message or ("" if result.ok else result.status.words))

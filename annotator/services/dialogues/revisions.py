@@ -1,0 +1,340 @@
+"""Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
+from annotator.core.checks import Finding as CheckFinding
+from annotator.core.checks.settings import LongRangeRule
+from annotator.core.schema import SchemaProblem, canonical, content_hash, read_document
+from annotator.core.schema.exact_json import dumps, load_stored
+from annotator.core.schema.toolsets import CompiledToolset, read_tools
+from annotator.core.search import describe_document
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
+from annotator.services.database.joined import Part, read_joined
+from annotator.services.dialogues.trials import known_outcomes_of
+from annotator.services.history.events import append_event
+
+
+def check_settings(project: Project) -> CheckSettings:
+    """How this project's checks run."""
+    rule: LongRangeRule = "wild" if project.long_range_rule == "wild" else "c3"
+    return CheckSettings(long_range_rule=rule, severities=dict(project.check_settings))
+
+
+def check_document(
+    document: dict[str, Any], toolset_revision: ToolsetRevision, *, project: Project, stage: Stage
+) -> list[CheckFinding]:
+    """What the checks say of a document, with what is known of trials of its validators."""
+    settings = check_settings(project)
+    if document["kind"] == "multi_turn":
+        content = dumps(document).decode()
+        if len(content) < _LONG:
+            return list(_said_of_short(content, toolset_revision.content, settings, stage))
+        with _LOCKS[hash(content) % len(_LOCKS)]:
+            return list(_said_of_long(content, toolset_revision.content, settings, stage))
+    toolset = CompiledToolset.of(toolset_revision.content)
+    return run_checks(document, toolset, stage=stage, settings=settings, trials=known_outcomes_of(document))
+
+
+def _said_of(content: str, tools: str, settings: CheckSettings, stage: Stage) -> tuple[CheckFinding, ...]:
+    return tuple(run_checks(load_stored(content), CompiledToolset.of(tools), stage=stage, settings=settings))
+
+
+#: Characters of a document from which checking it may take seconds. Pages of it that come at once wait for the first:
+#: each would check the same. Few such documents are kept, each with its megabytes.
+_LONG = 200_000
+_LOCKS = [Lock() for _ in range(64)]
+# To read an item, to look it over and to hand it in are three requests about one content.
+_said_of_short, _said_of_long = lru_cache(maxsize=64)(_said_of), lru_cache(maxsize=4)(_said_of)
+
+
+def ensure_toolset_revision(
+    *, actor: User | None, project: Project, tools: list[dict[str, Any]], name: str
+) -> ToolsetRevision:
+    """The project's toolset revision with exactly these tools; created, under ``name``, where there is none.
+
+    Raises SchemaProblem when the tools cannot be read.
+    """
+    text = canonical({"tools": read_tools(tools)})
+    digest = content_hash(text)
+    known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
+    if known is not None:
+        return known
+    with transaction.atomic():
+        # Whoever makes toolsets in this project waits here, so that two never make the same one, or one name twice.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
+        if known is not None:
+            return known
+        title, n = name[:110], 1
+        while Toolset.objects.filter(project=project, name=title).exists():
+            n += 1
+            title = f"{name[:110]} ({n})"
+        append_event(
+            actor=actor,
+            project=project,
+            kind="toolset.added",
+            after={"toolset": title, "tools": len(tools), "sha256": digest},
+        )
+        return ToolsetRevision.objects.create(
+            project=project,
+            toolset=Toolset.objects.create(project=project, name=title),
+            number=1,
+            author=actor,
+            content_hash=digest,
+            content=text,
+            tool_count=len(tools),
+        )
+
+
+#: Written out, because it stands beside everything people work on.
+_LATEST = "FROM annotator_guideline g WHERE g.project_id = %s ORDER BY g.number DESC LIMIT 1"
+
+
+def latest_guideline(project: Project) -> Guideline | None:
+    """The guideline in force."""
+    found = read_joined((Part("g", Guideline),), _LATEST, [project.pk])
+    return found[0][0] if found else None
+
+
+def create_revision(
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    document: dict[str, Any],
+    parent: Revision | None,
+    message: str = "",
+    branch: str = "main",
+    sealed: bool = False,
+    toolset_revision: ToolsetRevision | None = None,
+    stored: bool = False,
+) -> Revision:
+    """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
+
+    The head does not move: see ``move_head``. What is written: see ``as_stored``; ``stored``: the caller has asked it,
+    before there was a lock. Raises Conflict if that equals the parent: somebody who changed nothing is no author.
+    """
+    text = canonical(document) if stored else as_stored(document, parent)
+    toolset_revision = toolset_revision or (parent.toolset_revision if parent else None)
+    if toolset_revision is None:
+        raise ValueError("a first revision needs a toolset")
+    if parent is not None and (text, toolset_revision.pk) == (parent.content, parent.toolset_revision_id):
+        raise Conflict("Nothing has been changed, so there is no new version to store.")
+    revision = Revision(
+        dialogue=dialogue,
+        parent=parent,
+        branch=branch,
+        number=None if sealed else next_number(dialogue),
+        author=actor,
+        message=message[:500],
+        toolset_revision=toolset_revision,
+        guideline_id=Guideline.objects.filter(project=dialogue.project_id)
+        .order_by("-number")
+        .values_list("pk", flat=True)
+        .first(),
+        content_hash=content_hash(text),
+        content=text,
+        sealed=sealed,
+    )
+    revision.save(force_insert=True)
+    return revision
+
+
+def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
+    """The canonical text to store for a document that follows ``parent``. Raises Invalid.
+
+    It leaves out what was kept of a native record if that describes something edited. Only this text tells whether
+    anything was changed.
+    """
+    try:
+        document = read_document(document)
+        if parent is not None:
+            forget = import_string(settings.FORGET_OVERTAKEN)
+            document = forget(document, parent.document())
+            text = canonical(document)
+            if text == parent.content:
+                return text
+            # Versions made before copies were forgotten may still hold some.
+            for before in came_as([parent]).values():
+                document = forget(document, before.document())
+        return canonical(document)
+    except SchemaProblem as problem:
+        raise Invalid(
+            f"The dialogue cannot be stored: {problem}",
+            problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
+        ) from None
+
+
+def came_as(revisions: Iterable[Revision]) -> dict[int, Revision]:
+    """By key, the version from which each of these descends as it came in; without those that came in themselves."""
+    edited = [one for one in revisions if one.parent_id is not None and one.batch_id is None]
+    if not edited:
+        return {}
+    came: dict[int, list[Revision]] = defaultdict(list)
+    rows = Revision.objects.filter(Q(parent=None) | ~Q(batch=None), dialogue__in={one.dialogue_id for one in edited})
+    for row in rows.order_by("pk"):
+        came[row.dialogue_id].append(row)
+    return {one.pk: [row for row in came[one.dialogue_id] if row.pk < one.pk][-1] for one in edited}
+
+
+def next_number(dialogue: Dialogue) -> int:
+    """The number of the dialogue's next open revision. The caller holds the dialogue's row lock."""
+    return (Revision.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def unseal(revisions: Iterable[Revision]) -> None:
+    """Open the revisions of one dialogue's settled blind stage, numbering them in the order they were made."""
+    number = 0
+    for revision in sorted(revisions, key=lambda r: r.pk):
+        if revision.sealed:
+            number = number + 1 if number else next_number(revision.dialogue)
+            revision.sealed = False
+            revision.number = number
+            revision.save(update_fields=["sealed", "number"])
+
+
+def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") -> None:
+    """Make ``revision`` what the dialogue is now: denormalised columns and findings follow.
+
+    The caller holds the dialogue's row lock.
+    """
+    document = revision.document()
+    findings = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
+    dialogue.head = revision
+    fields = denormalise(dialogue, document, findings)
+    dialogue.content_hash = revision.content_hash
+    dialogue.updated_at = timezone.now()
+    dialogue.save(update_fields=["head", "content_hash", "updated_at", *fields])
+    Finding.objects.filter(dialogue=dialogue).exclude(revision=revision).delete()
+    if not Finding.objects.filter(revision=revision).exists():
+        Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
+    marks = CleanMarks(check_settings(dialogue.project))
+    mark = marks.earned(document, findings, revision.content_hash, revision.toolset_revision.content_hash)
+    if mark != revision.clean_mark:
+        revision.clean_mark = mark
+        revision.save(update_fields=["clean_mark"])
+
+
+#: Checks whose findings change while the content stays: when its validators have been tried.
+_OF_TRIALS = ("validator.untried", "validator.matrix", "validator.doubt")
+
+
+def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
+    """Bring what is stored about trials of a head's validators up to date. Within the caller's transaction."""
+    dialogue = lock_dialogue(revision.dialogue_id)
+    if dialogue.head_id != revision.pk:
+        return
+    found = check_document(revision.document(), revision.toolset_revision, project=dialogue.project, stage=stage)
+    stored = Finding.objects.filter(revision=revision)
+    stored.filter(check_id__in=_OF_TRIALS).delete()
+    Finding.objects.bulk_create(finding_rows(dialogue, revision, [one for one in found if one.check in _OF_TRIALS]))
+    severities = list(stored.values_list("severity", flat=True))
+    dialogue.error_count, dialogue.warning_count = severities.count("error"), severities.count("warning")
+    dialogue.save(update_fields=["error_count", "warning_count"])
+
+
+def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
+    """Set what lists and counters read from the content; returns the names of the fields set."""
+    labels = describe_document(document)
+    dialogue.kind = document["kind"]
+    dialogue.title = labels.title[:160]
+    dialogue.policies = _listed(labels.policies)
+    dialogue.topologies = _listed(labels.topologies)
+    dialogue.information = _listed(labels.information)
+    dialogue.task_count = labels.task_count
+    dialogue.call_count = labels.call_count
+    dialogue.switches = labels.switches
+    dialogue.language = labels.language or ""
+    dialogue.search_text = labels.search_text
+    dialogue.error_count = sum(1 for f in findings if f.severity == "error")
+    dialogue.warning_count = sum(1 for f in findings if f.severity == "warning")
+    return [
+        "kind",
+        "title",
+        "policies",
+        "topologies",
+        "information",
+        "task_count",
+        "call_count",
+        "switches",
+        "language",
+        "search_text",
+        "error_count",
+        "warning_count",
+    ]
+
+
+def finding_rows(dialogue: Dialogue, revision: Revision, findings: list[CheckFinding]) -> list[Finding]:
+    """Unsaved rows for findings."""
+    return [
+        Finding(
+            dialogue=dialogue,
+            revision=revision,
+            check_id=f.check,
+            severity=f.severity,
+            anchor=f.anchor,
+            value_hash=f.value_hash,
+            message=f.message[:1000],
+        )
+        for f in findings
+    ]
+
+
+def load_revision(*, actor: User, dialogue: Dialogue, public_id: str) -> Revision:
+    """A revision the actor may see. Raises Hidden."""
+    revision = Revision.objects.visible_to(actor).filter(dialogue=dialogue, public_id=public_id).first()
+    if revision is None:
+        raise Hidden("There is no such revision of this dialogue, or it is not yours to see yet.")
+    return revision
+
+
+def lock_dialogue(dialogue_id: int) -> Dialogue:
+    """The dialogue's row, locked until the caller's transaction ends."""
+    # Not the key: rows that refer to the dialogue may be written meanwhile.
+    return Dialogue.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=dialogue_id)
+
+
+def hold_dialogue(dialogue_id: int) -> None:
+    """Lock the dialogue's row as ``lock_dialogue`` does, without reading it."""
+    Dialogue.objects.select_for_update(no_key=True).only("pk").get(pk=dialogue_id)
+
+
+def revise(
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    seen: Revision,
+    document: dict[str, Any],
+    message: str,
+    toolset_revision: ToolsetRevision | None = None,
+) -> Revision:
+    """A new head on the main branch. The caller holds the lock. Raises Conflict when the head is not ``seen``."""
+    if dialogue.head_id != seen.pk:
+        raise Conflict("The dialogue has a newer version than the one you edited; merge your changes with it.")
+    revision = create_revision(
+        actor=actor,
+        dialogue=dialogue,
+        document=document,
+        parent=seen,
+        message=message,
+        toolset_revision=toolset_revision,
+    )
+    move_head(dialogue=dialogue, revision=revision)
+    return revision
+
+
+def _listed(values: Iterable[str | None]) -> str:
+    """``,a,b,`` – so that “contains ,a,” finds a whole word."""
+    values = list(values)
+    return "," + ",".join(v or "" for v in values) + "," if values else ""

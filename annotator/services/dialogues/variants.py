@@ -1,0 +1,155 @@
+"""Language variants: what they share is compared, and a change of words in one marks the others until somebody has
+looked at both and says that they say the same.
+
+Nothing is stored when a variant changes: whether two are in step follows from their newest versions, so no edit of one
+has to wait for an edit of another. It is a finding of each of the two all the same: see ``variant_findings``.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+from django.db import transaction
+from django.db.models import Q
+
+from annotator.core.comparison.variants import shared_difference
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Finding, Project, Revision, Role, User, VariantMatch
+from annotator.models.content import DialogueStatus, SetApart
+from annotator.services.access.permissions import require_role
+from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.history.events import append_event
+
+CHECK = "dialogue.variant"
+#: Who may say that two variants say the same.
+MATCHERS = {Role.ADMINISTRATOR, Role.SENIOR_REVIEWER}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another variant of a dialogue, and how the two stand."""
+
+    dialogue: Dialogue
+    #: Why the two are not in step, as a sentence; blank where they are.
+    why: str
+    #: Whether that is something both should share, which has to be edited; else it is enough to look.
+    shared: bool = False
+
+
+def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[Variant]]:
+    """Key of each published dialogue of these groups → its other variants. A rejected one has come to its end: nobody
+    could bring it together with another any more, so it is in step with all.
+
+    Gold items are variants of one another, as the dialogues are that they stand for.
+    """
+    wanted = {group for group in groups if group}
+    if not wanted:
+        return {}
+    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None)
+    rows = rows.filter(variant_group__in=wanted).exclude(head=None)
+    members: dict[tuple[str, bool], list[Dialogue]] = defaultdict(list)
+    for dialogue in rows.select_related("head").defer("search_text").order_by("pk"):
+        members[dialogue.variant_group, dialogue.set_apart == SetApart.GOLD].append(dialogue)
+    members = {group: found for group, found in members.items() if len(found) > 1}
+    everybody = [dialogue for found in members.values() for dialogue in found]
+    firsts = dict(Revision.objects.filter(dialogue__in=everybody, number=1).values_list("dialogue_id", "content_hash"))
+    in_dialogues = Q(first__dialogue__in=everybody)
+    matched = {
+        frozenset(pair)
+        for pair in VariantMatch.objects.filter(in_dialogues).values_list("first__content_hash", "second__content_hash")
+    }
+    out: dict[int, list[Variant]] = {dialogue.pk: [] for dialogue in everybody}
+    for found in members.values():
+        for one, other in combinations(found, 2):
+            for mine, theirs in ((one, other), (other, one)):
+                why, shared = _why(mine, theirs, firsts, matched)
+                out[mine.pk].append(Variant(theirs, why, shared))
+    return out
+
+
+def out_of_step(*, project: Project, dialogues: Iterable[Dialogue]) -> set[int]:
+    """Keys of those of these dialogues that are not in step with another variant."""
+    found = read_variants(project=project, groups=(one.variant_group for one in dialogues))
+    return {key for key, others in found.items() if any(other.why for other in others)}
+
+
+def variants_of(*, actor: User, dialogue: Dialogue) -> list[Variant]:
+    """The other variants of a dialogue that the actor may see."""
+    if not dialogue.variant_group:
+        return []
+    found = read_variants(project=dialogue.project, groups=[dialogue.variant_group]).get(dialogue.pk, [])
+    shown = Dialogue.objects.visible_to(actor).filter(pk__in=[one.dialogue.pk for one in found])
+    visible = set(shown.values_list("pk", flat=True))
+    return [one for one in found if one.dialogue.pk in visible]
+
+
+def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
+    """What the other variants that the actor may see make a finding of the whole dialogue; no rows of the database."""
+    return [
+        Finding(dialogue=dialogue, revision=dialogue.head, check_id=CHECK, severity="warning", message=one.why[:1000])
+        for one in variants_of(actor=actor, dialogue=dialogue)
+        if one.why
+    ]
+
+
+def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[str, str]) -> VariantMatch:
+    """Record that the newest versions of two variants say the same. ``other``: the public id of the other dialogue;
+    ``seen``: the public ids of the versions the actor looked at.
+
+    Raises Denied, Hidden, Conflict where one of them has changed since, Invalid where what they share differs.
+    """
+    project = dialogue.project
+    require_role(actor=actor, project=project, roles=MATCHERS)
+    sibling = next(
+        (one for one in variants_of(actor=actor, dialogue=dialogue) if one.dialogue.public_id == other), None
+    )
+    if sibling is None:
+        raise Hidden("There is no such variant of this dialogue.")
+    with transaction.atomic():
+        # In the order of their keys, as everybody who locks two.
+        locked = {key: lock_dialogue(key) for key in sorted((dialogue.pk, sibling.dialogue.pk))}
+        heads = [locked[dialogue.pk].head, locked[sibling.dialogue.pk].head]
+        mine, theirs = heads
+        if mine is None or theirs is None or (mine.public_id, theirs.public_id) != seen:
+            raise Conflict("One of the two has changed since you looked; look at both again.")
+        if difference := shared_difference(mine.document(), theirs.document()):
+            raise Invalid(f"The two differ in what variants share: {difference}. Bring that together first.")
+        first, second = sorted((mine, theirs), key=lambda one: one.dialogue_id)
+        match, made = VariantMatch.objects.get_or_create(first=first, second=second, defaults={"author": actor})
+        if made:
+            for one, two in ((mine, theirs), (theirs, mine)):
+                append_event(
+                    actor=actor,
+                    project=project,
+                    dialogue=locked[one.dialogue_id],
+                    kind="dialogue.variant_matched",
+                    after={
+                        "variant": locked[two.dialogue_id].external_id,
+                        "revision": one.public_id,
+                        "variant_revision": two.public_id,
+                    },
+                )
+    return match
+
+
+def _why(mine: Dialogue, theirs: Dialogue, firsts: dict[int, str], matched: set[frozenset[str]]) -> tuple[str, bool]:
+    """Why the first is not in step with the second, as a sentence, and whether it is something they share."""
+    one, other = mine.head, theirs.head
+    if one is None or other is None or DialogueStatus.REJECTED in (mine.status, theirs.status):
+        return "", False
+    if (mine.policies, mine.topologies, mine.information) != (theirs.policies, theirs.topologies, theirs.information):
+        return f"Its language variant {theirs.external_id} has other labels; bring the two together first.", True
+    if difference := shared_difference(one.document(), other.document()):
+        words = f"Its language variant {theirs.external_id} differs in what the two share: {difference}; "
+        return f"{words}bring the two together first.", True
+    if frozenset((one.content_hash, other.content_hash)) in matched:
+        return "", False
+    if one.batch_id is not None and one.batch_id == other.batch_id:
+        return "", False
+    changed = [dialogue for dialogue in (theirs, mine) if dialogue.content_hash != firsts.get(dialogue.pk)]
+    if not changed:
+        return "", False
+    who = "It" if changed[0] is mine else f"Its language variant {theirs.external_id}"
+    beside = f" and its language variant {theirs.external_id} has not followed" if changed[0] is mine else ""
+    return f"{who} has changed since the two were last compared{beside}; look at both, then say that they agree.", False

@@ -1,0 +1,65 @@
+"""One event on each of many dialogues' chains, written at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from django.utils import timezone
+
+from annotator.models import Event, Project, User
+from annotator.services.database.bulk_insert import as_json, insert_rows
+from annotator.services.history.events import event_digest
+
+#: Keys in one “IN” list; SQLite bounds the number of values of a statement.
+PORTION = 900
+
+
+def in_portions(keys: Sequence[int], size: int = PORTION) -> Iterator[list[int]]:
+    """The keys in lists that any database takes in one statement."""
+    rest = iter(keys)
+    while portion := list(islice(rest, size)):
+        yield portion
+
+
+def extend_chains(*, actor: User | None, project: Project, kind: str, entries: Mapping[int, Mapping[str, Any]]) -> None:
+    """Append an event of one kind to each dialogue's chain: {dialogue id: what is true afterwards}.
+
+    In the caller's transaction; the dialogues' rows are locked, or nobody else knows of them yet.
+    """
+    now = timezone.now()
+    stamp = now.isoformat(timespec="microseconds")
+    actor_id = actor.pk if actor else None
+    rows = []
+    for portion in in_portions(sorted(entries)):
+        last = dict.fromkeys(portion, (0, ""))
+        links = Event.objects.filter(dialogue_id__in=portion).order_by("dialogue_id", "number")
+        for dialogue_id, number, digest in links.values_list("dialogue_id", "number", "hash"):
+            last[dialogue_id] = (number or 0, digest)
+        for dialogue_id in portion:
+            number, previous = last[dialogue_id]
+            after = dict(entries[dialogue_id])
+            digest = event_digest(
+                previous_hash=previous,
+                project_id=project.pk,
+                dialogue_id=dialogue_id,
+                number=number + 1,
+                actor_id=actor_id,
+                kind=kind,
+                before={},
+                after=after,
+                created_at=stamp,
+            )
+            rows.append((dialogue_id, number + 1, as_json(after), previous, digest))
+    insert_rows(
+        Event,
+        ("dialogue_id", "number", "after", "previous_hash", "hash"),
+        rows,
+        constants={
+            "project_id": project.pk,
+            "actor_id": actor_id,
+            "kind": kind,
+            "before": "{}",
+            "created_at": now,
+            "sealed": False,
+        },
+    )

@@ -1,0 +1,169 @@
+"""Append-only history. Each dialogue's events form a hash chain, so that a missing one shows."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from django.utils import timezone
+
+from annotator.core.schema import canonical
+from annotator.core.schema.canonical import without_kinds
+from annotator.models import Dialogue, Event, Project, User
+from annotator.services.database.statements import insert, rows
+from annotator.services.notices.notices import tell_of_events
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """What one event says, before it has its place in a chain."""
+
+    kind: str
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+    sealed: bool = False
+
+
+def append_event(
+    *,
+    actor: User | None,
+    project: Project,
+    kind: str,
+    dialogue: Dialogue | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    sealed: bool = False,
+) -> Event:
+    """Write one event in the caller's transaction.
+
+    The dialogue's row must be locked by the caller where two transitions of it can meet; the chain's unique number
+    refuses a fork in any case.
+    """
+    line = EventLine(kind, before or {}, after or {}, sealed)
+    return append_events(actor=actor, project=project, dialogue=dialogue, lines=[line])[0]
+
+
+def append_events(
+    *, actor: User | None, project: Project, dialogue: Dialogue | None, lines: Sequence[EventLine]
+) -> list[Event]:
+    """Write the events of one transition, in order, in the caller's transaction; see ``append_event``."""
+    number, last_hash = 0, ""
+    if dialogue is not None:
+        statement = "SELECT number, hash FROM annotator_event WHERE dialogue_id = %s ORDER BY number DESC LIMIT 1"
+        number, last_hash = next(iter(rows(statement, [dialogue.pk])), (0, ""))
+    now, events = timezone.now(), []
+    for line in lines:
+        number += 1
+        event = _chained(
+            Event(
+                project=project,
+                dialogue=dialogue,
+                number=None if dialogue is None else number,
+                actor=actor,
+                kind=line.kind,
+                before=line.before,
+                after=line.after,
+                created_at=now,
+                sealed=line.sealed,
+            ),
+            last_hash,
+        )
+        if dialogue is not None:
+            last_hash = event.hash
+        events.append(event)
+    tell_of_events(events)
+    insert(events)
+    return events
+
+
+def broken_links(dialogue: Dialogue) -> list[int]:
+    """Numbers of the events at which the dialogue's chain does not hold; empty when nothing was removed or changed.
+
+    That its end was cut off shows in the project's checkpoints alone: see ``annotator.services.integrity.checkpoints``.
+    """
+    return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
+
+
+def chain_faults(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
+    """What was removed from, changed in or slipped into the chains of dialogues, as (its key, a sentence)."""
+    events = Event.objects.filter(dialogue__in=dialogues).select_related("dialogue")
+    events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
+    chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
+    for dialogue, links in chains:
+        if dialogue is not None:
+            for fault in _faults(links):
+                yield dialogue.pk, f"dialogue {dialogue.external_id}: {fault}"
+
+
+def loose_faults(project: Project) -> Iterable[str]:
+    """What was changed in events that belong to no dialogue, as sentences.
+
+    They are in no chain: that one is missing shows in the checkpoints, which hold the hashes of all.
+    """
+    for event in Event.objects.filter(project=project, dialogue=None).order_by("pk").iterator(2000):
+        if event.hash != _digest(event):
+            yield f"event {event.pk} of the project ({event.kind}, {event.created_at:%Y-%m-%d %H:%M} UTC) was changed"
+
+
+def _broken_links(events: Iterable[Event]) -> list[int]:
+    broken, expected, last = [], 1, ""
+    for event in events:
+        if event.number != expected or event.previous_hash != last or event.hash != _digest(event):
+            broken.append(event.number or 0)
+        expected, last = (event.number or 0) + 1, event.hash
+    return broken
+
+
+def _faults(events: Iterable[Event]) -> Iterable[str]:
+    expected, last = 1, ""
+    for event in events:
+        number = event.number or 0
+        named = f"event {number} ({event.kind}, {event.created_at:%Y-%m-%d %H:%M} UTC)"
+        if number > expected:
+            gone = f"event {expected} was" if number == expected + 1 else f"events {expected} to {number - 1} were"
+            yield f"{gone} removed"
+        if event.hash != _digest(event):
+            yield f"{named} was changed"
+        elif number < expected or (number == expected and event.previous_hash != last):
+            yield f"{named} does not follow from the one before it: one of the two was exchanged"
+        expected, last = number + 1, event.hash
+
+
+def _chained(event: Event, previous_hash: str) -> Event:
+    event.previous_hash = previous_hash
+    event.hash = _digest(event)
+    return event
+
+
+def _digest(event: Event) -> str:
+    return event_digest(
+        previous_hash=event.previous_hash,
+        project_id=event.project_id,
+        dialogue_id=event.dialogue_id,
+        number=event.number,
+        actor_id=event.actor_id,
+        kind=event.kind,
+        before=event.before,
+        after=event.after,
+        created_at=event.created_at.isoformat(timespec="microseconds"),
+    )
+
+
+def event_digest(
+    *,
+    previous_hash: str,
+    project_id: int,
+    dialogue_id: int | None,
+    number: int | None,
+    actor_id: int | None,
+    kind: str,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    created_at: str,
+) -> str:
+    """The hash of one link of a chain, as docs/history.md says; ``created_at`` in ISO form with microseconds."""
+    body = canonical(
+        without_kinds([previous_hash, project_id, dialogue_id, number, actor_id, kind, before, after, created_at])
+    )
+    return hashlib.sha256(body.encode()).hexdigest()

@@ -1,0 +1,95 @@
+"""Checking a project's whole history, from its page by a job: in portions, since there may be a million events."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from annotator.models import Dialogue, Event, Job, Project, User
+from annotator.services.access.permissions import require_administrator
+from annotator.services.history.events import chain_faults, loose_faults
+from annotator.services.integrity.checkpoints import checkpoint_faults
+from annotator.services.integrity.content_checks import content_faults, toolset_faults
+from annotator.services.jobs.jobs import Running, job_kind, start_job
+
+JOB = "history"
+#: Dialogues whose chains and versions one step reads; faults that the page names, the others are counted.
+PORTION, MOST_NAMED = 500, 50
+#: What else holds rows against the history, by keys of dialogues; other apps add theirs. The events are sound.
+RECORDS: list[Callable[[Sequence[int]], Iterable[str]]] = []
+#: The same of rows that are no dialogue's.
+PROJECT_RECORDS: list[Callable[[Project], Iterable[str]]] = []
+
+
+def start_check(*, actor: User, project: Project) -> Job:
+    """Check the history of a project; where somebody has begun that already, it is theirs. Raises Denied."""
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        # Two people at once: the second waits here, then finds the first one's.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        last = last_check(project)
+        if last is not None and not last.ended:
+            return last
+        return start_job(actor=actor, project=project, kind=JOB, parameters={})
+
+
+def last_check(project: Project) -> Job | None:
+    """The newest check, under way or ended."""
+    return Job.objects.filter(project=project, kind=JOB).select_related("requester").order_by("-pk").first()
+
+
+def history_faults(project: Project) -> Iterator[str]:
+    """What does not hold in the history of a project, and in the rows it speaks of, as sentences."""
+    after = 0
+    while keys := _portion(project, after):
+        yield from _faults_among(keys)
+        after = keys[-1]
+    yield from _faults_of(project)
+
+
+def _faults_of(project: Project) -> Iterator[str]:
+    """Those that are no dialogue's."""
+    yield from toolset_faults(project)
+    for look in PROJECT_RECORDS:
+        yield from look(project)
+    yield from loose_faults(project)
+    yield from checkpoint_faults(project)
+
+
+def _portion(project: Project, after: int) -> list[int]:
+    dialogues = Dialogue.objects.filter(project=project, pk__gt=after).order_by("pk")
+    return list(dialogues.values_list("pk", flat=True)[:PORTION])
+
+
+def _faults_among(keys: Sequence[int]) -> Iterator[str]:
+    broken = set()
+    for key, fault in chain_faults(keys):
+        broken.add(key)
+        yield fault
+    yield from content_faults(keys)
+    # A chain that does not hold is nothing to hold rows against.
+    sound = [key for key in keys if key not in broken]
+    for look in RECORDS:
+        yield from look(sound)
+
+
+@job_kind(JOB, "Checking the history")
+def _run(running: Running) -> dict[str, Any]:
+    project = running.job.project
+    after: int = running.checkpoint.get("after", 0)
+    done: int = running.checkpoint.get("done", 0)
+    count: int = running.checkpoint.get("count", 0)
+    named: list[str] = running.checkpoint.get("named", [])
+    total = Dialogue.objects.filter(project=project).count()
+    while keys := _portion(project, after):
+        found = list(_faults_among(keys))
+        after, done, count, named = keys[-1], done + len(keys), count + len(found), [*named, *found][:MOST_NAMED]
+        with running.chunk() as chunk:
+            state = {"after": after, "done": done, "count": count, "named": named}
+            chunk.advance(done=done, total=total, checkpoint=state)
+    found = list(_faults_of(project))
+    return {
+        "events": Event.objects.filter(project=project).count(),
+        "faults": count + len(found),
+        "named": [*named, *found][:MOST_NAMED],
+    }

@@ -1,0 +1,154 @@
+"""Whether everything is there that the site needs: database, broker, workers, disk. Each is asked with a time limit."""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from annotator.models import Routine
+from annotator.services.jobs.jobs import waiting_in_vain
+from annotator.services.jobs.outages import has_room, outage
+from annotator.services.jobs.routines import PULSE, folder_mark
+
+#: Seconds that database and broker have for an answer.
+PATIENCE = 2
+
+
+def what_is_missing() -> dict[str, str]:
+    """Part → a sentence about what is wrong with it; empty where the site is ready."""
+    parts: dict[str, Callable[[], str]] = {"broker": _broker, "disk": _disk}
+    found = _database() | {part: ask() for part, ask in parts.items()}
+    return {part: sentence for part, sentence in found.items() if sentence}
+
+
+def _database() -> dict[str, str]:
+    """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
+    pulse = Routine.objects.filter(name=PULSE).values_list("ran_at", "outcome")
+    late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
+    waiting = waiting_in_vain(before=late).values_list("created_at")[:1]
+    try:
+        with closing(_new_connection()) as database, database.cursor() as cursor:
+            behind = _behind(database)
+            if behind:
+                # What else could be asked may need a table, or a column, that is still to come.
+                return {"database": behind}
+            found = []
+            for rows in (pulse, waiting):
+                cursor.execute(*rows.query.sql_with_params())
+                found.append(cursor.fetchone())
+            full = _writes(database)
+    except DatabaseError as error:
+        return {"database": f"{outage(error) or 'The database does not answer'}."}
+    heard, since = (_when(database, row[0]) if row else None for row in found)
+    workers = _workers(heard) or _folder(found[0][1])
+    return {"database": full, "workers": workers, "strangers": _strangers(since)}
+
+
+def _behind(database: BaseDatabaseWrapper) -> str:
+    """What this program needs and nobody has migrated to: pages then fail one by one, for reasons nobody recognises."""
+    recorder = MigrationRecorder(database)
+    applied = set()
+    if recorder.has_table():
+        rows = recorder.Migration.objects.values_list("app", "name")
+        with database.cursor() as cursor:
+            cursor.execute(*rows.query.sql_with_params())
+            applied = {(app, name) for app, name in cursor.fetchall()}
+    missing = [f"{app}.{name}" for app, name in _newest_migrations() if (app, name) not in applied]
+    return f"Migrations are missing, up to {', '.join(missing)}: run “manage.py migrate”." if missing else ""
+
+
+@cache
+def _newest_migrations() -> list[tuple[str, str]]:
+    """The last of each application: it is applied after all others. Reading them takes a moment; they do not change."""
+    return sorted(MigrationLoader(None).graph.leaf_nodes())
+
+
+def _writes(database: BaseDatabaseWrapper) -> str:
+    """Of a full disk nothing is to be seen as long as one reads. (That of SQLite is the one of ``_disk``.)"""
+    if database.vendor != "postgresql":
+        return ""
+    try:
+        database.write_and_forget()  # type: ignore[attr-defined]
+    except DatabaseError:
+        return "The database answers, but takes no writes: is its disk full?"
+    return ""
+
+
+def _new_connection() -> BaseDatabaseWrapper:
+    database = connections.create_connection(DEFAULT_DB_ALIAS)
+    options = dict(database.settings_dict["OPTIONS"])
+    if database.vendor == "postgresql":
+        options["connect_timeout"] = PATIENCE
+        options["options"] = f"-c statement_timeout={PATIENCE}s -c work_mem=64kB"
+        options["answer_seconds"] = PATIENCE + 1
+    else:
+        options["timeout"] = PATIENCE
+    database.settings_dict = {**database.settings_dict, "OPTIONS": options}
+    return database
+
+
+def _when(database: BaseDatabaseWrapper, value: datetime | str) -> datetime:
+    """A time as the driver gave it: SQLite's is a text in UTC."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if timezone.is_aware(moment) else timezone.make_aware(moment, database.timezone)
+
+
+def _workers(last: datetime | None) -> str:
+    if last is None:
+        return "No worker has been heard of yet: are beat and a worker running?"
+    # Of later than now, too, nothing can be said: the clock was wrong then, and workers may have gone since.
+    if abs(timezone.now() - last) > timedelta(seconds=settings.WORKER_LAG_SECONDS):
+        return f"No worker has been heard of since {last:%Y-%m-%d %H:%M} UTC: are beat and a worker running?"
+    return ""
+
+
+def _folder(outcome: str | dict[str, Any]) -> str:
+    """Whether the worker that was heard of last has this data folder: in another it finds no upload."""
+    theirs = (json.loads(outcome) if isinstance(outcome, str) else outcome).get("folder")
+    ours = folder_mark()
+    if not theirs or not ours or theirs == ours:
+        return ""
+    return "A worker has another data folder than this web server: is ASSAY_DATA the same for both?"
+
+
+def _strangers(since: datetime | None) -> str:
+    """Of the other queue nothing is heard while its workers are at a long job, nor while there is nothing to do."""
+    if since is None:
+        return ""
+    return (
+        f"An import or the like waits since {since:%Y-%m-%d %H:%M} UTC: is a worker of the queue “strangers” running?"
+    )
+
+
+def _broker() -> str:
+    if not settings.REDIS_URL:
+        return "" if os.access(Path(settings.BROKER_DIR) / "messages", os.W_OK) else "The broker’s folder is closed."
+    import redis
+
+    try:
+        with closing(
+            redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)
+        ) as client:
+            client.set("assay.readyz", 1, ex=PATIENCE)
+    except redis.ResponseError as error:
+        return f"Redis answers, but takes no writes: {error}"
+    except redis.RedisError:
+        return "Redis does not answer."
+    return ""
+
+
+def _disk() -> str:
+    if not os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
+        return "The data folder is not there, or is closed."
+    return "" if has_room() else f"Less than {settings.DISK_RESERVE_MB} MB of disk are free."

@@ -1,0 +1,185 @@
+"""The daily mail: one a person and day, holding the notices that nobody has read and no earlier mail held.
+
+Two steps, so that a killed worker neither loses nor doubles anything. First, in one transaction, the mail's row is
+made (once a person and day, by constraint) and takes its notices: none can get into two mails. Then it is sent: a
+worker takes the row by compare-and-swap, hands the mail to the server, marks the row. A row that was taken but not
+marked is taken again after ``LEASE``, and each time after twice as long. Should a worker die in the instant between the
+server's acceptance and the mark, or the database not take the mark (it is away, its disk is full), the mail goes out
+again with the same Message-ID, by which mail programs know it as the one they have.
+
+A server that is away is no fault of a mail: then none is tried, however long that lasts, and no worker waits for it
+more than once a round.
+"""
+
+import logging
+import smtplib
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from time import monotonic
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from annotator.models import MAILED_BY_DEFAULT, Digest, Membership, Notice, NoticeSettings, User
+from annotator.services.notices.notices import veil_remarks
+
+#: The local hour from which the day's mail is sent.
+HOUR = 7
+#: Longer than any mail server is waited for (``EMAIL_TIMEOUT``). The times between attempts grow up to ``LONGEST``, so
+#: that the last is made after three days: a server that says “later” has meant it by then.
+LEASE = timedelta(minutes=10)
+LONGEST = timedelta(hours=16)
+MOST_ATTEMPTS = 12
+#: After so long a round leaves the rest to the next, which beat has not asked for yet: a slow server holds one worker.
+ROUND = timedelta(minutes=5)
+#: Notices that one mail shows; the others are counted.
+SHOWN = 50
+
+#: The connection is lost, not only a mail refused. (All errors of ``smtplib`` are OSErrors.)
+_GONE = (ConnectionError, TimeoutError, smtplib.SMTPServerDisconnected)
+
+_LOG = logging.getLogger(__name__)
+
+
+def send_due_digests(*, now: datetime | None = None) -> int:
+    """Make the mails that are due and send all that are not sent yet; returns how many went out."""
+    now = now or timezone.now()
+    compose_due(now=now)
+    # Those tried longest ago first: what fails does not hold up the others.
+    oldest = (F("taken_at").asc(nulls_first=True), "pk")
+    waiting = Digest.objects.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by(*oldest)
+    due = [one for one in waiting if one.taken_at is None or not _is_taken(one.taken_at, one.attempts, now)]
+    return _send_all(due, now=now) if due else 0
+
+
+def _is_taken(at: datetime, attempts: int, now: datetime) -> bool:
+    # Much later than now is what a worker noted whose clock was ahead.
+    return now - _pause(attempts) <= at <= now + LEASE
+
+
+def _pause(attempts: int) -> timedelta:
+    return min(LONGEST, LEASE * (1 << max(0, attempts - 1)))
+
+
+def _send_all(due: Sequence[Digest], *, now: datetime) -> int:
+    """Send through one connection, as far as that and the time allow; returns how many went out."""
+    count, end = 0, monotonic() + ROUND.total_seconds()
+    try:
+        server = get_connection()
+        server.open()
+    except Exception as error:
+        _LOG.warning("no mail server: %s mails wait: %s", len(due), error)
+        return 0
+    try:
+        for digest in due:
+            if monotonic() > end:
+                break
+            try:
+                count += send(digest, server=server, now=now)
+            except _GONE as error:
+                _LOG.warning("the mail server went away in the middle; the other mails wait: %s", error)
+                break
+    finally:
+        with suppress(Exception):
+            server.close()
+    return count
+
+
+def compose_due(*, now: datetime) -> int:
+    """Make the day's mail for everybody whose day has begun and who has something to read; returns how many."""
+    waiting = Notice.objects.filter(person=OuterRef("pk"), read_at=None, digest=None)
+    people = User.objects.filter(Exists(waiting), is_active=True).exclude(email="").order_by("pk")
+    chosen = {row.person_id: row for row in NoticeSettings.objects.filter(person__in=people)}
+    count = 0
+    for person in people:
+        row = chosen.get(person.pk)
+        daily = row.daily if row is not None else [kind.value for kind in MAILED_BY_DEFAULT]
+        local = now.astimezone(_zone(person, row))
+        if daily and local.hour >= HOUR:
+            count += _compose(person, local.date(), daily)
+    return count
+
+
+def _compose(person: User, day: date, daily: list[str]) -> bool:
+    if Digest.objects.filter(person=person, day=day).exists():
+        return False
+    rows = Notice.objects.visible_to(person).unread().filter(digest=None, kind__in=daily)
+    try:
+        with transaction.atomic():
+            if not rows.exists():
+                return False
+            digest = Digest.objects.create(person=person, day=day)
+            rows.update(digest=digest)
+    except IntegrityError:
+        # Another worker has just made it.
+        return False
+    return True
+
+
+def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
+    """Send one mail, unless it is sent or somebody else is at it. Whether it went out.
+
+    What the person has read meanwhile, or may not see any more, is left out; if nothing is left, so is the mail.
+    Whatever is wrong with it stays its own affair, but that the connection is lost is raised.
+    """
+    taken = Digest.objects.filter(pk=digest.pk, sent_at=None, attempts=digest.attempts)
+    if not taken.update(taken_at=now, attempts=F("attempts") + 1):
+        return False
+    digest = Digest.objects.select_related("person").get(pk=digest.pk)
+    rows = Notice.objects.visible_to(digest.person).unread().filter(digest=digest)
+    rows = rows.select_related("project", "dialogue").defer("dialogue__search_text")
+    notices = list(rows.order_by("project__name", "-pk"))
+    veil_remarks(notices, actor=digest.person)
+    if notices and digest.person.is_active:
+        try:
+            server.send_messages([_mail(digest, notices)])
+        except DatabaseError:
+            raise
+        except Exception as refusal:
+            # Not freed: the next attempt comes when its time has come. An address may be one that no mail can name.
+            error = str(refusal)[:300] or type(refusal).__name__
+            Digest.objects.filter(pk=digest.pk).update(error=error)
+            _LOG.warning("the daily mail %s could not be sent: %s", digest.public_id, error)
+            if isinstance(refusal, _GONE):
+                raise
+            return False
+    Digest.objects.filter(pk=digest.pk).update(sent_at=timezone.now(), error="")
+    return bool(notices)
+
+
+def _mail(digest: Digest, notices: list[Notice]) -> EmailMultiAlternatives:
+    count = len(notices)
+    context = {
+        "person": digest.person,
+        "day": digest.day,
+        "notices": notices[:SHOWN],
+        "more": max(0, count - SHOWN),
+        "site": settings.SITE_URL,
+    }
+    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip("<> ") or "localhost"
+    mail = EmailMultiAlternatives(
+        subject=f"Assay: {count} new notice{'s' if count != 1 else ''}",
+        body=render_to_string("mail/digest.txt", context),
+        to=[digest.person.email],
+        headers={"Message-ID": f"<digest-{digest.public_id}@{host}>", "Auto-Submitted": "auto-generated"},
+    )
+    mail.attach_alternative(render_to_string("mail/digest.html", context), "text/html")
+    return mail
+
+
+def _zone(person: User, row: NoticeSettings | None) -> ZoneInfo:
+    name = row.time_zone if row is not None else ""
+    if not name:
+        live = Membership.objects.filter(user=person, ended_at=None).order_by("pk")
+        name = live.values_list("project__time_zone", flat=True).first() or "UTC"
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")

@@ -1,0 +1,180 @@
+"""Notices: written by whichever transition somebody should hear of, in its own transaction; read, and marked as read.
+
+What a notice says is settled when it is written, so a transition only tells what each person may know at that moment:
+nothing of a blind stage before it has settled.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from django.urls import reverse
+from django.utils import timezone
+
+from annotator.errors import Hidden
+from annotator.models import Dialogue, Event, Membership, Notice, NoticeKind, Project, Role, User
+from annotator.services.access.blindness import blind_to
+from annotator.services.database import statements
+from annotator.services.database.keyset import KeyPage, read_page, up_to
+
+PAGE = 50
+_REMARKS = (NoticeKind.MENTION, NoticeKind.REPLY, NoticeKind.COMMENT)
+#: More than this is shown as “99+”: nobody counts further, so neither does the database.
+MOST_COUNTED = 99
+
+
+def notify(
+    *,
+    actor: User | None,
+    project: Project,
+    people: Iterable[int | None],
+    kind: NoticeKind,
+    text: str,
+    target: str,
+    dialogue: Dialogue | None = None,
+    subject: str = "",
+    key: str = "",
+) -> list[int]:
+    """Tell people (ids; None and the actor are passed over) something, in the caller's transaction; returns whom.
+
+    ``key``: while an unread notice of a person has it, they are not told once more.
+    """
+    wanted = [one for one in dict.fromkeys(people) if one is not None and (actor is None or one != actor.pk)]
+    # In one order everywhere: two transitions that tell the same people wait for each other instead of both.
+    rows = [
+        Notice(
+            person_id=person,
+            project=project,
+            kind=kind,
+            dialogue=dialogue,
+            subject=subject,
+            key=key,
+            text=_short(text),
+            target=target[:300],
+        )
+        for person in sorted(wanted)
+    ]
+    if rows:
+        Notice.objects.bulk_create(rows, ignore_conflicts=bool(key))
+    return wanted
+
+
+def members_with(project: Project, role: Role) -> list[int]:
+    """Ids of the people who hold a role in the project now."""
+    held = Membership.objects.filter(project=project, role=role, ended_at=None, user__is_active=True)
+    return list(held.order_by("user_id").values_list("user_id", flat=True).distinct())
+
+
+def dialogue_page(project: Project, dialogue: Dialogue, fragment: str = "") -> str:
+    """The path of a dialogue's page."""
+    return reverse("dialogue", args=[project.slug, dialogue.public_id]) + (f"#{fragment}" if fragment else "")
+
+
+# --- what administrators hear of, whoever writes the event -----------------------------------------------------------
+
+
+def _alarm(event: Event) -> str:
+    stage, rate = event.after.get("title") or event.after.get("stage", "a stage"), event.after.get("rate")
+    share = f" ({100 * rate:.0f} %)" if isinstance(rate, int | float) else ""
+    return f"Reviewers of {stage} differ more often than the protocol’s limit allows{share}."
+
+
+def _stratum(event: Event) -> str:
+    count = event.after.get("sent_back", event.after.get("items", event.after.get("dialogues")))
+    many = f"{count} dialogues go" if isinstance(count, int) and count != 1 else "Work goes"
+    return f"{many} back to review: the random sample found too many errors in one person’s stratum."
+
+
+#: Kind of event → what administrators are told. An alarm that nobody has read yet is not raised twice.
+_TOLD: dict[str, Callable[[Event], str]] = {
+    "protocol.discrepancy_alarm": _alarm,
+    "stratum.sent_back": _stratum,
+}
+
+
+def tell_of_events(events: Iterable[Event]) -> None:
+    """Tell administrators of the events that concern them. Called by whoever writes events, in their transaction."""
+    for event in events:
+        words = _TOLD.get(event.kind)
+        if words is None:
+            continue
+        notify(
+            actor=None,
+            project=event.project,
+            people=members_with(event.project, Role.ADMINISTRATOR),
+            kind=NoticeKind.ALARM,
+            text=words(event),
+            target=reverse("project", args=[event.project.slug]),
+            key=f"{event.kind}:{event.project_id}:{event.after.get('stage', '')}"[:80],
+        )
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+#: ``Notice.objects.visible_to(…).unread()``, written out: every page asks it, and to put it together takes the ORM a
+#: tenth of what the whole page takes.
+_UNREAD = (
+    "SELECT count(*) FROM (SELECT 1 FROM annotator_notice n WHERE n.person_id = %s AND n.read_at IS NULL "
+    "AND n.project_id IN (SELECT m.project_id FROM annotator_membership m WHERE m.user_id = %s AND m.ended_at IS NULL) "
+    "LIMIT %s) few"
+)
+
+
+def unread_count(user: User) -> int:
+    """How many notices wait, up to ``MOST_COUNTED`` + 1: one look at an index of unread ones alone."""
+    if not user.is_active:
+        return 0
+    [(count,)] = statements.rows(_UNREAD, [user.pk, user.pk, MOST_COUNTED + 1])
+    return int(count)
+
+
+def list_notices(
+    *, actor: User, unread: bool = False, kind: str = "", before: str | None = None, after: str | None = None
+) -> KeyPage[Notice]:
+    """The actor's notices, newest first, by key."""
+    rows = Notice.objects.visible_to(actor).select_related("project", "dialogue").defer("dialogue__search_text")
+    if unread:
+        rows = rows.unread()
+    if kind:
+        rows = rows.filter(kind=kind)
+    page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
+    veil_remarks(page.rows, actor=actor)
+    return page
+
+
+def veil_remarks(notices: Sequence[Notice], *, actor: User) -> None:
+    """Say neither who remarked on a dialogue nor what, where the actor must not know its authors now. Never saved."""
+    said = [row for row in notices if row.kind in _REMARKS and row.dialogue_id is not None]
+    blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in said if row.dialogue_id is not None])
+    for row in said:
+        if row.dialogue_id in blind and row.dialogue is not None:
+            row.text = f"A colleague remarks on {row.dialogue.external_id}."
+
+
+def unread_notices(*, actor: User, limit: int) -> list[Notice]:
+    """The actor's newest notices that they have not read."""
+    rows = Notice.objects.visible_to(actor).unread().select_related("project", "dialogue")
+    newest = list(rows.defer("dialogue__search_text").order_by("-created_at", "-public_id")[:limit])
+    veil_remarks(newest, actor=actor)
+    return newest
+
+
+def mark_read(*, actor: User, public_id: str) -> Notice:
+    """Mark a notice of one's own as read; one that is read already stays as it is. Raises Hidden."""
+    notice = Notice.objects.visible_to(actor).filter(public_id=public_id).first()
+    if notice is None:
+        raise Hidden("There is no such notice for you.")
+    if notice.read_at is None:
+        notice.read_at = timezone.now()
+        notice.save(update_fields=["read_at"])
+    return notice
+
+
+def mark_all_read(*, actor: User, through: str | None = None) -> int:
+    """Mark all of one's notices as read (up to a cursor: what came since stays new); returns how many there were."""
+    return up_to(Notice.objects.visible_to(actor).unread(), through).update(read_at=timezone.now())
+
+
+def _short(text: str) -> str:
+    # An error's sentence may quote anything, what no database stores included.
+    text = " ".join(text.replace("\x00", "�").split())
+    return text if len(text) <= 500 else f"{text[:499]}…"

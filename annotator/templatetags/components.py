@@ -1,0 +1,369 @@
+"""``{% load components %}``: the small parts pages are composed of. The style guide shows each with its markup.
+
+Values are looked up in ``presentation.components.labels``, so a template names a kind and a value, never a colour.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.template.context import Context
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from annotator.core.comparison import Effort, Part, word_diff
+from annotator.presentation.components.anchors import place_id, shown_place
+from annotator.presentation.components.chat import (
+    Reading,
+    block_html,
+    dialogue_html,
+    edit_link,
+    findings_html,
+    turn_html,
+)
+from annotator.presentation.components.constant_tag import register as constant_tag
+from annotator.presentation.components.form_tags import plain_name
+from annotator.presentation.components.form_tags import register as form_tags
+from annotator.presentation.components.json_text import json_html, pretty_json
+from annotator.presentation.components.labels import Label, label_of
+from annotator.presentation.components.signs import ICON_HTML, badge_html, key_html
+from annotator.presentation.markdown import render_markdown
+from annotator.presentation.path_counts import counted
+from annotator.services.jobs.jobs import kind_title
+
+register = template.Library()
+register.tags |= constant_tag.tags | form_tags.tags
+register.filter(counted)
+
+_TONES = ("info", "good", "special", "warn", "neutral")
+
+
+# --- signs and words -------------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon of ``annotator.presentation.components.icons``; decoration, always beside a word."""
+    return ICON_HTML[name]
+
+
+@register.simple_tag
+def badge(text: object, tone: str = "neutral", icon_name: str = "") -> SafeString:
+    """A small tag: ``{% badge "2 errors" "bad" "error" %}``."""
+    return badge_html(Label(str(text), tone, icon_name))
+
+
+@register.simple_tag
+def tag(kind: str, value: object, text: str = "") -> SafeString:
+    """The tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces the usual word."""
+    label = label_of(kind, value)
+    return badge_html(label._replace(text=text) if text else label)
+
+
+@register.filter
+def words(value: object, kind: str) -> str:
+    """The word of a coded value without its tag: ``{{ verdict|words:"verdict" }}``."""
+    return label_of(kind, value).text
+
+
+@register.simple_tag
+def kbd(key: str) -> SafeString:
+    """A key, as a hint for the eye; screen readers get it from the element's ``data-key``."""
+    return key_html(key)
+
+
+@register.simple_tag
+def person(who: Any, note: str = "") -> SafeString:
+    """A person's chip: initials and name. ``who`` is a user or a name (a pseudonym, "Reviewer A")."""
+    name = str(who) if who else "Nobody"
+    initials = "".join(part[0] for part in name.replace("-", " ").split()[:2]).upper() or "?"
+    tone = _TONES[sum(map(ord, name)) % len(_TONES)] if who else "neutral"
+    return format_html(
+        '<span class="person"><span class="person-mark tone-{}" aria-hidden="true">{}</span>'
+        '<span class="clip">{}</span>{}</span>',
+        tone,
+        initials,
+        name,
+        format_html(' <span class="muted small">{}</span>', note) if note else "",
+    )
+
+
+@register.simple_tag
+def when(moment: datetime | None, shown: str = "time") -> SafeString:
+    """A moment in UTC, put into the reader's own zone by the browser.
+
+    ``shown`` is time, date, or clock: a time without its date as long as that is today.
+    """
+    if moment is None:
+        return mark_safe('<span class="muted">–</span>')
+    utc = moment.astimezone(UTC)
+    text = f"{utc:%-d %b %Y}" if shown == "date" else f"{utc:%-d %b %Y, %H:%M} UTC"
+    return format_html('<time datetime="{}" data-local="{}">{}</time>', utc.isoformat(), shown, text)
+
+
+@register.filter
+def place(anchor: str) -> str:
+    """The DOM id of an anchor, for ``id`` and ``href="#…"``."""
+    return place_id(anchor)
+
+
+@register.filter
+def part_of_page(anchor: str) -> str:
+    """The DOM id of the step, message or task that shows an anchor on a dialogue's page."""
+    return shown_place(anchor)
+
+
+@register.filter
+def at(findings: Iterable[Any], anchor: str) -> list[Any]:
+    """The findings at an anchor or below it."""
+    return [found for found in findings if found.anchor == anchor or found.anchor.startswith(f"{anchor}/")]
+
+
+@register.filter
+def shown_json(value: Any) -> str:
+    """A value for a field that takes JSON; nothing where there is none, a text as itself."""
+    return "" if value is None else value if isinstance(value, str) else pretty_json(value)
+
+
+@register.filter
+def as_list(value: Any) -> list[Any]:
+    """One thing as a list of one."""
+    return [value]
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Safe HTML of Markdown; put it into ``<div class="prose">``."""
+    return render_markdown(text)
+
+
+@register.filter
+def guideline_html(text: str) -> SafeString:
+    """The same, of a guideline: headings can be linked to."""
+    return render_markdown(text, anchors=True)
+
+
+@register.simple_tag
+def asset(path: str) -> str:
+    """The URL of a static file, or nothing where it cannot be told: for pages that must never fail."""
+    try:
+        return staticfiles_storage.url(path)
+    except ValueError:
+        return ""
+
+
+# --- values and differences ------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def json_block(value: Any, label: str, id: str = "") -> SafeString:
+    """A JSON value. ``label`` names it ("Arguments of s3"); a long one scrolls and takes the focus."""
+    return mark_safe(block_html(json_html(value), label, "json", id))  # noqa: S308 - see annotator.presentation.components.chat
+
+
+@register.simple_tag
+def text_block(text: str, label: str) -> SafeString:
+    """A text as it is, in the fixed-width face."""
+    return mark_safe(block_html(escape(text), label, "block"))  # noqa: S308 - escaped
+
+
+def _effort(context: Context) -> Effort:
+    """What is left for comparing texts: of one page there is one, however many texts it shows."""
+    request = getattr(context, "request", None)
+    left: Effort = vars(request).setdefault("comparing", Effort()) if request is not None else Effort()
+    return left
+
+
+@register.inclusion_tag("components/text_diff.html", takes_context=True)
+def text_diff(
+    context: Context,
+    before: str | None,
+    after: str | None,
+    was: str = "Before",
+    now: str = "After",
+    mono: bool = False,
+    language: str = "",
+) -> dict[str, Any]:
+    """Two texts side by side (one above the other on a narrow screen), what differs marked word by word."""
+    left, right = word_diff(before or "", after or "", _effort(context))
+    return {
+        "left": _marked(left, "del"),
+        "right": _marked(right, "ins"),
+        "was": was,
+        "now": now,
+        "mono": mono,
+        "language": language,
+        "no_before": before is None,
+        "no_after": after is None,
+    }
+
+
+@register.simple_tag(takes_context=True)
+def side_diff(context: Context, left: str | None, right: str | None, side: str, before: str = "") -> SafeString:
+    """One side (left or right) of two texts; the words that the other lacks are marked.
+
+    ``before``: the side that is as it was before, else left: what stands only there is struck out, what only the other
+    has is underlined.
+    """
+    own, other = (left, right) if side == "left" else (right, left)
+    if own is None or other is None:
+        return mark_safe(escape(own or ""))  # noqa: S308 - escaped
+    parts = word_diff(own, other, _effort(context))[0]
+    return _marked(parts, "del" if side == (before or "left") else "ins")
+
+
+@register.simple_tag(takes_context=True)
+def inline_diff(context: Context, before: str | None, after: str | None) -> SafeString:
+    """What somebody made of a text, in one piece: what they took away struck out, what they put in underlined."""
+    left, right = (list(reversed(side)) for side in word_diff(before or "", after or "", _effort(context)))
+    out = []
+    while left or right:
+        if left and left[-1][0] is not Part.SAME:
+            out.append(f"<del>{escape(left.pop()[1])}</del>")
+        elif right and right[-1][0] is not Part.SAME:
+            out.append(f"<ins>{escape(right.pop()[1])}</ins>")
+        else:
+            # What stayed is cut elsewhere on either side, where the other one has something of its own.
+            (_, one), (_, other) = left.pop(), right.pop()
+            shared = min(len(one), len(other))
+            out.append(escape(one[:shared]))
+            left += [(Part.SAME, one[shared:])] if one[shared:] else []
+            right += [(Part.SAME, other[shared:])] if other[shared:] else []
+    return mark_safe("".join(out))  # noqa: S308 - the texts are escaped
+
+
+# --- lists -----------------------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def findings(found: Iterable[Any], links: bool = True, empty: str = "", *, places: bool = False) -> SafeString:
+    """Findings, one below the other. ``links``: each leads to its place. ``places``: each says where it is, as they
+    should wherever they do not stand beside it. ``empty``: what to say where there is none.
+    """
+    return mark_safe(findings_html(found, links=links, places=places, empty=empty))  # noqa: S308 - see annotator.presentation.components.chat
+
+
+@register.inclusion_tag("components/pager.html")
+def pager(previous: str | None = None, following: str | None = None, shown: str = "") -> dict[str, Any]:
+    """Links to the page before and the page after (URLs; empty: there is none), and what is shown."""
+    return {"previous": previous, "following": following, "shown": shown}
+
+
+@register.inclusion_tag("components/empty.html")
+def empty(title: str, text: str = "", href: str = "", action: str = "", icon_name: str = "inbox") -> dict[str, Any]:
+    """A list with nothing in it: what that means, and what to do."""
+    return {"title": title, "text": text, "href": href, "action": action, "icon_name": icon_name}
+
+
+@register.inclusion_tag("components/sort_header.html", takes_context=True)
+def sort_header(context: Context, label: str, key: str, current: str = "", css: str = "") -> dict[str, Any]:
+    """A table's head cell that sorts: ``current`` is the order in force, "-" before it for descending."""
+    query = context["request"].GET.copy()
+    for name in ("cursor", "after", "before"):
+        query.pop(name, None)
+    query["order"] = f"-{key}" if current == key else key
+    direction = {key: "ascending", f"-{key}": "descending"}.get(current, "")
+    return {"label": label, "href": f"?{query.urlencode()}", "direction": direction, "css": css}
+
+
+@register.inclusion_tag("components/pipeline.html")
+def pipeline(stages: Iterable[Mapping[str, Any]], label: str = "Stages") -> dict[str, Any]:
+    """Stages in order: mappings with ``name`` and ``count``; perhaps ``href``, ``note``, ``tone``, ``current``."""
+    rows = [{"href": "", "note": "", "tone": "neutral", "current": False} | dict(stage) for stage in stages]
+    return {"stages": rows, "label": label}
+
+
+@register.inclusion_tag("components/proportions.html")
+def proportions(segments: Iterable[tuple[str, int, str]], label: str) -> dict[str, Any]:
+    """A bar of shares and its legend. ``segments``: (name, count, tone)."""
+    rows = [(name, count, tone) for name, count, tone in segments]
+    total = sum(count for _, count, _ in rows)
+    out, start = [], 0.0
+    for name, count, tone in rows:
+        width = 100 * count / total if total else 0.0
+        out.append({"name": name, "count": count, "tone": tone, "x": f"{start:.3f}", "width": f"{width:.3f}"})
+        start += width
+    return {"segments": out, "label": label, "total": total}
+
+
+@register.inclusion_tag("components/progress.html")
+def progress(label: str, value: float, total: float | None, text: str = "", id: str = "") -> dict[str, Any]:
+    """A bar with a name and a figure; without a total it only says that something is going on."""
+    return {"label": label, "value": value, "total": total, "text": text, "id": id or f"progress-{plain_name(label)}"}
+
+
+@register.inclusion_tag("components/job.html")
+def job_progress(job: Any, url: str = "") -> dict[str, Any]:
+    """How far a job has got, with rate and time left. ``url`` serves this part alone; it is asked every second."""
+    done, total = job.progress_done, job.progress_total
+    running = job.state == "running"
+    seconds = (timezone.now() - job.started_at).total_seconds() if running and job.started_at else 0.0
+    rate = done / seconds if seconds > 1 and done else 0.0
+    left = (total - done) / rate if rate and total else None
+    return {
+        "job": job,
+        "title": kind_title(job.kind),
+        "url": url if job.state in ("queued", "running") else "",
+        "percent": f"{100 * done / total:.0f} %" if total else "",
+        "rate": f"{rate:,.0f} a second" if rate >= 1 else "",
+        "left": f"about {_duration(left)} left" if left is not None and left >= 1 else "",
+    }
+
+
+# --- the dialogue ----------------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "") -> SafeString:
+    """A whole dialogue, to read (``view``: ``annotator.presentation.dialogue.DialogueView``).
+
+    ``links``: a URL; each task and step then leads to it with ``?at=`` its anchor. ``paths``: the URL below which each
+    task with calls has its decision tree; ``revision``: of which revision.
+    """
+    how = Reading(view.data.get("language") or "", links, paths, f"?revision={revision}" if revision else "")
+    if view.template:
+        return render_to_string(view.template, {"view": view, **asdict(how)})
+    return mark_safe(dialogue_html(view, how))  # noqa: S308 - see annotator.presentation.components.chat
+
+
+@register.simple_tag
+def open_link(links: str, anchor: str, what: str) -> SafeString:
+    """Opens a place in the editor beside the dialogue. ``links``: the page's URL; ``what``: the place in words."""
+    return mark_safe(edit_link(links, anchor, what))  # noqa: S308 - see annotator.presentation.components.chat
+
+
+@register.simple_block_tag
+def turn(
+    content: str,
+    role: str,
+    who: str,
+    *,
+    id: str = "",
+    note: str = "",
+    language: str = "",
+    walk: bool = True,
+    current: bool = False,
+) -> SafeString:
+    """A turn of the chat around its content. ``role``: user, assistant, call, clarification, answer or system."""
+    html = turn_html(role, who, content, id=id, note=note, language=language, walk=walk, current=current)
+    return mark_safe(html)  # noqa: S308 - the content is rendered by the template engine, which escapes
+
+
+# --- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _marked(parts: list[tuple[Part, str]], element: str) -> SafeString:
+    return mark_safe(  # noqa: S308 - the texts are escaped, the element is a constant
+        "".join(escape(text) if part is Part.SAME else f"<{element}>{escape(text)}</{element}>" for part, text in parts)
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

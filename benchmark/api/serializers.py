@@ -1,0 +1,78 @@
+"""Shapes of the API of imports and releases."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
+from annotator.api.serializers import JobStateSerializer
+from benchmark.core.formats import READERS
+from benchmark.models import ImportBatch, Release
+from benchmark.services.releases.requests import FORMATS, VERSION
+
+
+class ImportInputSerializer(Input):
+    """A file of candidates and how to take it."""
+
+    file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
+    format = serializers.ChoiceField(choices=list(READERS), help_text="What the records are.")
+    dry_run = serializers.BooleanField(default=False, help_text="Read, check and report; write nothing.")
+    revise = serializers.BooleanField(default=False, help_text="Known ids with other content become new revisions.")
+    reopen = serializers.BooleanField(
+        default=False,
+        help_text="With revise: also dialogues that people have worked on, where a dry run of the file has named them.",
+    )
+
+
+class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
+    """An import: its file, how far it is, what became of the records."""
+
+    format = serializers.CharField(source="native_format")
+    job = JobStateSerializer()
+
+    class Meta:
+        model = ImportBatch
+        fields = [
+            "public_id", "filename", "format", "bytes", "sha256", "dry_run", "revise", "reopen", "created_at", "job",
+            "read", "created", "revised", "unchanged", "rejected", "with_errors",
+        ]  # fmt: skip
+
+
+@extend_schema_field({"type": "string", "pattern": f"^{VERSION.pattern}$"})
+class _VersionField(StrictCharField):
+    """The name of a release; ``start_release`` says in a sentence what is wrong with one."""
+
+
+class ReleaseInputSerializer(Input):
+    """What to freeze, and as what."""
+
+    version = _VersionField(max_length=40, help_text="As in 1.0.")
+    format = serializers.ChoiceField(choices=list(FORMATS), help_text="The native format.")
+    require_all = StrictBooleanField(default=False, help_text="Refuse if anything would be left out.")
+
+
+class ReleaseSerializer(serializers.ModelSerializer[Release]):
+    """A release: what is in it and how to check it."""
+
+    format = serializers.CharField(source="native_format")
+    left_out_count = serializers.SerializerMethodField(help_text="Null for who may not know what was left out.")
+    job = JobStateSerializer()
+
+    class Meta:
+        model = Release
+        fields = [
+            "public_id", "version", "format", "state", "require_all", "item_count", "left_out_count", "archive_bytes",
+            "sha256", "created_at", "frozen_at", "job",
+        ]  # fmt: skip
+
+    def get_left_out_count(self, release: Release) -> int | None:
+        return release.left_out_count if self.context["oversees"] else None
+
+
+class LeftOutSerializer(serializers.Serializer[Any]):
+    """A dialogue that is not in a release."""
+
+    dialogue = serializers.CharField(source="dialogue.public_id")
+    external_id = serializers.CharField(source="dialogue.external_id")
+    reason = serializers.CharField()

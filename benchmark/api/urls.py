@@ -1,0 +1,20 @@
+"""Addresses of the API of imports and releases."""
+
+from django.urls import path
+
+from annotator.views.uploads import takes_files
+from benchmark.api import views
+
+_IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
+_RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
+
+urlpatterns = [
+    path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
+    path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),
+    path(_IMPORT + "cancel/", views.ImportCancel.as_view(), name="api-import-cancel"),
+    path(_IMPORT + "report/", views.ImportReport.as_view(), name="api-import-report"),
+    path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
+    path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),
+    path(_RELEASE + "left-out/", views.ReleaseLeftOut.as_view(), name="api-release-left-out"),
+    path(_RELEASE + "archive/", views.ReleaseArchive.as_view(), name="api-release-archive"),
+]

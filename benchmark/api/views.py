@@ -1,0 +1,202 @@
+"""Imports and releases for machines. The same services as the pages, so the same rules."""
+
+from typing import Any
+
+from django.http import FileResponse, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from annotator.api.pagination import KeyPagination, KeysetPagination
+from annotator.api.serializers import ErrorSerializer
+from annotator.api.views import NOT_FOUND, actor
+from annotator.models import Project
+from annotator.services.access.permissions import load_project, require_administrator
+from benchmark.api import serializers as shapes
+from benchmark.services.imports import requests
+from benchmark.services.imports.report import read_report
+from benchmark.services.releases import requests as releases
+from benchmark.views.releases import archive_response
+
+DENIED = OpenApiResponse(ErrorSerializer, "This takes the role of administrator.")
+CONFLICT = OpenApiResponse(ErrorSerializer, "It is not in a state that allows this; the sentence says why.")
+INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
+MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
+
+
+class ImportList(APIView):
+    """The project's imports, oldest first; POST a file to begin one. For administrators."""
+
+    pagination_class = KeysetPagination
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        responses={200: shapes.ImportSerializer(many=True), 403: DENIED, 404: NOT_FOUND},
+        operation_id="imports_list",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        rows = requests.list_imports(actor=actor(request), project=project)
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self)
+        return paginator.get_paginated_response(shapes.ImportSerializer(page, many=True).data)
+
+    @extend_schema(
+        request={"multipart/form-data": shapes.ImportInputSerializer},
+        responses={202: shapes.ImportSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 422: INVALID},
+        operation_id="imports_start",
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Begin an import. It runs in the background: look at it until its job has ended."""
+        project = load_project(actor=actor(request), slug=slug)
+        require_administrator(actor=actor(request), project=project)
+        sent = _read(shapes.ImportInputSerializer, request)
+        batch = requests.start_import(
+            actor=actor(request),
+            project=project,
+            upload=sent["file"],
+            filename=sent["file"].name,
+            native_format=sent["format"],
+            dry_run=sent["dry_run"],
+            revise=sent["revise"],
+            reopen=sent["reopen"],
+        )
+        return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ImportDetail(APIView):
+    """One import."""
+
+    @extend_schema(
+        responses={200: shapes.ImportSerializer, 403: DENIED, 404: NOT_FOUND}, operation_id="imports_read"
+    )  # fmt: skip
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
+        return Response(shapes.ImportSerializer(batch).data)
+
+
+class ImportCancel(APIView):
+    """Stop an import; what it has written is taken back."""
+
+    @extend_schema(
+        request=None,
+        responses={202: shapes.ImportSerializer, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT},
+        operation_id="imports_cancel",
+    )
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
+        requests.cancel_import(actor=actor(request), batch=batch)
+        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
+        return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ImportReport(APIView):
+    """The report of an import as JSON lines: line, id, pointer, check, severity, message."""
+
+    @extend_schema(
+        responses={(200, "application/jsonl"): FILE, 403: DENIED, 404: NOT_FOUND}, operation_id="imports_report"
+    )  # fmt: skip
+    def get(self, request: Request, slug: str, public_id: str) -> StreamingHttpResponse:
+        project = load_project(actor=actor(request), slug=slug)
+        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
+        return StreamingHttpResponse(read_report(batch), content_type="application/jsonl")
+
+
+class ReleaseList(APIView):
+    """The project's releases, oldest first; POST to freeze one (administrators)."""
+
+    pagination_class = KeysetPagination
+
+    @extend_schema(
+        responses={200: shapes.ReleaseSerializer(many=True), 404: NOT_FOUND}, operation_id="releases_list"
+    )  # fmt: skip
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        rows = releases.list_releases(actor=actor(request), project=project)
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self)
+        return paginator.get_paginated_response(
+            shapes.ReleaseSerializer(page, many=True, context=_seen_by(request, project)).data
+        )
+
+    @extend_schema(
+        request=shapes.ReleaseInputSerializer,
+        responses={
+            202: shapes.ReleaseSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID,
+        },
+        operation_id="releases_start",
+    )  # fmt: skip
+    def post(self, request: Request, slug: str) -> Response:
+        """Freeze what is verified. It runs in the background: look at it until its job has ended."""
+        project = load_project(actor=actor(request), slug=slug)
+        require_administrator(actor=actor(request), project=project)
+        sent = _read(shapes.ReleaseInputSerializer, request)
+        release = releases.start_release(
+            actor=actor(request),
+            project=project,
+            version=sent["version"],
+            native_format=sent["format"],
+            require_all=sent["require_all"],
+        )
+        return Response(
+            shapes.ReleaseSerializer(release, context=_seen_by(request, project)).data, status=status.HTTP_202_ACCEPTED
+        )
+
+
+class ReleaseDetail(APIView):
+    """One release."""
+
+    @extend_schema(responses={200: shapes.ReleaseSerializer, 404: NOT_FOUND}, operation_id="releases_read")
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
+        return Response(shapes.ReleaseSerializer(release, context=_seen_by(request, project)).data)
+
+
+class ReleaseLeftOut(APIView):
+    """What a release leaves out, and why: for administrators and senior reviewers."""
+
+    pagination_class = KeyPagination
+
+    @extend_schema(
+        responses={200: shapes.LeftOutSerializer(many=True), 403: DENIED, 404: NOT_FOUND},
+        operation_id="releases_left_out",
+    )
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
+        rows = releases.list_left_out(actor=actor(request), release=release)
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self)
+        return paginator.get_paginated_response(shapes.LeftOutSerializer(page, many=True).data)
+
+
+class ReleaseArchive(APIView):
+    """The archive of a frozen release. One that says what was left out is for administrators and senior reviewers."""
+
+    @extend_schema(
+        responses={(200, "application/zip"): FILE, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT},
+        operation_id="releases_archive",
+    )
+    def get(self, request: Request, slug: str, public_id: str) -> FileResponse:
+        project = load_project(actor=actor(request), slug=slug)
+        release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
+        return archive_response(actor(request), release)
+
+
+def _seen_by(request: Request, project: Project) -> dict[str, bool]:
+    return {"oversees": releases.oversees(actor=actor(request), project=project)}
+
+
+def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    serializer = shape(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)

@@ -1,0 +1,177 @@
+"""Whether the other files of a release say what its neutral documents say, which is what was verified.
+
+The documents are written once more in the release's format and as a table, and held against the records that stand
+there, side by side: of all these files only the variants of one dialogue are held at a time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import dumps, load_stored, loads, same
+from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats.interface import CANARY, ReadDialogue
+
+#: Line number and record; None for what is no record, which whoever reads the lines has said.
+Lines = Iterator[tuple[int, dict[str, Any] | None]]
+Say = Callable[[str], None]
+
+#: No format joins more languages in one record.
+_LANGUAGES = 8
+#: Places of one record that are told, and signs of a value that are shown.
+_PLACES = 10
+_SHOWN = 60
+
+
+@dataclass(slots=True)
+class Follower:
+    """A file that is held against the documents. ``shown``: its name; ``native_format``: empty for the table.
+
+    ``files``: takes the files that are due beside a record, by path.
+    """
+
+    shown: str
+    native_format: str
+    lines: Lines
+    canary: str = ""
+    files: Callable[[dict[str, bytes]], None] = lambda files: None
+    ended: bool = False
+
+    def due(self, variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
+        """The records of the variants of one dialogue. Raises what writers raise."""
+        if not self.native_format:
+            yield from map(_row, variants)
+            return
+        writer = WRITERS[self.native_format]
+        together = writer.joins_languages and len({one.language for one in variants}) == len(variants)
+        for items in [variants] if together else [[one] for one in variants]:
+            record = writer.write(items, full=True, canary=self.canary)
+            self.files(writer.take_files(record))
+            yield record
+
+    def compare(self, variants: Sequence[ReadDialogue], say: Say) -> None:
+        """Hold the next lines against what is due."""
+        try:
+            for record in self.due(variants):
+                self._compare(record, say)
+                if self.ended:
+                    return
+        except (ValueError, KeyError) as problem:
+            self.ended = True
+            name = _quoted(variants[0].external_id)
+            say(f"{self.shown} was not compared from {name} on: its document cannot be written so ({problem}).")
+
+    def finish(self, say: Say) -> None:
+        """Nothing more is due."""
+        if not self.ended and next(self.lines, None) is not None:
+            say(f"{self.shown} holds more records than the documents give.")
+
+    def _compare(self, due: dict[str, Any], say: Say) -> None:
+        name = due["id"]
+        found = next(self.lines, None)
+        if found is None:
+            self.ended = True
+            say(f"{self.shown} ends where the record of {_quoted(name)} is due.")
+            return
+        number, record = found
+        if record is None:
+            return
+        where = f"{self.shown}, line {number}"
+        if not same(record.get("id"), name):
+            self.ended = True
+            say(f"{where}: the record of {_quoted(name)} is due there; what follows was not compared.")
+            return
+        if not self.native_format:
+            record = {key: _read(value) if key in ("document", "tools") else value for key, value in record.items()}
+        due, record = ({key: value for key, value in one.items() if key != CANARY} for one in (due, record))
+        for told, (pointer, words) in enumerate(_differences(due, record, "")):
+            if told == _PLACES:
+                say(f"{where} differs from the document of {_quoted(name)} in more places.")
+                break
+            say(f"{where} at {pointer[:200] or '/'}: {words}, unlike the document of {_quoted(name)}.")
+
+
+def hold_against(documents: Iterable[dict[str, Any]], followers: Sequence[Follower], say: Say) -> None:
+    """Say where the followers differ from the documents, given as neutral records. Stops at one that is none."""
+    for variants in _variants(documents):
+        for follower in followers:
+            if not follower.ended:
+                follower.compare(variants, say)
+    for follower in followers:
+        follower.finish(say)
+
+
+def _variants(records: Iterable[dict[str, Any]]) -> Iterator[list[ReadDialogue]]:
+    """The languages of each dialogue side by side; one each where a language stands there twice."""
+    held: list[ReadDialogue] = []
+    group, apart = None, False
+    for one in map(_read_dialogue, records):
+        name = one.variant_group or one.external_id
+        if name != group:
+            if held:
+                yield held
+            held, group, apart = [], name, False
+        apart = apart or one.language in {other.language for other in held} or len(held) == _LANGUAGES
+        if apart:
+            yield from ([item] for item in (*held, one))
+            held = []
+        else:
+            held.append(one)
+    if held:
+        yield held
+
+
+def _read_dialogue(record: dict[str, Any]) -> ReadDialogue:
+    (one,) = READERS["neutral"].read(record)
+    # As it is stored: writers repeat some values as texts, in the order of their keys.
+    one.document = load_stored(one.text)
+    return one
+
+
+def _row(one: ReadDialogue) -> dict[str, Any]:
+    return {
+        "id": one.external_id,
+        "language": one.language,
+        "variant_group": one.variant_group,
+        "kind": one.document["kind"],
+        "document": one.document,
+        "tools": one.tools,
+    }
+
+
+def _read(text: Any) -> Any:
+    """What a column's text spells; the text where it spells nothing."""
+    try:
+        return loads(text) if type(text) is str else text
+    except ValueError:
+        return text
+
+
+def _differences(due: Any, found: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Where ``found`` is not what is due, and what stands there, as words."""
+    if same(due, found):
+        return
+    if isinstance(due, dict) and isinstance(found, dict):
+        for key in chain(due, (key for key in found if key not in due)):
+            here = f"{pointer}/{escape(key)}"
+            if key not in found:
+                yield here, "nothing stands there"
+            elif key not in due:
+                yield here, f"{_quoted(found[key])} stands there"
+            else:
+                yield from _differences(due[key], found[key], here)
+    elif isinstance(due, list) and isinstance(found, list) and len(due) == len(found):
+        for index, (one, other) in enumerate(zip(due, found, strict=True)):
+            yield from _differences(one, other, f"{pointer}/{index}")
+    elif isinstance(due, list) and isinstance(found, list):
+        yield pointer, f"there are {len(found)} items for {len(due)}"
+    else:
+        yield pointer, f"{_quoted(found)} stands there for {_quoted(due)}"
+
+
+def _quoted(value: Any) -> str:
+    text = value if isinstance(value, str) else dumps(value).decode()
+    text = "".join(sign if sign.isprintable() else "�" for sign in text[:_SHOWN])
+    return f"“{text}…”" if len(text) == _SHOWN else f"“{text}”"

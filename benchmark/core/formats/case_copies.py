@@ -1,0 +1,94 @@
+"""Copies, in a constraint's parameters, of its own words and of the prompt.
+
+Beside what a checker counts with, published parameters hold the constraint's entry (``constraint``) and the passage of
+the prompt that says it (``refine_constraint``). Once these words were edited, the copies are wrong.
+Only fields that the category does not count with are looked at.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from annotator.core.constraints.taxonomy import find_category, labelled
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import same
+
+#: Signs compared, past which a text counts as a copy that is overtaken: looking for many texts is superlinear.
+_STEPS = 100_000_000
+
+
+def forget_copies(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """Take from a case's constraints, in place, what their parameters, unchanged since ``before``, say of words that
+    were edited.
+    """
+    old = {constraint["id"]: constraint for constraint in before["constraints"]}
+    steps = _STEPS
+    for constraint in document["constraints"]:
+        was = old.get(constraint["id"])
+        if was is None:
+            continue
+        texts, now = _words(was, before), _words(constraint, document)
+        if texts == now and was["category"] == constraint["category"]:
+            continue
+        for _, parameters in _parameters(constraint):
+            for name in _unknown(parameters, was, constraint):
+                steps -= sum(map(len, (*texts, *now))) * sum(1 for _ in _sentences(parameters[name]))
+                if steps < 0 or _is_overtaken(parameters[name], (was, texts), (constraint, now)):
+                    del parameters[name]
+
+
+def copies_left_out(document: dict[str, Any], rest: dict[str, Any]) -> list[str]:
+    """The places that ``forget_copies`` took from ``document``, of which it left ``rest``."""
+    left = {constraint["id"]: dict(_parameters(constraint)) for constraint in rest["constraints"]}
+    return [
+        f"/constraints/{escape(constraint['id'])}/{place}/{escape(name)}"
+        for constraint in document["constraints"]
+        for place, parameters in _parameters(constraint)
+        for name in parameters
+        if name not in left[constraint["id"]][place]
+    ]
+
+
+def _words(constraint: dict[str, Any], document: dict[str, Any]) -> list[str]:
+    return [constraint["text"] or "", document["system_prompt"] or "", document["user_query"]]
+
+
+def _parameters(constraint: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The constraint's own, and those of its variants, which began as these; each under its place."""
+    if constraint["parameters"] is not None:
+        yield "parameters", constraint["parameters"]
+    for n, variant in enumerate(constraint["variants"]):
+        yield f"variants/{n}/parameters", variant["parameters"]
+
+
+def _unknown(parameters: dict[str, Any], was: dict[str, Any], constraint: dict[str, Any]) -> list[str]:
+    """Fields that no category of the two counts with, and that nobody has edited."""
+    held = was["parameters"] or {}
+    known: set[str] = set()
+    for category in (find_category(was["category"]), find_category(constraint["category"])):
+        known |= set(category.model.model_fields) if category is not None else set()
+    return [name for name in parameters if name not in known and same(parameters[name], held.get(name))]
+
+
+def _is_overtaken(value: Any, was: tuple[dict[str, Any], list[str]], now: tuple[dict[str, Any], list[str]]) -> bool:
+    (old, texts), (new, others) = was, now
+    if isinstance(value, list) and len(value) > 1:
+        label = labelled(*value[:2])
+        if label is not None and label.id == old["category"] != new["category"]:
+            return True
+    for sentence in _sentences(value):
+        said = next((n for n, text in enumerate(texts) if sentence in text), None)
+        # What the constraint itself said, it has to say now; a passage of the prompt may have moved to the query.
+        if said is not None and not any(sentence in text for text in (others[:1] if said == 0 else others[1:])):
+            return True
+    return False
+
+
+def _sentences(value: Any) -> Iterator[str]:
+    """The texts in a value. One word is no copy: it stands in many a place by chance."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+        elif isinstance(one, str) and (text := one.strip()) and len(text.split(maxsplit=1)) > 1:
+            yield text

@@ -1,0 +1,157 @@
+"""The files that stand beside cctu records: ``check_code/<id>/check_constraint_<i>.json`` and ``.py``.
+
+A reader sees one record at a time, so whoever opens the archive puts the texts of a record's files into it, under
+``check_code``. Their bytes come back as they were, the line that carries a release's canary taken out again.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from annotator.core.schema.exact_json import loads
+from benchmark.core.formats.limits import Budget, Limits
+from benchmark.core.formats.manifest import is_safe_path
+from benchmark.core.formats.zips import open_member, refusal
+
+CHECK_CODE = "check_code"
+#: Longest of these files that is read, in bytes.
+MAX_FILE = 1 << 20
+_BOM = "\ufeff"
+_LONGEST_NAME = 100
+
+_PATH = re.compile(r"(?:.*/)?check_code/([^/]+)/(check_constraint_\d{1,4}\.(?:json|py))")
+
+
+def is_check_file(path: str) -> bool:
+    """Whether a path in an archive is that of such a file."""
+    return _PATH.fullmatch(path) is not None
+
+
+def is_folder(external_id: str) -> bool:
+    """Whether an id can name a folder."""
+    return "/" not in external_id and is_safe_path(external_id)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a file in a record's folder can have this name."""
+    return len(name) <= _LONGEST_NAME and is_folder(name)
+
+
+def paths_of(external_id: str, files: Mapping[str, str]) -> dict[str, bytes]:
+    """Path below the folder of the records → content."""
+    return {f"{CHECK_CODE}/{external_id}/{name}": files[name].encode() for name in sorted(files)}
+
+
+def mark(name: str, text: str, canary: str) -> str:
+    """A file's text with the canary in it: in code a comment, in parameters a field.
+
+    Raises ValueError for parameters that are no JSON object and can carry none.
+    """
+    if name.endswith(".py"):
+        # A byte order mark stays first, or the code is no Python any more.
+        mark = _BOM if text.startswith(_BOM) else ""
+        return f"{mark}{_comment(canary)}{text.removeprefix(_BOM)}"
+    body = text.rstrip()
+    if not body.startswith("{") or not body.endswith("}"):
+        raise ValueError(f"{name} is no JSON object; write the parameters again.")
+    if not body[1:-1].strip():
+        return f"{{{_field(canary)}{text[1:]}"
+    return f"{body[:-1]}, {_field(canary)}}}{text[len(body) :]}"
+
+
+def unmark(name: str, text: str, canary: Any) -> str:
+    """``text`` without what ``mark`` put there."""
+    if type(canary) is not str:
+        return text
+    if name.endswith(".py"):
+        mark = _BOM if text.startswith(_BOM) else ""
+        return mark + text.removeprefix(_BOM).removeprefix(_comment(canary))
+    before, found, after = text.rpartition(f", {_field(canary)}}}")
+    if found and not after.strip():
+        return f"{before}}}{after}"
+    rest = text.removeprefix(f"{{{_field(canary)}")
+    return "{" + rest if rest != text and rest.strip() == "}" else text
+
+
+def _comment(canary: str) -> str:
+    return f"# {canary}\n"
+
+
+def _field(canary: str) -> str:
+    return f'"canary": {orjson.dumps(canary).decode()}'
+
+
+class FileFault(Exception):
+    """A file that cannot be read, and so its record; the sentence says why."""
+
+
+class CheckFiles:
+    """The check files of one archive, put into the records they belong to."""
+
+    def __init__(self, archive: zipfile.ZipFile, infos: Iterable[zipfile.ZipInfo], limits: Limits) -> None:
+        self._archive = archive
+        # Counted apart: the record's own file is open meanwhile.
+        self._budget = Budget(limits)
+        self._limit = limits.line
+        self._infos: dict[str, dict[str, zipfile.ZipInfo]] = {}
+        self._left: set[str] = set()
+        #: Where each of these folders lies; of two with one name nobody can tell which belongs to a record.
+        self._places: dict[str, set[str]] = {}
+        for info in infos:
+            found = _PATH.fullmatch(info.filename)
+            if found and refusal(info) is None:
+                self._infos.setdefault(found[1], {})[found[2]] = info
+                self._places.setdefault(found[1], set()).add(info.filename[: found.start(1)])
+        self._left.update(self._infos)
+
+    def __bool__(self) -> bool:
+        return bool(self._infos)
+
+    @property
+    def left(self) -> list[str]:
+        """The folders that belong to none of the records seen so far."""
+        return sorted(self._left)
+
+    def see(self, line: bytes) -> str | None:
+        """The folder that belongs to the record on this line; None where there is none."""
+        try:
+            record = loads(line)
+        except ValueError:
+            return None
+        name = record.get("id") if type(record) is dict and CHECK_CODE not in record else None
+        folder = str(name) if isinstance(name, str | int) else ""
+        self._left.discard(folder)
+        return folder if folder in self._infos else None
+
+    def join(self, line: bytes) -> bytes:
+        """The line with its record's files in it; the line itself where it has none. Raises FileFault."""
+        folder = self.see(line)
+        if folder is None:
+            return line
+        if len(self._places[folder]) > 1:
+            raise FileFault(
+                f"The archive holds more than one folder {CHECK_CODE}/{folder}, so which of them belongs to the record "
+                "cannot be told; pack each set of records into an archive of its own."
+            )
+        files = {name: self._text(info) for name, info in sorted(self._infos[folder].items())}
+        body = line.rstrip()
+        joined = body[:-1] + b',"check_code":' + orjson.dumps(files) + b"}"
+        if len(joined) > self._limit:
+            raise FileFault(f"The files in {CHECK_CODE}/{folder} are too large to be read with their record.")
+        return joined
+
+    def _text(self, info: zipfile.ZipInfo) -> str:
+        with open_member(self._archive, info, self._budget) as member:
+            pieces, size = [], 0
+            while piece := member.read(1 << 16):
+                size += len(piece)
+                if size > MAX_FILE:
+                    raise FileFault(f"{info.filename} is larger than 1 MiB, which no check of a constraint is.")
+                pieces.append(piece)
+        try:
+            return b"".join(pieces).decode()
+        except UnicodeDecodeError:
+            raise FileFault(f"{info.filename} is not UTF-8; save it as UTF-8.") from None

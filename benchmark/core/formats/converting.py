@@ -1,0 +1,228 @@
+"""Records of one format as records of another, without a database; and what the other format has no place for.
+
+From a format to itself every record comes back as the line it was: what a writer gives is laid out as the line is, so
+that keys stand in their order and numbers are written as they were.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.comparison import describe, diff
+from annotator.core.comparison.changes import Change, ChangeKind
+from annotator.core.comparison.placing import copied
+from annotator.core.schema import Problem, SchemaProblem
+from annotator.core.schema.exact_json import dumps, loads, same
+from annotator.core.schema.layout import lay_out, on_one_line
+from benchmark.core.formats import CANARY, READERS, WRITERS, ReadDialogue
+from benchmark.core.formats.files import RawLine, parse_line
+from benchmark.core.formats.labels import wild_policy_word
+from benchmark.core.formats.openai_writing import turns_of
+from benchmark.core.formats.residue import NATIVE, native
+
+#: c3 and mmtb are one layout under two names.
+_ALIKE = frozenset(("c3", "mmtb"))
+#: A value in a sentence is cut after so many signs.
+_SHOWN = 60
+
+
+@dataclass(slots=True)
+class Converted:
+    """What became of one line: the records it is written as, each with the files that stand beside it.
+
+    ``problems``: why it, or a dialogue of it, was refused; ``losses``: what is not in the records.
+    """
+
+    external_id: str
+    lines: list[str]
+    files: dict[str, bytes]
+    problems: list[Problem]
+    losses: list[Problem]
+
+
+class Converter:
+    """Converts lines of the format ``source`` into records of ``target``.
+
+    ``apart``: whether files can stand beside the records; where not, they stay in them, where they are read, too.
+    """
+
+    def __init__(self, source: str, target: str, *, apart: bool = False) -> None:
+        self.source = source
+        self.target = target
+        self.apart = apart
+        self.untouched = source == target or {source, target} <= _ALIKE
+        self._reader, self._writer = READERS[source], WRITERS[target]
+
+    def convert(self, raw: RawLine) -> Converted:
+        """What becomes of a line."""
+        item = parse_line(raw)
+        if not hasattr(item, "data"):
+            return Converted("", [], {}, [Problem("", item.message)], [])
+        try:
+            dialogues = self._reader.read(item.data)
+        except SchemaProblem as problem:
+            name = item.data.get("id")
+            return Converted(str(name)[:200] if isinstance(name, str | int) else "", [], {}, problem.problems, [])
+        out = Converted(dialogues[0].external_id, [], {}, [], [])
+        for variants in self._together(dialogues):
+            try:
+                self._write(variants, item.data, raw.content, out)
+            except (ValueError, KeyError) as problem:
+                out.problems.append(Problem("", f"It cannot be written as {self.target}: {problem}"))
+        return out
+
+    def _together(self, dialogues: list[ReadDialogue]) -> list[list[ReadDialogue]]:
+        if self._writer.joins_languages and len({one.language for one in dialogues}) == len(dialogues):
+            return [dialogues]
+        return [[one] for one in dialogues]
+
+    def _write(self, variants: list[ReadDialogue], data: dict[str, Any], content: bytes, out: Converted) -> None:
+        kinds = {one.document["kind"] for one in variants}
+        if not kinds <= self._writer.kinds:
+            raise ValueError(f"that format holds no {kinds.pop()} dialogues.")
+        canary = data.get(CANARY)
+        canary = canary if isinstance(canary, str) else None
+        record = self._writer.write(variants, full=not self.untouched, canary=canary)
+        again = READERS[self.target].read(loads(dumps(record)))
+        if self.apart:
+            out.files |= self._writer.take_files(record)
+        out.lines.append(self._line(record, data, content, variants, again))
+        if not self.untouched:
+            out.losses += _losses(variants, again, self.target)
+
+    def _line(
+        self,
+        record: dict[str, Any],
+        data: dict[str, Any],
+        content: bytes,
+        variants: Sequence[ReadDialogue],
+        again: Sequence[ReadDialogue],
+    ) -> str:
+        if not self.untouched:
+            return dumps(record).decode()
+        text = on_one_line(content.decode().rstrip("\n"))
+        if self.target == "neutral" and _alike(variants, again):
+            # A record may leave out what is as usual; it says the same without it.
+            record = data
+        return lay_out(record, text)
+
+
+def _alike(some: Sequence[ReadDialogue], others: Sequence[ReadDialogue]) -> bool:
+    return len(some) == len(others) and all(
+        (one.external_id, one.variant_group, one.text) == (other.external_id, other.variant_group, other.text)
+        and same(one.tools, other.tools)
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], target: str) -> Iterator[Problem]:
+    """What of these dialogues is not in the records they were written as, which are read again as ``after``."""
+    read = {one.language: one for one in after} if len(after) > 1 else dict.fromkeys([before[0].language], after[0])
+    for one in before:
+        other = read.get(one.language)
+        if other is None:
+            yield Problem("", f"The dialogue {one.external_id} is not read back from {target}.")
+            continue
+        if one.variant_group and one.variant_group != other.variant_group:
+            yield Problem("/variant_group", f"The format {target} does not say that languages belong together.")
+        if not same(_functions(one.tools), _functions(other.tools)):
+            yield Problem("/tools", f"The tools are written in another form in {target}.")
+        there = set(_spelled(other.document))
+        for pointer in _spelled(one.document):
+            if pointer not in there:
+                yield Problem(pointer, f"The field was written in a way that {target} does not have.")
+        yield from _unsaid(one.document, other.document, target)
+        left, right = _bare(one.document), _bare(other.document)
+        for change in diff(left, right):
+            if change.kind is not ChangeKind.ADDED and change.before not in (None, "", [], {}):
+                yield Problem(change.anchor[:600], _words(change, left, target))
+
+
+#: Notes of a task or step that say something of their own, and what is said of them where a format cannot.
+_SAYING = {
+    "said": "What the assistant said beside the call has no place in {}.",
+    "refusal": "That the answer is a refusal has no place in {}.",
+}
+
+
+def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Iterator[Problem]:
+    """What the document's notes say that is not in the record read again."""
+    for task, read in zip(document.get("tasks", ()), again.get("tasks", ()), strict=False):
+        here = f"/tasks/{task['id']}"
+        label = native(task).get("label")
+        word = wild_policy_word(read, native(read).get("label"))
+        if label is not None and task["policy"] == read["policy"] and word != wild_policy_word(task, label):
+            yield Problem(f"{here}/policy", f"The word {label} has no place in {target}, nor do dependencies say it.")
+        steps = task["steps"]
+        there = read["steps"] if len(read["steps"]) == len(steps) else [None] * len(steps)
+        for step, other in zip(steps, there, strict=True):
+            mine, theirs = native(step), native(other) if other else {}
+            for name, words in _SAYING.items():
+                if name in mine and mine[name] != theirs.get(name):
+                    yield Problem(f"{here}/steps/{step['id']}", words.format(target))
+        if any(type(native(one).get("round")) is int for one in steps) and _at_once(steps) != _at_once(read["steps"]):
+            yield Problem(f"{here}/steps", f"Which calls were made at once has no place in {target}.")
+
+
+def _at_once(steps: list[Any]) -> list[list[int]]:
+    """The positions of the calls that are made at once, turn by turn."""
+    positions = {one["id"]: n for n, one in enumerate(steps) if one["type"] == "call"}
+    turns = ([positions[one["id"]] for one in turn if one["id"] in positions] for turn in turns_of(steps))
+    return [turn for turn in turns if turn]
+
+
+def _words(change: Change, document: dict[str, Any], target: str) -> str:
+    place = describe(document, change.anchor)
+    place = f"{place[:1].upper()}{place[1:]}"
+    if change.kind is ChangeKind.CHANGED and change.after is not None:
+        return f"{place}: {_shown(change.before)} is read back from {target} as {_shown(change.after)}."
+    if change.kind is ChangeKind.MOVED:
+        return f"{place}: the order is another one in {target}."
+    return f"{place}: {_shown(change.before)} has no place in {target}."
+
+
+def _shown(value: Any) -> str:
+    text = dumps(value).decode()
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _functions(tools: list[Any]) -> list[Any]:
+    return [tool.get("function", tool) for tool in tools]
+
+
+def _parts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The parts that have fields of their own beside, by anchor."""
+    yield "", document
+    for task in document.get("tasks", ()):
+        here = f"/tasks/{task['id']}"
+        yield here, task
+        for step in task["steps"]:
+            yield f"{here}/steps/{step['id']}", step
+
+
+def _spelled(document: dict[str, Any]) -> Iterator[str]:
+    """The fields that the record wrote in a way of its own."""
+    for anchor, part in _parts(document):
+        notes = native(part)
+        if "messages" in notes:
+            yield f"{anchor}/messages"
+        for holder in (notes, notes.get("node")):
+            kept = holder.get("kept") if isinstance(holder, dict) else None
+            if isinstance(kept, dict):
+                yield from (f"{anchor}/{key}" for key in kept)
+
+
+def _bare(document: dict[str, Any]) -> dict[str, Any]:
+    """A copy without Assay's notes, and without what names differ in: ids that only count, words for one label."""
+    document = copied(document)
+    for _, part in _parts(document):
+        part["extra"].pop(NATIVE, None)
+    for t, task in enumerate(document.get("tasks", ()), 1):
+        task["id"] = f"t{t}"
+        task["native_information"] = None
+        ids = {step["id"]: f"s{s}" for s, step in enumerate(task["steps"])}
+        for step in task["steps"]:
+            step["id"] = ids[step["id"]]
+            for dependency in step["depends_on"] or ():
+                dependency["id"] = ids.get(dependency["id"], dependency["id"])
+    return document

@@ -1,0 +1,416 @@
+"""Reading files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, and small ``.json`` lists.
+
+Streamed in constant memory, whatever the file. Every line that is not blank gives exactly one item, a record or a
+fault, so that a reader who was interrupted can pass over what it has already seen.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZipFile, ZipInfo
+
+import orjson
+
+from benchmark.core.formats.check_files import CheckFiles, FileFault, is_check_file
+from benchmark.core.formats.gzips import GzipStream, Readable, open_gzip
+from benchmark.core.formats.json_lists import ListFault, elements
+from benchmark.core.formats.limits import Budget, Limits, SourceFault, shown_size
+from benchmark.core.formats.lines import BOM, LineFault, has_too_many_values, parse_record, split_lines, too_long
+from benchmark.core.formats.sniffing import GZIP, ZIP, refuse_content, refuse_zip
+from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
+
+__all__ = ["Limits", "RawLine", "RawRecord", "RecordFault", "parse_line", "read_lines", "read_records"]
+
+EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
+_HEAD = 4096
+#: Folders beside no record that are named one by one.
+_FOLDERS = 100
+#: Manifests in an archive that are looked at, those nearest to its top: a release has one.
+_MANIFESTS = 3
+
+
+@dataclass(slots=True)
+class RawRecord:
+    """One object of a file. ``line`` counts from 1 (in a ``.json`` list: the line it begins on)."""
+
+    line: int
+    #: The file in the archive; empty when the file is no archive.
+    member: str
+    data: dict[str, Any]
+    #: Length of the line in bytes.
+    bytes: int
+
+
+@dataclass(slots=True)
+class RecordFault:
+    """A line, or (``line`` 0) a file, that is no record. After a fatal fault nothing more comes."""
+
+    line: int
+    member: str
+    message: str
+    fatal: bool
+    #: The place in the record, as far as it is known.
+    pointer: str = ""
+
+
+@dataclass(slots=True)
+class RawLine:
+    """The bytes of a record that nobody has parsed yet; ``ended`` unless the file stops in it."""
+
+    line: int
+    member: str
+    content: bytes
+    bytes: int
+    ended: bool
+
+
+Item = RawRecord | RecordFault
+
+
+def read_records(
+    stream: BinaryIO | str | Path,
+    filename: str,
+    *,
+    limits: Limits | None = None,
+    skip: int = 0,
+    format_name: str = "",
+) -> Iterator[Item]:
+    """The records of a file, and what is wrong with it, in order.
+
+    ``filename`` says what kind of file it is; its content must agree. ``stream`` must be seekable for archives.
+    ``skip`` items are passed over without being looked at. From a release of Assay, only files of ``format_name``
+    are read, when it is given. Faults are items; nothing is raised but what the stream itself raises.
+    """
+    if isinstance(stream, str | Path):
+        with Path(stream).open("rb") as opened:
+            yield from read_records(opened, filename, limits=limits, skip=skip, format_name=format_name)
+        return
+    for item in read_lines(stream, filename, limits=limits, skip=skip, format_name=format_name):
+        parsed = parse_line(item) if isinstance(item, RawLine) else item
+        yield parsed
+        if isinstance(parsed, RecordFault) and parsed.fatal:
+            return
+
+
+def read_lines(
+    stream: BinaryIO, filename: str, *, limits: Limits | None = None, skip: int = 0, format_name: str = ""
+) -> Iterator[RawLine | RecordFault]:
+    """As ``read_records``, but unparsed: ``parse_line`` can be called elsewhere, on several cores.
+
+    Whoever does that stops at the first fatal fault ``parse_line`` gives.
+    """
+    yield from _File(limits or Limits(), skip, format_name).read(stream, filename)
+
+
+def parse_line(raw: RawLine) -> Item:
+    """The record a line holds, or what is wrong with it."""
+    try:
+        return RawRecord(raw.line, raw.member, parse_record(raw.content), raw.bytes)
+    except LineFault as fault:
+        if fault.cut_off and not raw.ended:
+            message = f"The file is cut off in line {raw.line}: {fault} Get the file again."
+            return RecordFault(raw.line, raw.member, message, True)
+        return RecordFault(raw.line, raw.member, str(fault), False, fault.pointer)
+
+
+class _File:
+    """One reading of one file: what has been counted so far."""
+
+    def __init__(self, limits: Limits, skip: int, format_name: str) -> None:
+        self.limits = limits
+        self.skip = skip
+        self.format_name = format_name
+        self.budget = Budget(limits)
+        self.seen = 0
+        #: Of an archive of the format cctu: the files that go into the records.
+        self.beside: CheckFiles | None = None
+
+    def read(self, stream: BinaryIO, filename: str) -> Iterator[RawLine | RecordFault]:
+        extension = _extension(filename)
+        try:
+            if extension == ".zip":
+                yield from self._archive(stream)
+            elif extension:
+                yield from self._single(stream, extension)
+            else:
+                shown = shown_name(Path(filename).name) or "The file"
+                raise SourceFault(f"{shown} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
+        except SourceFault as fault:
+            yield RecordFault(0, "", str(fault), True)
+
+    def _single(self, stream: BinaryIO, extension: str) -> Iterator[RawLine | RecordFault]:
+        if extension.endswith(".gz"):
+            head = stream.read(_HEAD)
+            if not head:
+                raise SourceFault("The file is empty.")
+            if not head.startswith(GZIP):
+                other = refuse_content(head, extension)
+                raise SourceFault(other or "The file is not packed although its name ends in .gz; name it .jsonl.")
+            yield from self._content(open_gzip(_Behind(head, stream), self.budget), "", ".jsonl")
+        else:
+            self.budget.start(0)
+            yield from self._content(_Counted(stream, self.budget), "", extension)
+
+    def _archive(self, stream: BinaryIO) -> Iterator[RawLine | RecordFault]:
+        head = stream.read(_HEAD)
+        if not head:
+            raise SourceFault("The file is empty.")
+        if not head.startswith(ZIP):
+            other = refuse_content(head, ".zip")
+            raise SourceFault(other or "The file is no zip archive although its name ends in .zip.")
+        with open_zip(stream, self.limits, is_beside=is_check_file) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+            names = [info.filename for info in infos]
+            other = refuse_zip(names)
+            if other:
+                raise SourceFault(other)
+            chosen = _release_files(archive, infos, self.limits, self.format_name)
+            if self.format_name == "cctu":
+                self.beside = CheckFiles(archive, infos, self.limits)
+            readable, released = 0, False
+            for info in infos:
+                if is_check_file(info.filename) and (self.beside or chosen(info.filename)):
+                    continue
+                name = shown_name(info.filename)
+                extension = _extension(info.filename)
+                reason = refusal(info) or chosen(info.filename)
+                if info.filename.startswith("__MACOSX/"):
+                    reason = "It is what a Mac notes of a file, and holds no records."
+                released = released or chosen(info.filename) is not None
+                if reason is None and extension not in (".jsonl", ".jsonl.gz", ".json"):
+                    reason = "Only .jsonl, .jsonl.gz and .json files are read."
+                if reason is not None:
+                    if self._is_due():
+                        yield RecordFault(0, name, f"Ignored. {reason}", False)
+                    continue
+                readable += 1
+                try:
+                    with open_member(archive, info, self.budget) as member:
+                        source: Readable = member
+                        if extension == ".jsonl.gz":
+                            source, extension = GzipStream(member, self.budget, inside=True), ".jsonl"
+                        yield from self._content(source, name, extension)
+                except SourceFault as fault:
+                    yield RecordFault(0, name, str(fault), True)
+                    return
+            left = self.beside.left if self.beside else []
+            for folder in left[:_FOLDERS]:
+                if self._is_due():
+                    why = "Ignored. No record has this id, or the one that has it holds a check_code itself."
+                    yield RecordFault(0, f"check_code/{folder}", why, False)
+            if len(left) > _FOLDERS and self._is_due():
+                more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it, for the same reason."
+                yield RecordFault(0, "check_code", more, False)
+            if not readable and released:
+                raise SourceFault(
+                    f"The archive is a release of Assay without records in the format {self.format_name}. Choose "
+                    "neutral, which every release holds, or the format it was released in."
+                )
+            if not readable:
+                raise SourceFault("The archive holds no .jsonl, .jsonl.gz or .json file.")
+
+    def _content(self, source: Readable, member: str, extension: str) -> Iterator[RawLine | RecordFault]:
+        head = _read_up_to(source, _HEAD)
+        if not head:
+            if member:
+                return
+            raise SourceFault("The file is empty.")
+        other = refuse_content(head, extension)
+        if other:
+            raise SourceFault(other)
+        behind = _Behind(head, source)
+        begin = head.removeprefix(BOM).lstrip()
+        if extension == ".json":
+            yield from self._whole(behind, member)
+            return
+        if begin.startswith(b"["):
+            raise SourceFault(
+                "The file holds one JSON list, not one object a line. Name it .json, or write each object on its line."
+            )
+        if begin.partition(b"\n")[0].strip() == b"{":
+            raise SourceFault("The first record is spread over several lines; write each object on one line.")
+        yield from self._lines(behind, member)
+
+    def _lines(self, source: Readable, member: str) -> Iterator[RawLine | RecordFault]:
+        number = 0
+        limit = self.limits.line
+        for line, length, ended in split_lines(source, limit):
+            number += 1
+            if line is None:
+                if self._is_due():
+                    yield RecordFault(number, member, too_long(length, limit), False)
+                continue
+            if line.startswith(BOM):
+                line = line[len(BOM) :]
+            if not line or line.isspace():
+                continue
+            if self._is_due():
+                yield self._raw(number, member, line, length, ended=ended)
+            elif self.beside:
+                self.beside.see(line)
+
+    def _whole(self, source: Readable, member: str) -> Iterator[RawLine | RecordFault]:
+        """A ``.json`` file: one list, one object, or in truth JSON lines."""
+        content = _read_up_to(source, self.limits.whole + 1)
+        if len(content) > self.limits.whole:
+            raise SourceFault(
+                f"A .json file is read whole and may have at most {shown_size(self.limits.whole)}; write JSON lines."
+            )
+        content = content.removeprefix(BOM)
+        begin = content.lstrip()[:1]
+        if begin == b"[":
+            yield from self._list(content, member)
+        elif begin == b"{" and (len(content) > self.limits.line or has_too_many_values(content)):
+            # As one value it would take thirty times as much memory.
+            is_lines = _is_object(content.lstrip().partition(b"\n")[0], self.limits.line)
+            if not is_lines and len(content) <= self.limits.line:
+                if self._is_due():
+                    yield self._raw(1, member, content, len(content))
+                return
+            if not is_lines:
+                raise SourceFault(
+                    f"The file has {shown_size(len(content))} and is read as one record, because its first line is "
+                    f"none; a record may have at most {shown_size(self.limits.line)}. If it holds many, write each on "
+                    "a line of its own (JSON lines)."
+                )
+            yield from self._lines(BytesIO(content), member)
+        elif begin == b"{" and not _is_json(content):
+            yield from self._lines(BytesIO(content), member)
+        elif begin == b"{":
+            if self._is_due():
+                yield self._raw(1, member, content, len(content))
+        else:
+            raise SourceFault("A .json file must hold a list of objects, or one object.")
+
+    def _list(self, content: bytes, member: str) -> Iterator[RawLine | RecordFault]:
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as fault:
+            line = content.count(b"\n", 0, fault.start) + 1
+            at = fault.start - content.rfind(b"\n", 0, fault.start)
+            raise SourceFault(f"The file is not UTF-8 at line {line}, byte {at}; save it as UTF-8.") from None
+        line, counted = 1, 0
+        try:
+            for start, end in elements(text, self.limits.line):
+                line += text.count("\n", counted, start)
+                counted = start
+                element = text[start:end].encode()
+                if len(element) > self.limits.line:
+                    if self._is_due():
+                        yield RecordFault(line, member, too_long(len(element), self.limits.line), False)
+                elif self._is_due():
+                    yield self._raw(line, member, element, len(element))
+                elif self.beside:
+                    self.beside.see(element)
+        except ListFault as fault:
+            line += text.count("\n", counted, fault.at)
+            yield RecordFault(line, member, fault.sentence(line), True)
+
+    def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordFault:
+        """A record with the files that belong to it; where one of these cannot be read, the others still come."""
+        try:
+            content = self.beside.join(line) if self.beside else line
+        except FileFault as fault:
+            return RecordFault(number, member, str(fault), False)
+        return RawLine(number, member, content, length, ended)
+
+    def _is_due(self) -> bool:
+        """Count one item; False when it is to be passed over."""
+        self.seen += 1
+        if self.seen <= self.skip:
+            return False
+        if self.seen > self.limits.records:
+            raise SourceFault(f"The file holds more than {self.limits.records:,} records; split it.")
+        return True
+
+
+class _Behind:
+    """A stream whose beginning has been looked at already."""
+
+    def __init__(self, head: bytes, source: Readable) -> None:
+        self._head = head
+        self._source = source
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._head:
+            head, self._head = self._head, b""
+            return head
+        return self._source.read(size)
+
+
+class _Counted:
+    """A plain file, counted against the total."""
+
+    def __init__(self, source: Readable, budget: Budget) -> None:
+        self._source = source
+        self._budget = budget
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self._budget.packed += len(data)
+        self._budget.count(len(data))
+        return data
+
+
+def _extension(filename: str) -> str:
+    name = filename.lower()
+    return next((extension for extension in (".jsonl.gz", ".jsonl", ".json", ".zip") if name.endswith(extension)), "")
+
+
+def _read_up_to(source: Readable, size: int) -> bytes:
+    pieces, left = [], size
+    while left > 0 and (piece := source.read(left)):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        # Anything but a second value behind the first is a fault of this one value, to be told as such.
+        return "after document" not in error.msg
+    return True
+
+
+def _is_object(line: bytes, longest: int) -> bool:
+    try:
+        return len(line) <= longest and not has_too_many_values(line) and type(orjson.loads(line)) is dict
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _release_files(
+    archive: ZipFile, infos: list[ZipInfo], limits: Limits, format_name: str
+) -> Callable[[str], str | None]:
+    """Why a member of a release of Assay is passed over. Other archives have no such members."""
+    formats: dict[str, str] = {}
+    root = None
+    manifests = [info for info in infos if info.filename.rpartition("/")[2] == "manifest.json" and not refusal(info)]
+    for info in sorted(manifests, key=lambda one: one.filename.count("/"))[:_MANIFESTS]:
+        try:
+            with open_member(archive, info, Budget(limits)) as member:
+                content = _read_up_to(member, limits.whole)
+                manifest = None if has_too_many_values(content) else orjson.loads(content)
+        except (SourceFault, orjson.JSONDecodeError):
+            continue
+        files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None
+        if type(files) is list:
+            root = info.filename.rpartition("/")[0]
+            formats = {str(file.get("path")): str(file.get("format") or "") for file in files if type(file) is dict}
+    if root is None:
+        return lambda name: None
+    prefix = f"{root}/" if root else ""
+
+    def reason(name: str) -> str | None:
+        kind = formats.get(name.removeprefix(prefix), "")
+        if not kind:
+            return "It belongs to a release of Assay, but holds no dialogues."
+        if format_name and kind != format_name:
+            return f"It holds the same dialogues in the format {kind}."
+        return None
+
+    return reason

@@ -1,0 +1,61 @@
+"""Which format a record is probably of, to say so when the wrong one was chosen."""
+
+from typing import Any
+
+from annotator.core.schema import Problem, SchemaProblem
+
+
+def guess_format(record: Any) -> str | None:
+    """The name of the format a record looks like, from its field names; None when it looks like none.
+
+    c3 and mmtb share all their fields, so either comes out as c3. Only formats that can be imported are named.
+    """
+    return _guess(record)[0]
+
+
+def refuse_other_format(record: dict[str, Any], chosen: str) -> None:
+    """Raise SchemaProblem, naming the probable format, when a record is clearly not of the chosen one."""
+    guess, why = _guess(record)
+    other = _unread(record) if guess is None else ""
+    if other:
+        raise SchemaProblem([Problem("", f"{other}, which Assay does not read. {_INSTEAD}")])
+    if guess is not None and guess != chosen and {guess, chosen} != {"c3", "mmtb"}:
+        message = f"The record looks like {guess}, not {chosen}: {why}. Choose the format {guess}."
+        raise SchemaProblem([Problem("", message)])
+
+
+_INSTEAD = "Write each task as messages with tool calls and import it as openai, or as a neutral document."
+
+
+def _unread(record: dict[str, Any]) -> str:
+    """What a record of a benchmark looks like whose files are not read, as the beginning of a sentence."""
+    for field in ("involved_classes", "ground_truth"):
+        if field in record:
+            return f"The record looks like a task of BFCL or AsyncTool (it has {field})"
+    if "question" in record and "function" in record:
+        return "The record looks like a task of BFCL (it has question and function)"
+    if {"name", "description", "parameters"} <= record.keys():
+        return "The record looks like the description of a function, no dialogue (it has name and parameters)"
+    return ""
+
+
+def _guess(record: Any) -> tuple[str | None, str]:
+    if type(record) is not dict:
+        return None, ""
+    if type(record.get("document")) is dict:
+        return "neutral", "it has a document"
+    if "constraints_list" in record or "unsolved_set" in record:
+        return "cctu", "it has constraints_list"
+    for prefix in ("english_", ""):
+        if f"{prefix}answer_list" in record or f"{prefix}turn_subtypes" in record:
+            if f"{prefix}tasks" in record:
+                return "wild", f"it has {prefix}tasks"
+            if f"{prefix}task" in record:
+                return "c3", f"it has {prefix}task"
+    for field, name in (("english_tasks", "wild"), ("task_ids", "c3"), ("english_task", "c3")):
+        if field in record:
+            return name, f"it has {field}"
+    messages = record.get("messages")
+    if type(messages) is list and any(type(message) is dict and "role" in message for message in messages):
+        return "openai", "it has messages with roles"
+    return None, ""

@@ -1,0 +1,80 @@
+"""Unpacking a gzip stream in bounded pieces, counting what comes out."""
+
+import zlib
+from typing import Protocol
+
+from benchmark.core.formats.limits import Budget, SourceFault
+
+_PIECE = 1 << 16
+#: 16 more than the window: expect a gzip header and check the sum at the end.
+_WITH_HEADER = 16 + zlib.MAX_WBITS
+
+
+class Readable(Protocol):
+    """What lines are read from."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class GzipStream:
+    """The content of a gzip file, all its members one after the other. Raises SourceFault when damaged or cut off."""
+
+    def __init__(self, source: Readable, budget: Budget, *, inside: bool = False) -> None:
+        self._source = source
+        self._budget = budget
+        #: Inside an archive the archive's member gives the compressed size.
+        self._inside = inside
+        self._decoder = zlib.decompressobj(_WITH_HEADER)
+        self._pending = b""
+        self._begun = False
+        #: The decoder may hold output for which it needs no further input.
+        self._more = False
+        self._done = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most ``size`` bytes; nothing at the end."""
+        limit = size if size > 0 else _PIECE * 16
+        while not self._done:
+            if not self._pending and not self._more and not self._fill():
+                break
+            if not self._begun and not self._begin():
+                break
+            try:
+                data = self._decoder.decompress(self._pending, limit)
+            except zlib.error as error:
+                raise SourceFault(f"The gzip content is damaged ({error}); get the file again.") from None
+            self._pending = self._decoder.unconsumed_tail
+            self._more = len(data) == limit
+            if self._decoder.eof:
+                self._pending = self._decoder.unused_data
+                self._decoder = zlib.decompressobj(_WITH_HEADER)
+                self._begun = self._more = False
+            if data:
+                self._budget.count(len(data))
+                return data
+        return b""
+
+    def _begin(self) -> bool:
+        """Begin a member; False when only padding is left."""
+        if self._pending.strip(b"\0"):
+            self._begun = True
+        else:
+            self._done = True
+        return self._begun
+
+    def _fill(self) -> bool:
+        self._pending = self._source.read(_PIECE)
+        if not self._inside:
+            self._budget.packed += len(self._pending)
+        if self._pending:
+            return True
+        if self._begun:
+            raise SourceFault("The gzip file is cut off: it ends in the middle of its content. Get it again.")
+        self._done = True
+        return False
+
+
+def open_gzip(stream: Readable, budget: Budget) -> GzipStream:
+    """The content of a gzip file that stands alone."""
+    budget.start(0)
+    return GzipStream(stream, budget)

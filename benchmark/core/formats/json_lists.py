@@ -1,0 +1,90 @@
+"""A JSON list of records, element by element: parsed whole, it could take thirty times its memory."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from benchmark.core.formats import lines
+from benchmark.core.formats.limits import shown_size
+
+#: Signs before the end of a text within which a fault may come from its being cut there.
+_CUT = 16
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+class ListFault(Exception):
+    """A list that cannot be read from ``at`` on, an index into its text."""
+
+    def __init__(self, at: int, words: str) -> None:
+        super().__init__(words)
+        self.at = at
+        self._words = words
+
+    def sentence(self, line: int) -> str:
+        """What is wrong. ``line``: that of ``at``."""
+        return self._words.format(line=line)
+
+
+def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
+    """Where each element of the list begins and ends; little more than ``longest`` characters are parsed at once.
+
+    Raises ListFault where the text is no JSON any more, where something stands behind the list, and where an element is
+    longer than ``longest`` or has more than ``lines.MAX_VALUES`` values. An element just above ``longest`` may come.
+    """
+    slack = longest // 8
+    most = longest + slack + _CUT
+    decoder = json.JSONDecoder()
+    at = _skip_blank(text, text.index("[") + 1)
+    is_empty = text[at : at + 1] == "]"
+    base, piece = at, lines.up_to_values(text[at : at + most])
+    while not is_empty:
+        if at - base > slack and base + len(piece) < len(text):
+            base, piece = at, lines.up_to_values(text[at : at + most])
+        is_cut = base + len(piece) < len(text)
+        is_long = len(piece) == most
+        try:
+            _, end = decoder.raw_decode(piece, at - base)
+        except json.JSONDecodeError as fault:
+            at_end = "Unterminated" in fault.msg or fault.pos > len(piece) - _CUT
+            if is_cut and at_end and not is_long and at > base:
+                # What stood before it had most of the values.
+                base, piece = at, lines.up_to_values(text[at : at + most])
+                continue
+            raise (_too_large(at, longest, is_long) if is_cut and at_end else _no_json(text, at)) from None
+        except (ValueError, RecursionError):
+            raise _no_json(text, at) from None
+        if is_cut and end == len(piece):  # in the middle of a number, perhaps
+            raise _too_large(at, longest, is_long)
+        end += base
+        yield at, end
+        at = _skip_blank(text, end)
+        if text[at : at + 1] == "]":
+            break
+        if text[at : at + 1] != ",":
+            raise _no_json(text, at)
+        at = _skip_blank(text, at + 1)
+    behind = _skip_blank(text, at + 1)
+    if behind < len(text):
+        raise ListFault(
+            behind, "More follows the end of the list, at line {line}. Make it one list, or write JSON lines."
+        )
+
+
+def _no_json(text: str, at: int) -> ListFault:
+    cut = "it cannot be read any further" if text[at:].strip() else "it ends inside a record"
+    return ListFault(at, f"The list is not JSON at line {{line}}: {cut}. Get it again.")
+
+
+def _too_large(at: int, longest: int, is_long: bool) -> ListFault:
+    what = (
+        f"has more than {shown_size(longest)}, the most that a record may have"
+        if is_long
+        else f"holds more than {lines.MAX_VALUES:,} values"
+    )
+    rest = "Nothing behind it was read; split it, or take it out of the list."
+    return ListFault(at, f"The record at line {{line}} {what}. {rest}")
+
+
+def _skip_blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,130 @@
+"""One line of a record file: from bytes to an object, or to a sentence that says what is wrong with it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from annotator.core.schema.canonical import MAX_DEPTH
+from annotator.core.schema.exact_json import JsonFault, holds_more_values, loads
+from benchmark.core.formats.gzips import Readable
+from benchmark.core.formats.limits import shown_size
+
+BOM = b"\xef\xbb\xbf"
+
+_PIECE = 1 << 18
+#: Signs of a line before or between values, those in texts included: each value can take a hundred bytes of memory.
+MAX_VALUES = 2_000_000
+
+
+class LineFault(Exception):
+    """A line that is no record; the sentence says why. ``cut_off`` when it ends where more was to come.
+
+    ``pointer``: where in the record, as far as that is known.
+    """
+
+    def __init__(self, message: str, *, cut_off: bool = False, pointer: str = "") -> None:
+        super().__init__(message)
+        self.cut_off = cut_off
+        self.pointer = pointer
+
+
+def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, int, bool]]:
+    """The lines of ``source``: content, length in bytes, and whether a line break ended it.
+
+    The content is None where the line is longer than ``limit``; such a line is never held in memory.
+    """
+    held: list[bytes] = []
+    length = 0
+    while data := source.read(_PIECE):
+        first, *rest = data.split(b"\n")
+        for piece in rest:
+            length += len(first)
+            if length > limit:
+                yield None, length, True
+            else:
+                held.append(first)
+                yield b"".join(held) if len(held) > 1 else first, length, True
+            held, length, first = [], 0, piece
+        length += len(first)
+        if length > limit:
+            held = []
+        elif first:
+            held.append(first)
+    if length > limit:
+        yield None, length, False
+    elif length:
+        yield b"".join(held), length, False
+
+
+def parse_record(line: bytes) -> dict[str, Any]:
+    """The object a line holds. Raises LineFault."""
+    if has_too_many_values(line):
+        raise LineFault(
+            f"The record holds more than {MAX_VALUES:,} values; split it, or leave out of it what nobody will look at."
+        )
+    try:
+        data = loads(line)
+    except JsonFault as fault:
+        raise LineFault(str(fault), pointer=fault.pointer) from None
+    except json.JSONDecodeError as error:
+        raise _explain(line, error) from None
+    if type(data) is not dict:
+        kind = {list: "a list", str: "a text", type(None): "null", bool: "true or false"}.get(type(data), "a number")
+        raise LineFault(f"A record must be a JSON object, but this is {kind}.")
+    return data
+
+
+def has_too_many_values(content: bytes) -> bool:
+    """Whether it could take too much memory as one value. Asked before it is parsed."""
+    return holds_more_values(content, MAX_VALUES)
+
+
+def up_to_values(text: str) -> str:
+    """The text, or as much of it as holds no more values than a record may have."""
+
+    def count(start: int, end: int) -> int:
+        return sum(text.count(sign, start, end) for sign in ",[{")
+
+    low, high, left = 0, len(text), MAX_VALUES + 1
+    if high < left or count(low, high) < left:
+        return text
+    while high - low > 1:
+        middle = (low + high) // 2
+        counted = count(low, middle)
+        low, high, left = (low, middle, left) if counted >= left else (middle, high, left - counted)
+    return text[:high]
+
+
+def too_long(length: int, limit: int) -> str:
+    """The sentence for a line over the limit."""
+    return f"The line has {shown_size(length)}; a record may have at most {shown_size(limit)}. It was skipped."
+
+
+def _too_deep() -> str:
+    return f"The record is nested far more than {MAX_DEPTH} levels deep."
+
+
+def _explain(line: bytes, error: json.JSONDecodeError) -> LineFault:
+    """A sentence for what the parser said."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as fault:
+        if fault.reason == "unexpected end of data":
+            return LineFault(f"The line ends inside a character at byte {fault.start + 1}.", cut_off=True)
+        return LineFault(
+            f"The line is not UTF-8: byte {fault.start + 1} is 0x{line[fault.start]:02X}, as in Latin-1. "
+            "Save the file as UTF-8."
+        )
+    at = text.find("\0")
+    if at >= 0:
+        return LineFault(f"The line holds a NUL byte at byte {len(text[:at].encode()) + 1}; the file may be damaged.")
+    said = error.msg.partition(": line ")[0].rstrip(".")
+    if any(word in said for word in ("depth", "ecursion", "allocate")):
+        return LineFault(_too_deep())
+    cut_off = "end of data" in said
+    position = min(error.pos, len(text))
+    if cut_off:
+        return LineFault(f"The record is not complete: the line ends at character {len(text)}.", cut_off=True)
+    if "NaN" in text[position : position + 4] or "Infinity" in text[position : position + 10]:
+        return LineFault(f"NaN and Infinity are not JSON (character {position + 1}); write null or a text.")
+    return LineFault(f"The line is not JSON: {said}, at character {position + 1}.")

@@ -1,0 +1,98 @@
+"""Assay's own documents, one envelope a line.
+
+    {"assay": 1, "id": "…", "language": "en", "variant_group": "", "document": {…}, "tools": […], "canary": "…"}
+
+``assay`` is the version of the envelope, ``document`` the revision's content exactly as it is hashed, ``tools`` the
+toolset's functions as they were read. All but ``id`` and ``document`` may be left out on import. ``canary`` stands in
+released files and is no part of the dialogue; fields beside these are kept with the document. This is the only format
+that holds everything: kinds of dependencies, inferable arguments and candidate messages included.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from annotator.core.schema import Problem, SchemaProblem, canonical, read_document
+from annotator.core.schema.canonical import normalise
+from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.interface import (
+    CANARY,
+    MAX_ID,
+    DialogueLike,
+    Faults,
+    FormatDefaults,
+    ReadDialogue,
+    check_id,
+    describe,
+)
+from benchmark.core.formats.residue import native, note
+
+VERSION = 1
+_KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", CANARY))
+
+
+class NeutralFormat(FormatDefaults):
+    name = "neutral"
+    kinds = frozenset({"multi_turn", "constrained"})
+
+    def read(self, record: Any) -> list[ReadDialogue]:
+        """See ``interface.Reader``."""
+        if type(record) is not dict:
+            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        if "document" not in record:
+            refuse_other_format(record, self.name)
+            raise SchemaProblem([Problem("/document", "The record has no document.")])
+        faults = Faults()
+        version = record.get("assay", VERSION)
+        if type(version) is not int or version != VERSION:
+            faults.add("/assay", f"This Assay reads version {VERSION} of the envelope, not {describe(version)}.")
+        external_id = check_id(record.get("id"), faults)
+        group = record.get("variant_group") or ""
+        if type(group) is not str or len(group) > MAX_ID:
+            faults.add("/variant_group", f"The variant_group must be a text of at most {MAX_ID} characters.")
+        elif "\0" in group:
+            faults.add("/variant_group", "The variant_group holds a NUL character, which cannot be stored; remove it.")
+        tools = record.get("tools")
+        warnings: list[Problem] = []
+        if tools is None:
+            warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
+        elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
+            faults.add("/tools", "The tools must be a list of functions.")
+        try:
+            document = read_document(record["document"])
+        except SchemaProblem as problem:
+            faults.extend(Problem(f"/document{p.pointer}", p.message) for p in problem.problems)
+            faults.raise_if_any()
+            raise
+        language = document.get("language") or ""
+        if record.get("language") not in (None, "", language):
+            faults.add("/language", f"The language differs from the document's, which is {language or 'not set'}.")
+        faults.raise_if_any()
+        beside = {key: value for key, value in record.items() if key not in _KNOWN}
+        if beside:
+            note(document, envelope=normalise(beside))
+        return [ReadDialogue(external_id, language, group, document, tools or [], warnings, canonical(document))]
+
+    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Writer``. A neutral record holds one dialogue of one language."""
+        if len(items) != 1:
+            raise ValueError("A neutral record holds one dialogue; write language variants one by one.")
+        (item,) = items
+        record = {
+            "assay": VERSION,
+            "id": item.external_id,
+            "language": item.document.get("language") or "",
+            "variant_group": item.variant_group,
+            "document": item.document,
+            "tools": item.tools,
+        }
+        beside = native(item.document).get("envelope")
+        for key, value in beside.items() if type(beside) is dict else ():
+            if key not in _KNOWN:
+                record[key] = value
+        if canary is not None:
+            record[CANARY] = canary
+        return record
+
+    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
+        """See ``interface.Writer``. Nothing is lost in this format."""
+        return []

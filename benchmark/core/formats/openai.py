@@ -1,0 +1,116 @@
+"""Traces in the messages of the OpenAI chat API: ``{"id", "messages": […], "tools": […]}``.
+
+Each user message opens a task. The calls of one assistant message become calls whose dependencies nobody has annotated
+yet; a tool message is the observation of the call whose id it names. An assistant text that ends a task is its answer,
+of type tool where the task has calls, else chat: whether it asks something cannot be known. A refusal is such a text.
+The first system message is the env_info; what stands before the first user message otherwise is the dialogue so far.
+What stands in a text as JSON (arguments, observations) is written as that text was, where it has not changed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash
+from annotator.core.schema.exact_json import same
+from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.interface import (
+    CANARY,
+    DialogueLike,
+    Faults,
+    FormatDefaults,
+    ReadDialogue,
+    check_id,
+    describe,
+    settle_document,
+)
+from benchmark.core.formats.openai_beside import in_its_turns, with_what_stands_beside
+from benchmark.core.formats.openai_reading import MessageReader
+from benchmark.core.formats.openai_writing import plain_fields
+from benchmark.core.formats.residue import NATIVE, compare, native, note, restore, unknown
+
+_KNOWN = frozenset(("id", "messages", "tools"))
+
+
+class OpenAIFormat(FormatDefaults):
+    name = "openai"
+
+    def read(self, record: Any) -> list[ReadDialogue]:
+        """See ``interface.Reader``."""
+        if type(record) is not dict:
+            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        messages = record.get("messages")
+        if type(messages) is not list or any(type(message) is str for message in messages):
+            refuse_other_format(record, self.name)
+            message = f"The messages must be a list of messages with roles, not {describe(messages)}."
+            raise SchemaProblem([Problem("/messages", message)])
+        if "constraints_list" in record:
+            refuse_other_format(record, self.name)
+        faults = Faults()
+        warnings: list[Problem] = []
+        if NATIVE in record:
+            faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        if "id" in record:
+            external_id = check_id(record["id"], faults)
+        else:
+            raw = canonical({key: value for key, value in record.items() if key != CANARY})
+            external_id = f"openai-{content_hash(raw)[:16]}"
+        tools = record.get("tools")
+        if tools is None:
+            warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
+            tools = []
+        elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
+            faults.add("/tools", "The tools must be a list of functions.")
+        document = MessageReader(messages, faults, warnings).read()
+        faults.raise_if_any()
+        language = document["language"] or ""
+        dialogue = ReadDialogue(external_id, language, "", document, tools, warnings)
+        document["extra"].update((key, record[key]) for key in record.keys() - _KNOWN if key != CANARY)
+        raw_fields = {key: record[key] for key in record.keys() & _KNOWN}
+        plain = plain_fields(dialogue)
+        if not same(plain, raw_fields):
+            note(document, format=self.name, **compare(raw_fields, plain))
+        settle_document(dialogue, record)
+        return [dialogue]
+
+    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Writer``. A record of this format holds one dialogue of one language."""
+        if len(items) != 1:
+            raise ValueError("An openai record holds one dialogue; write language variants one by one.")
+        (item,) = items
+        record = plain_fields(item)
+        if full:
+            record["tools"] = [tool if "function" in tool else _as_function(tool) for tool in item.tools]
+        for key, value in unknown(item.document).items():
+            record.setdefault(key, value)
+        residue = native(item.document)
+        if residue.get("format") == self.name:
+            kept = residue.get("kept")
+            if isinstance(kept, dict) and "messages" in kept:
+                residue = residue | {"kept": kept | {"messages": in_its_turns(item.document, kept["messages"])}}
+            if full:
+                record["messages"] = with_what_stands_beside(record["messages"], residue)
+            else:
+                restore(record, residue)
+        if canary is not None:
+            record[CANARY] = canary
+        return record
+
+    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
+        """See ``interface.Writer``: what these messages cannot say, and what the API does not take."""
+        problems = []
+        for item in items:
+            for task in item.document["tasks"]:
+                for step in task["steps"]:
+                    if step["type"] == "clarification":
+                        place = f"/tasks/{task['id']}/steps/{step['id']}"
+                        message = "A question and its reply look like the end of one task and the start of another."
+                        problems.append(Problem(place, message))
+                    elif step["type"] == "call" and step["observation"] is None:
+                        place = f"/tasks/{task['id']}/steps/{step['id']}/observation"
+                        problems.append(Problem(place, "The API wants a tool message for every call; it is missing."))
+        return problems
+
+
+def _as_function(tool: dict[str, Any]) -> dict[str, Any]:
+    """A bare function as the API wants it."""
+    return {"type": "function", "function": tool}

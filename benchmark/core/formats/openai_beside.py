@@ -1,0 +1,259 @@
+"""What the messages of an OpenAI trace hold beside what a document says.
+
+Names, reasoning, a text between the steps, a later system message, the order of results: the native remainder keeps the
+messages as they came in, and a fingerprint of what the document then said (``residue``). Writing puts the two together
+again. An edit gives up what stands beside the messages that it changed, and nothing else: the remainder is carried
+over, with those messages as the document now says them.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from annotator.core.schema import value_hash
+from annotator.core.schema.exact_json import loads, same
+from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, dump, is_text_part
+from benchmark.core.formats.openai_writing import Written, write_messages
+from benchmark.core.formats.residue import restore
+
+Message = dict[str, Any]
+#: Whether a value says what was corrected.
+Speaks = Callable[[Any], bool]
+
+
+def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]:
+    """The messages in the order of the record, with whatever else it says in and between them, as long as what they say
+    themselves is unchanged. All that the API reads is as in ``plain``.
+    """
+    kept = residue.get("kept")
+    entry = kept.get("messages") if isinstance(kept, dict) else None
+    if isinstance(entry, list) and len(entry) == 2:
+        plain = _as_first_read(plain, entry)
+    record: dict[str, Any] = {"messages": plain}
+    restore(record, {"kept": kept})
+    messages = record["messages"]
+    places = _align(messages, plain)
+    if places is None:
+        return plain
+    return [raw if at is None else _joined(raw, plain[at]) for raw, at in zip(messages, places, strict=True)]
+
+
+def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks: Speaks) -> list[Any] | None:
+    """The remainder ``[messages, fingerprint]`` of a document that said ``old``, for the one that says ``new``.
+
+    A message that says something else now is as ``new`` has it. A result goes with its call, a text between two
+    messages with either; and whatever ``speaks`` of what was corrected goes wherever it stands. None where nothing is
+    left, or where it cannot be told what the messages belong to.
+    """
+    if value_hash(_as_first_read([one.message for one in old], entry)) != entry[1]:
+        return None
+    places = _align(entry[0], [one.message for one in old])
+    if places is None:
+        return None
+    plain = [one.message for one in new]
+    carried = _carried(entry[0], [None if at is None else old[at].key for at in places], old, new, speaks)
+    return None if same(carried, plain) else [carried, value_hash(plain)]
+
+
+def in_its_turns(document: dict[str, Any], entry: Any) -> Any:
+    """The remainder ``entry`` of a document for the messages that it is written in now.
+
+    Earlier versions joined and split the turns of a task once its dependencies were annotated.
+    """
+    now = list(write_messages(document))
+    if not isinstance(entry, list) or len(entry) != 2 or value_hash([one.message for one in now]) == entry[1]:
+        return entry
+    earlier = list(write_messages(document, as_depended=True))
+    return (carry_over(entry, earlier, now, lambda _: False) if earlier != now else None) or entry
+
+
+def _as_first_read(plain: list[Message], entry: list[Any]) -> list[Message]:
+    """The messages that the fingerprint of ``entry`` was taken of, if they say what ``plain`` says.
+
+    Earlier imports took it before the keys of arguments and observations were sorted, as they are where they are
+    stored; an order that they did not note, because it was the one they would have written, stands in the record alone.
+    """
+    places = None if value_hash(plain) == entry[1] else _align(entry[0], plain)
+    if places is None:
+        return plain
+    out = list(plain)
+    for raw, at in zip(entry[0], places, strict=True):
+        if at is None:
+            continue
+        if raw["role"] == "tool":
+            out[at] = plain[at] | {"content": _spelled(plain[at]["content"], _text(raw))}
+        elif raw.get("tool_calls"):
+            pairs = zip(raw["tool_calls"], plain[at].get("tool_calls", ()), strict=False)
+            calls = [
+                call | {"function": _with_arguments(call["function"], before["function"])} for before, call in pairs
+            ]
+            out[at] = plain[at] | {"tool_calls": calls}
+    return out if value_hash(out) == entry[1] else plain
+
+
+def _with_arguments(function: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    return function | {"arguments": _spelled(function["arguments"], before.get("arguments"))}
+
+
+def _spelled(text: Any, original: Any) -> Any:
+    """The original of a text of JSON that differs from it in the order of keys alone."""
+    if type(text) is not str or type(original) is not str or original[:1] not in ("{", "["):
+        return text
+    try:
+        return original if dump(loads(original)) == text else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def _carried(
+    raws: list[Message], keys: list[tuple[str, ...] | None], old: list[Written], new: list[Written], speaks: Speaks
+) -> list[Message]:
+    was, position, behind = {one.key: one for one in old}, {}, defaultdict(list)
+    says_the_same = {one.key for one in new if one.key in was and same(one[1:], was[one.key][1:])}
+    last: tuple[str, ...] | None = None
+    following = _next_keys(keys)
+    for n, (raw, key) in enumerate(zip(raws, keys, strict=True)):
+        if key is not None:
+            position[key], last = n, key
+        elif not speaks(raw) and (raw["role"] in SYSTEM or {last, following[n]} - {None} <= says_the_same):
+            behind[last].append(raw)
+    out = behind.pop(None, [])
+    for one in _in_order(new, position):
+        raw = raws[position[one.key]] if one.key in position else one.message
+        if one.key in says_the_same:
+            out.append(_without(raw, one.message, speaks))
+        else:
+            out.append(one.message | ({"role": raw["role"]} if one.message["role"] == "system" else {}))
+        out += behind.pop(one.key, [])
+    # What stood behind a message that is gone.
+    return out + [raw for texts in behind.values() for raw in texts]
+
+
+def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:
+    """For each message the one of the document that stands next behind it."""
+    out: list[tuple[str, ...] | None] = []
+    coming = None
+    for key in reversed(keys):
+        out.append(coming)
+        coming = key or coming
+    return out[::-1]
+
+
+def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[Written]:
+    """The messages of a document, the results where the record had them: with their calls where turns were moved."""
+    heads = [position.get(one.key) for one in new if one.call is None]
+    known = [at for at in heads if at is not None]
+    moved = known != sorted(known)
+    places: list[tuple[float, bool, int]] = []
+    coming = inf
+    for n, at in reversed(list(enumerate(heads))):
+        # What is new stands before the next message that the record had.
+        coming = coming if at is None else at
+        places.append((n, False, n) if moved else (coming, at is not None, n))
+    keys: list[tuple[float, bool, int, float]] = []
+    for one in new:
+        if one.call is None:
+            here = places.pop()
+            keys.append((*here, -1))
+        else:
+            result: float = position.get(one.key, inf)
+            late = not moved and here[0] < result < inf
+            keys.append((result, True, here[2], result) if late else (*here, result))
+    return [one for _, one in sorted(zip(keys, new, strict=True), key=lambda pair: pair[0])]
+
+
+def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
+    """What a record has where ``written`` is written, without what speaks of something else."""
+    if same(raw, written):
+        return raw
+    if type(raw) is dict and type(written) is dict:
+        return {
+            key: _without(value, written[key], speaks) if key in written else value
+            for key, value in raw.items()
+            if key in written or not speaks(value)
+        }
+    if type(raw) is list and type(written) is list and len(raw) == len(written):
+        return [_without(one, other, speaks) for one, other in zip(raw, written, strict=True)]
+    if type(raw) is list:
+        # The parts of a text, of which the words are the document's own.
+        beside = [{key: one for key, one in part.items() if key != part["type"]} for part in raw if is_text_part(part)]
+        return written if speaks(beside) else raw
+    return written if speaks(raw) else raw
+
+
+def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
+    """For each message of a record which of ``plain`` it is; None for a text between the steps, or a system message
+    after the first request. None altogether where they are not of one dialogue: notes may come from anywhere.
+    """
+    if type(raws) is not list or not all(_is_message(raw) for raw in raws):
+        return None
+    # Results may come in any order, all else comes in its own: one in the dialogue so far, too, which has no call.
+    waiting = deque(n for n, one in enumerate(plain) if "tool_call_id" not in one)
+    results = deque(n for n, one in enumerate(plain) if "tool_call_id" in one)
+    by_call: dict[str, deque[int]] = defaultdict(deque)
+    for n in results:
+        by_call[plain[n]["tool_call_id"]].append(n)
+    places: list[int | None] = []
+    found: set[int] = set()
+    so_far = True
+    for raw in raws:
+        at = None
+        if raw.get("role") == "tool" and not (waiting and plain[waiting[0]]["role"] == "tool"):
+            call_id = raw.get("tool_call_id")
+            queue = results if call_id is None else by_call.get(call_id, deque()) if type(call_id) is str else deque()
+            while queue and at is None:
+                at = queue.popleft()
+                at = None if at in found else at
+        elif waiting and _says(raw, plain[waiting[0]], so_far=so_far):
+            at = waiting.popleft()
+        if at is not None:
+            found.add(at)
+        so_far = so_far and raw["role"] != "user"
+        places.append(at)
+    return places if len(found) == len(plain) else None
+
+
+def _joined(raw: Message, written: Message) -> Message:
+    calls = zip(raw.get("tool_calls") or (), written.get("tool_calls", ()), strict=False)
+    both = [{**before, **call, "function": before["function"] | call["function"]} for before, call in calls]
+    joined = {**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})}
+    content = raw.get("content")
+    lawful = content is None or type(content) is str or (type(content) is list and all(map(is_text_part, content)))
+    if "content" in raw and lawful and (_text(raw) == _text(written) or _words(raw) == _words(written)):
+        # Its words as they came: in parts, empty or none, or a refusal apart.
+        joined["content"] = content
+    return joined
+
+
+def _is_message(raw: Any) -> bool:
+    if type(raw) is not dict or raw.get("role") not in ROLES:
+        return False
+    calls = raw.get("tool_calls")
+    return calls is None or (
+        type(calls) is list and all(type(call) is dict and type(call.get("function")) is dict for call in calls)
+    )
+
+
+def _says(raw: Message, written: Message, *, so_far: bool) -> bool:
+    """Whether a message of a record, which is no result, is the one that is written so."""
+    role = "system" if raw.get("role") in SYSTEM else raw.get("role")
+    calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
+    words = _words(raw) == _words(written)
+    if not words and "refusal" not in written:
+        # A refusal is read of the assistant alone, and not in the dialogue so far.
+        words = _text(raw) == _text(written) and (so_far or raw["role"] != "assistant" or _text(raw) != "")
+    return role == written["role"] and calls and words
+
+
+def _words(message: Message) -> str:
+    """What a message says and refuses, as a reader joins it."""
+    refusal = message.get("refusal")
+    return BEFORE_REFUSAL.join(filter(None, (_text(message), refusal if type(refusal) is str else "")))
+
+
+def _text(message: Message) -> str:
+    content = message.get("content")
+    if type(content) is list:
+        content = "".join(part[part["type"]] for part in content if is_text_part(part))
+    return content if type(content) is str else ""

@@ -1,0 +1,304 @@
+"""What was kept of a native record goes when what it speaks of was edited.
+
+Beside a document stand fields of its record that Assay does not know, and originals of what its plain form spells in
+another way (``residue``). Both may repeat a value: the text of arguments, an error that a wrong call met with, a label
+in the words of the record. Once somebody has corrected that value, the copy is wrong, and must not be released with it.
+"""
+
+import copy
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.core.schema import value_hash
+from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import dumps, loads, same, with_kept_decimals
+from benchmark.core.formats.case_copies import copies_left_out, forget_copies
+from benchmark.core.formats.cctu import plain_fields as cctu_plain
+from benchmark.core.formats.cctu import with_prompt_and_query
+from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
+from benchmark.core.formats.openai_beside import carry_over, in_its_turns
+from benchmark.core.formats.openai_writing import plain_fields as openai_plain
+from benchmark.core.formats.openai_writing import write_messages
+from benchmark.core.formats.residue import NATIVE, laid_out, native
+from benchmark.core.formats.task_lists import CONTEXTS, TaskListFormat, kept_context
+
+#: Fields of a part that say nothing that a native copy could repeat.
+_APART = frozenset({"id", "extra", "steps", "calls", "depends_on", "inferable", "candidate_messages", "chosen"})
+#: Keys of a native node, and the fields of a step that they hold.
+_NODE = {
+    "action": ("type", "name", "arguments", "answer_type"),
+    "observation": ("type", "observation", "text", "question"),
+    "user_input": ("type", "user_reply"),
+    "dependency_list": ("depends_on",),
+}
+#: Shorter texts stand in many a place by chance.
+_LEAST = 3
+_STEPS = 100_000_000
+
+
+@dataclass
+class _Item:
+    """As much of a dialogue as its plain form needs; its id and tools are no part of a document, and not asked for."""
+
+    document: dict[str, Any]
+    external_id: str = ""
+    variant_group: str = ""
+    tools: list[Any] = field(default_factory=list)
+
+    @property
+    def language(self) -> str:
+        return self.document.get("language") or ""
+
+
+def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """``document`` without what its native remainder, unchanged since ``before``, says of places that were edited."""
+    is_case = document["kind"] == "constrained"
+    if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
+        return document
+    result = copy.deepcopy(document)
+    if is_case:
+        forget_copies(result, before)
+    old = dict(_parts(before))
+    for key, part in _parts(result):
+        if key in old and key:
+            _forget_at(part, old[key])
+    gone = _values(before) - _values(result)
+    if gone:
+        for key, part in _parts(result):
+            was = old[key]["extra"] if key in old else {}
+            for name in [name for name in part["extra"] if name != NATIVE and same(part["extra"][name], was.get(name))]:
+                if gone & set(_leaves(part["extra"][name])):
+                    del part["extra"][name]
+        beside = native(result).get("envelope")
+        if isinstance(beside, dict) and beside == native(before).get("envelope"):
+            native(result)["envelope"] = {k: value for k, value in beside.items() if not gone & set(_leaves(value))}
+    if not same(_own(result), _own(before)):
+        if native(result).get("format") == "openai":
+            _carry_messages(result, before)
+        elif result["kind"] == "constrained":
+            _carry_case_messages(result, before)
+        else:
+            _carry_context(result, before)
+        _forget_originals(result)
+    return result
+
+
+def overtaken_places(document: dict[str, Any], rest: dict[str, Any]) -> list[str]:
+    """Where ``document`` says what ``rest``, which ``forget_overtaken`` left of it, does not say any more."""
+    left = dict(_parts(rest))
+    places = copies_left_out(document, rest) if document["kind"] == "constrained" else []
+    for key, part in _parts(document):
+        here = "".join(f"/{escape(name)}" for name in key)
+        if not same(part.get("native_information"), left[key].get("native_information")):
+            places.append(f"{here}/native_information")
+        for name, value in part["extra"].items():
+            if name not in left[key]["extra"] or not same(value, left[key]["extra"][name]):
+                places.append(f"{here}/extra/{escape(name)}")
+    return places
+
+
+def _parts(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The document and all in it that has an ``extra``, each under what names it."""
+    yield (), document
+    for name, inner in (("tasks", "steps"), ("constraints", ""), ("reference_trajectory", "calls")):
+        for part in document.get(name) or ():
+            here = (name, part["id"])
+            if "extra" in part:
+                yield here, part
+            for below in part.get(inner, ()):
+                if "extra" in below:
+                    yield (*here, below["id"]), below
+
+
+def _own(part: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key != "extra"}
+
+
+def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
+    """What an edited task, step, constraint, round or call keeps of its own original."""
+    edited = {key for key in part.keys() | old.keys() if not same(part.get(key), old.get(key))} - {"extra"}
+    if edited & {"information", "native_information"} and not _means(part["native_information"], part["information"]):
+        # The word is that of a label which somebody corrected, or which a settlement did not take.
+        same_label = part["information"] == old.get("information")
+        part["native_information"] = old.get("native_information") if same_label else None
+    notes = native(part)
+    if "label" in notes:
+        overtaken = bool(edited & {"category", "dimension"})
+        if "policy" in part:
+            overtaken = wild_policy_word(part, notes["label"]) != notes["label"]
+        if overtaken:
+            del notes["label"]
+    if edited and "more" in notes:
+        gone = set(_leaves(_own(old))) - set(_leaves(_own(part)))
+        if _Speaking(gone)(notes["more"]):
+            del notes["more"]
+    for name in ("arguments", "observation"):
+        if name in notes and name in edited:
+            laid = laid_out(dumps(part.get(name)).decode(), notes[name])
+            if isinstance(part.get(name), dict | list) and isinstance(laid, str):
+                notes[name] = laid
+            else:
+                del notes[name]
+    node = notes.get("node")
+    for entries in node.values() if isinstance(node, dict) else ():
+        if isinstance(entries, dict):
+            for name in [name for name in entries if edited & set(_NODE.get(name, ()))]:
+                del entries[name]
+    if edited - _APART and "steps" not in part:
+        for name in [
+            name for name in part["extra"] if name != NATIVE and same(part["extra"][name], old["extra"].get(name))
+        ]:
+            del part["extra"][name]
+
+
+def _means(word: str | None, information: str | None) -> bool:
+    return word is not None and information in (WILD_INFORMATION.get(word), C3_INFORMATION.get(word.lower()))
+
+
+def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """What stands beside the messages of a trace goes only with those that say something else now."""
+    kept = native(document).get("kept")
+    entry = kept.get("messages") if isinstance(kept, dict) else None
+    if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
+        return
+    # Also where no message changes: the turns of earlier versions changed with the dependencies.
+    kept["messages"] = entry = in_its_turns(before, entry)
+    old, new = list(write_messages(before)), list(write_messages(document))
+    if old != new:
+        gone = set(_leaves([one.message for one in old])) - set(_leaves([one.message for one in new]))
+        carried = carry_over(entry, old, new, _Speaking(gone))
+        if carried is not None:
+            kept["messages"] = carried
+
+
+def _carry_context(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """What stands beside role and text in the dialogue so far goes only with those messages that were edited."""
+    old, new = before["context"], document["context"]
+    if same(old, new):
+        return
+    speaks = _Speaking(set(_leaves(old)) - set(_leaves(new)))
+    for key, entry in kept_context(native(document)).items():
+        kept = native(document)["kept"]
+        del kept[key]
+        raws, fingerprint = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
+        if not isinstance(raws, list) or len(raws) != len(old) or value_hash(old) != fingerprint:
+            continue
+        places: dict[str, deque[int]] = defaultdict(deque)
+        for n, message in enumerate(old):
+            places[value_hash(message)].append(n)
+        out, last = [], -1
+        for message in new:
+            known = places[value_hash(message)]
+            while known and known[0] <= last:
+                known.popleft()
+            raw = message
+            if known:
+                last = known.popleft()
+                raw = message if speaks(raws[last]) else raws[last]
+            out.append(raw)
+        kept[key] = [out, value_hash(new)]
+
+
+def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """What a case's record says in messages beside its prompt and query stays when one of the two is edited."""
+    kept = native(document).get("kept")
+    entry = kept.get("messages") if isinstance(kept, dict) else None
+    if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
+        return
+    old, new = (cctu_plain(_Item(one))["messages"] for one in (before, document))
+    if same(old, new) or value_hash(old) != entry[1]:
+        return
+    gone = set(_leaves(old)) - set(_leaves(new))
+    carried = with_prompt_and_query(entry[0], new, _Speaking(gone))
+    if carried is not None:
+        kept["messages"] = [carried, value_hash(new)]
+
+
+class _Speaking:
+    """Whether a value says one of some texts, be it in the middle of a sentence.
+
+    Looking for many texts in many is superlinear: past ``_STEPS`` signs compared, everything counts as saying one.
+    """
+
+    def __init__(self, texts: set[str]) -> None:
+        self.texts = {text for text in texts if len(text) >= _LEAST}
+        self.left = _STEPS
+
+    def __call__(self, value: Any) -> bool:
+        for leaf in _leaves(value):
+            self.left -= len(leaf) * len(self.texts)
+            if self.left < 0 or any(text in leaf for text in self.texts):
+                return True
+        return False
+
+
+def _forget_originals(document: dict[str, Any]) -> None:
+    """Fields of the record that were kept in their own spelling, and do not stand for the document any more."""
+    kept = native(document).get("kept")
+    if not isinstance(kept, dict):
+        return
+    plain = _plain(document)
+    is_trace = native(document).get("format") == "openai"
+    for key, entry in list(kept.items()):
+        if key == "id" or key in CONTEXTS or key.endswith("tools") or not isinstance(entry, list) or len(entry) != 2:
+            continue
+        if entry[1] is None or (key in plain and value_hash(plain[key]) == entry[1]):
+            continue
+        if is_trace and key == "messages" and in_its_turns(document, entry) is not entry:
+            continue
+        laid = laid_out(plain[key], entry[0]) if key in plain else None
+        if isinstance(laid, str) and isinstance(entry[0], str) and laid != plain[key]:
+            # How the original was laid out is no copy of what it said.
+            kept[key] = [laid, value_hash(plain[key])]
+        else:
+            del kept[key]
+
+
+def _read(text: str) -> Any:
+    """The object or list that a text spells, else None."""
+    try:
+        return loads(with_kept_decimals(text)) if text[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _plain(document: dict[str, Any]) -> dict[str, Any]:
+    from benchmark.core.formats import WRITERS
+
+    item = _Item(document)
+    if document["kind"] == "constrained":
+        return cctu_plain(item)
+    name = native(document).get("format")
+    written = WRITERS.get(name) if type(name) is str else None
+    if isinstance(written, TaskListFormat):
+        return written.plain({document["language"] or "en": item})
+    return openai_plain(item)
+
+
+def _values(document: dict[str, Any]) -> set[str]:
+    """Every text and number of the document itself, in the form in which copies are looked for."""
+    found: set[str] = set()
+    for _, part in _parts(document):
+        found.update(_leaves({key: value for key, value in part.items() if key not in ("id", "extra", "type")}))
+    return found
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The texts and numbers in a value, JSON in texts included; without case and marks, which each file has its own."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [inner for key, inner in one.items() if key != "extra"]
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, str):
+            read = _read(one)
+            if read is not None:
+                waiting.append(read)
+            elif len(one) >= _LEAST:
+                yield one.casefold().replace("_", "").replace("-", "").replace(" ", "")
+        elif isinstance(one, int | float) and not isinstance(one, bool) and len(str(one)) >= _LEAST:
+            yield str(one)

@@ -1,0 +1,79 @@
+"""What a file is by its first bytes, to say so when its name says something else."""
+
+from benchmark.core.formats.lines import BOM
+
+GZIP = b"\x1f\x8b"
+ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+
+_MAGIC = (
+    (b"%PDF", "a PDF document"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document"),
+    (b"PAR1", "a Parquet file"),
+    (b"BZh", "packed with bzip2"),
+    (b"\xfd7zXZ\x00", "packed with xz"),
+    (b"\x28\xb5\x2f\xfd", "packed with zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"\x7fELF", "a program"),
+    (b"ARROW1", "an Arrow file"),
+)
+_ADVICE = "Export the records as JSON lines: one object a line, UTF-8."
+
+
+def refuse_content(head: bytes, extension: str) -> str | None:
+    """Why content beginning with ``head`` cannot be records in text, as a sentence; None when it may be."""
+    if head.startswith(GZIP):
+        return f"The file is packed with gzip although its name ends in {extension}; name it .jsonl.gz."
+    if head.startswith(ZIP):
+        what = _zip_kind(head)
+        if what:
+            return f"The file is {what} although its name ends in {extension}. {_ADVICE}"
+        return f"The file is a zip archive although its name ends in {extension}; name it .zip."
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            return f"The file is {what} although its name ends in {extension}. {_ADVICE}"
+    if head[257:262] == b"ustar":
+        return f"The file is a tar archive although its name ends in {extension}. {_ADVICE}"
+    encoding = _other_encoding(head)
+    if encoding:
+        return f"The file is encoded in {encoding} (seen at line 1, byte 1), not in UTF-8; save it as UTF-8."
+    text = head.removeprefix(BOM).lstrip()[:200].lower()
+    if text.startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<body")):
+        kind = "an XML document" if text.startswith(b"<?xml") else "a web page, perhaps a sign-in or error page"
+        return f"The file is {kind}, not records. {_ADVICE}"
+    return None
+
+
+def refuse_zip(names: list[str]) -> str | None:
+    """Why a zip archive with these members is no archive of records."""
+    if "[Content_Types].xml" in names:
+        if any(name.startswith("xl/") for name in names):
+            return f"The file is an Excel workbook, not records. {_ADVICE}"
+        return f"The file is an Office document, not records. {_ADVICE}"
+    if "mimetype" in names and "META-INF/manifest.xml" in names:
+        return f"The file is an OpenDocument file, not records. {_ADVICE}"
+    return None
+
+
+def _zip_kind(head: bytes) -> str | None:
+    if b"[Content_Types].xml" in head[:200] or b"_rels/.rels" in head[:200]:
+        return "an Office document (such as an Excel workbook)"
+    return None
+
+
+def _other_encoding(head: bytes) -> str | None:
+    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "UTF-32"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    # Without a mark: every other byte of ASCII text in UTF-16 is NUL.
+    sample = head[:64]
+    if len(sample) >= 4 and sample.count(0) >= len(sample) // 4:
+        even, odd = sample[::2].count(0), sample[1::2].count(0)
+        if max(even, odd) > 4 * min(even, odd):
+            return "UTF-16"
+    return None

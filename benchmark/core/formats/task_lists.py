@@ -1,0 +1,369 @@
+"""What wild, c3 and mmtb have in common: a record lists the tasks of a dialogue, in one language or two.
+
+Fields of the English variant begin with ``english_``; those without are Chinese, or shared by both.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from annotator.core.schema import Problem, SchemaProblem
+from annotator.core.schema.exact_json import same
+from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.interface import (
+    CANARY,
+    DialogueLike,
+    Faults,
+    FormatDefaults,
+    ReadDialogue,
+    check_id,
+    describe,
+    empty_task,
+    guess_language,
+    settle_document,
+)
+from benchmark.core.formats.nodes import read_steps, write_nodes
+from benchmark.core.formats.residue import NATIVE, compare, native, note, restore, unknown
+
+ENGLISH, CHINESE = "en", "zh"
+PREFIXES = {ENGLISH: "english_", CHINESE: ""}
+#: The fields of the dialogue so far.
+CONTEXTS = frozenset(prefix + "context" for prefix in PREFIXES.values())
+MAX_TASKS = 64
+
+_NOWHERE = "The record has no tasks that this belongs to. It is kept; a release leaves it out."
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+class TaskListFormat(FormatDefaults, ABC):
+    """Reader and writer of one format of task lists."""
+
+    name: ClassVar[str]
+    joins_languages: ClassVar[bool] = True
+    #: The field with the user messages, without its prefix; it tells which languages a record has.
+    tasks_field: ClassVar[str]
+    #: Names of all fields the format knows, prefixed ones included.
+    known: ClassVar[frozenset[str]]
+    #: Fields that each language has of its own; their Chinese names.
+    own: ClassVar[frozenset[str]]
+
+    def read(self, record: Any) -> list[ReadDialogue]:
+        """See ``interface.Reader``."""
+        if type(record) is not dict:
+            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        languages = self.languages(record)
+        if not languages:
+            refuse_other_format(record, self.name)
+            message = f"The record has no tasks; a {self.name} record lists them under english_{self.tasks_field}."
+            raise SchemaProblem([Problem(f"/english_{self.tasks_field}", message)])
+        faults = Faults()
+        external_id = self.read_id(record.get("id"), faults)
+        if NATIVE in record:
+            faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        dialogues = []
+        for language in languages:
+            warnings: list[Problem] = []
+            document = self.read_language(record, language, languages, faults, warnings)
+            prefix = PREFIXES[language]
+            dialogues.append(
+                ReadDialogue(
+                    external_id=external_id if language == languages[0] else f"{external_id}:{language}",
+                    language=language,
+                    variant_group=external_id if len(languages) > 1 else "",
+                    document=document,
+                    tools=self._read_tools(record, prefix, faults, warnings),
+                    warnings=warnings,
+                )
+            )
+        faults.raise_if_any()
+        self._keep_the_rest(record, dialogues)
+        for dialogue in dialogues:
+            settle_document(dialogue, record)
+        return dialogues
+
+    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Writer``."""
+        variants = by_language(items)
+        record = self.plain(variants, full=full)
+        for key, value in _beside(variants).items():
+            if key not in record and (full or key not in self.known):
+                record[key] = value
+        for language, item in variants.items():
+            residue = native(item.document)
+            if residue.get("format") == self.name:
+                kept = kept_context(residue)
+                restore(record, {"kept": kept} if full else residue)
+                # One that both languages shared, and do not any more, stands under another name.
+                own = PREFIXES[language] + "context"
+                for entry in kept.values():
+                    restore(record, {"kept": {own if own in record else "context": entry}})
+        if canary is not None:
+            record[CANARY] = canary
+        return record
+
+    def languages(self, record: dict[str, Any]) -> list[str]:
+        """The languages a record holds, English first. An empty list of tasks is no variant where there is another."""
+        there = [
+            language for language, prefix in PREFIXES.items() if record.get(prefix + self.tasks_field) not in ([], None)
+        ]
+        if there:
+            return there
+        return [language for language, prefix in PREFIXES.items() if prefix + self.tasks_field in record][:1]
+
+    def read_id(self, value: Any, faults: Faults) -> str:
+        """The record's id as text."""
+        return check_id(value, faults)
+
+    @abstractmethod
+    def read_language(
+        self,
+        record: dict[str, Any],
+        language: str,
+        languages: list[str],
+        faults: Faults,
+        warnings: list[Problem],
+    ) -> dict[str, Any]:
+        """The document of one language, complete but for what the residue adds."""
+
+    @abstractmethod
+    def plain(
+        self,
+        variants: dict[str, DialogueLike],
+        *,
+        full: bool = False,
+        answers: dict[str, list[Any]] | None = None,
+    ) -> dict[str, Any]:
+        """The record in plain form, without fields the format does not know.
+
+        ``answers`` are answer lists by language that need not be written anew.
+        """
+
+    @abstractmethod
+    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
+        """See ``interface.Writer``."""
+
+    def read_tasks(
+        self, record: dict[str, Any], key: str, answers_key: str, faults: Faults
+    ) -> list[dict[str, Any]] | None:
+        """The tasks of one language with messages and steps, their labels still null; None where there are none."""
+        messages = record.get(key)
+        if type(messages) is not list or not messages:
+            faults.add(f"/{key}", f"The tasks must be a list of user messages, not {describe(messages or None)}.")
+            return None
+        if len(messages) > MAX_TASKS:
+            faults.add(f"/{key}", f"The record has {len(messages)} tasks; at most {MAX_TASKS} are read.")
+            return None
+        answers = self.parallel_list(record, answers_key, len(messages), faults, of="tasks")
+        tasks = []
+        for position, message in enumerate(messages):
+            if type(message) is not str:
+                faults.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
+            task = empty_task(position + 1, message)
+            nodes = answers[position] if answers else None
+            if type(nodes) is list:
+                pointer = f"/{answers_key}/{position}"
+                task["steps"], numbers = read_steps(nodes, pointer, faults)
+                if numbers is not None:
+                    note(task, idx=numbers)
+            elif nodes is not None:
+                pointer = f"/{answers_key}/{position}"
+                faults.add(pointer, f"The answer of a task must be a list of nodes, not {describe(nodes)}.")
+            tasks.append(task)
+        return tasks
+
+    def parallel_list(
+        self, record: dict[str, Any], key: str, length: int, faults: Faults, *, of: str
+    ) -> list[Any] | None:
+        """A list that must have ``length`` entries; None where it is absent or null."""
+        value = record.get(key)
+        if value is None:
+            return None
+        if type(value) is not list:
+            faults.add(f"/{key}", f"A list is expected, not {describe(value)}.")
+            return None
+        if len(value) != length:
+            faults.add(f"/{key}", f"The list has {len(value)} entries, but there are {length} {of}.")
+            return None
+        return value
+
+    def _read_tools(self, record: dict[str, Any], prefix: str, faults: Faults, warnings: list[Problem]) -> list[Any]:
+        key = f"{prefix}tools"
+        if record.get(key) is None:
+            other = next((f"{p}tools" for p in PREFIXES.values() if record.get(f"{p}tools") is not None), None)
+            if other is None:
+                warnings.append(Problem(f"/{key}", "The record has no tools, so every call is to an unknown tool."))
+                return []
+            key = other
+        tools = record[key]
+        if type(tools) is not list:
+            faults.add(f"/{key}", f"The tools must be a list of functions, not {describe(tools)}.")
+            return []
+        for position, tool in enumerate(tools):
+            if type(tool) is not dict:
+                faults.add(f"/{key}/{position}", f"A tool must be an object, not {describe(tool)}.")
+        return tools
+
+    def _keep_the_rest(self, record: dict[str, Any], dialogues: list[ReadDialogue]) -> None:
+        """Put into the documents what writing them would not give back."""
+        for key in record.keys() - self.known:
+            if key == CANARY:
+                continue
+            only = ENGLISH if key.startswith("english_") and len(dialogues) > 1 else None
+            for dialogue in dialogues:
+                if only is None or dialogue.language == only:
+                    dialogue.document["extra"][key] = record[key]
+        # Readers of nodes have already kept what differs in well-formed answer lists: these need no second look.
+        answers = {}
+        for dialogue in dialogues:
+            value = record.get(f"{PREFIXES[dialogue.language]}answer_list")
+            if type(value) is list and all(type(nodes) is list for nodes in value):
+                answers[dialogue.language] = value
+        plain = self.plain({dialogue.language: dialogue for dialogue in dialogues}, answers=answers)
+        raw = {key: value for key, value in record.items() if key in self.known}
+        if same(plain, raw):
+            return
+        residue = compare(raw, plain)
+        for key, (value, fingerprint) in residue.get("kept", {}).items():
+            if fingerprint is None and value and key not in CONTEXTS:
+                dialogues[0].warnings.append(Problem(f"/{key}", _NOWHERE))
+        for dialogue in dialogues:
+            # Each variant answers for its own fields: an edit of one reaches what was kept of it, and nothing else.
+            english = dialogue.language == ENGLISH
+            own = {
+                kind: {k: v for k, v in entries.items() if len(dialogues) == 1 or self._is_of(k, english=english)}
+                for kind, entries in residue.items()
+            }
+            own = {kind: entries for kind, entries in own.items() if entries}
+            if own:
+                note(dialogue.document, format=self.name, **own)
+
+    def _is_of(self, key: str, *, english: bool) -> bool:
+        """Whether a field of a record in two languages belongs to one of them: shared ones to both."""
+        return not (key in self.own if english else key.startswith(PREFIXES[ENGLISH]))
+
+
+def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
+    """The language variants of one dialogue, English first. Raises ValueError when they are not just that."""
+    variants: dict[str, DialogueLike] = {}
+    for item in items:
+        language = language_of(item)
+        if language in variants:
+            raise ValueError(f"{item.external_id} and {variants[language].external_id} are of the same language.")
+        variants[language] = item
+    if not variants:
+        raise ValueError("A record needs at least one dialogue.")
+    return {language: variants[language] for language in PREFIXES if language in variants}
+
+
+def language_of(item: DialogueLike) -> str:
+    """``en`` or ``zh``: as the dialogue says, else by its characters."""
+    language = item.language or item.document.get("language")
+    if language in PREFIXES:
+        return str(language)
+    return guess_language(task["user_message"] for task in item.document["tasks"]) or ENGLISH
+
+
+def record_id(variants: dict[str, DialogueLike]) -> str:
+    """The id of the record of these variants."""
+    items = list(variants.values())
+    return items[0].external_id if len(items) == 1 else items[0].variant_group or items[0].external_id
+
+
+def shared(record: dict[str, Any], key: str, language: str) -> tuple[str, Any]:
+    """A field the languages share, unless the English variant has its own; the name it stands under, and its value."""
+    own = PREFIXES[language] + key
+    return (own, record[own]) if own in record else (key, record.get(key))
+
+
+def put_shared(record: dict[str, Any], key: str, values: dict[str, Any]) -> None:
+    """Write a field the languages share: once, unless the variants differ."""
+    first, *others = values.values()
+    if any(value != first for value in others):
+        for language, value in values.items():
+            record[PREFIXES[language] + key] = value
+    else:
+        record[key] = first
+
+
+def _beside(variants: dict[str, DialogueLike]) -> dict[str, Any]:
+    """The fields that the format does not know, as far as the languages agree on them.
+
+    One that both share is in both, and an edit takes it from the one whose words it repeats: written for the other, it
+    would say of both what holds for neither.
+    """
+    fields = [unknown(item.document) for item in variants.values()]
+    beside: dict[str, Any] = {}
+    for key, value in ((key, value) for one in fields for key, value in one.items()):
+        holders = [one for one in fields if key in one]
+        shared_by_all = len(holders) == len(fields) or key.startswith(PREFIXES[ENGLISH])
+        if shared_by_all and all(same(one[key], value) for one in holders):
+            beside[key] = value
+    return beside
+
+
+def write_answers(
+    document: dict[str, Any], language: str, answers: dict[str, list[Any]] | None, *, full: bool
+) -> list[Any]:
+    """The answer lists of all tasks."""
+    if answers and language in answers:
+        return answers[language]
+    return [write_nodes(task, full=full) for task in document["tasks"]]
+
+
+def read_context(value: Any, pointer: str, faults: Faults) -> list[dict[str, str]]:
+    """The dialogue so far. What is more than role and text is kept by the residue."""
+    if value is None:
+        return []
+    if type(value) is not list:
+        faults.add(pointer, f"The context must be a list of messages, not {describe(value)}.")
+        return []
+    out = []
+    for position, message in enumerate(value):
+        here = f"{pointer}/{position}"
+        if type(message) is not dict:
+            faults.add(here, f"A message must be an object with role and content, not {describe(message)}.")
+            continue
+        role, content = message.get("role"), message.get("content")
+        if role not in _ROLES:
+            faults.add(f"{here}/role", f"The role must be one of: {', '.join(_ROLES)}.")
+        if content is not None and type(content) is not str:
+            faults.add(f"{here}/content", f"The content must be a text, not {describe(content)}.")
+        out.append({"role": str(role), "content": content or ""})
+    return out
+
+
+def kept_context(notes: dict[str, Any]) -> dict[str, Any]:
+    """What notes keep of the dialogue so far: its messages with more than role and text, such as calls."""
+    kept = notes.get("kept")
+    return {key: entry for key, entry in kept.items() if key in CONTEXTS} if isinstance(kept, dict) else {}
+
+
+def new_document(language: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """A complete document without labels."""
+    return {
+        "kind": "multi_turn",
+        "language": language,
+        "env_info": None,
+        "context": [],
+        "tasks": tasks,
+        "extra": {},
+    }
+
+
+def evaluator_problems(item: DialogueLike) -> list[Problem]:
+    """What the published evaluators of all three formats stop or stumble at."""
+    problems = []
+    for task in item.document["tasks"]:
+        here = f"/tasks/{task['id']}"
+        steps = task["steps"]
+        if not steps or steps[-1]["type"] != "answer":
+            problems.append(Problem(f"{here}/steps", "The task does not end in an answer."))
+        for step in steps:
+            place = f"{here}/steps/{step['id']}"
+            if step["depends_on"] is None:
+                problems.append(Problem(f"{place}/depends_on", "The dependencies are not annotated."))
+            if step["type"] == "clarification" and step["user_reply"] is None:
+                problems.append(Problem(f"{place}/user_reply", "The user's reply to the question is missing."))
+            if step["type"] == "call" and type(step["arguments"]) is str:
+                problems.append(Problem(f"{place}/arguments", "The arguments are a text, not an object."))
+    return problems

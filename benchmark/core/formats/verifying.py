@@ -1,0 +1,376 @@
+"""Checking the archive of a release offline, without a database and without trusting it."""
+
+import hashlib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from annotator.core.schema import SchemaProblem, canonical, content_hash
+from benchmark.core.formats import CANARY, READERS, guess_format
+from benchmark.core.formats.agreeing import Follower, hold_against
+from benchmark.core.formats.check_files import MAX_FILE, CheckFiles, is_check_file
+from benchmark.core.formats.gzips import Readable
+from benchmark.core.formats.limits import Budget, Limits, SourceFault
+from benchmark.core.formats.lines import LineFault, parse_record, split_lines, too_long
+from benchmark.core.formats.manifest import (
+    ITEMS,
+    MANIFEST,
+    SUMS,
+    Manifest,
+    ManifestFile,
+    is_safe_path,
+    read_item,
+    read_manifest,
+    sum_lines,
+)
+from benchmark.core.formats.table import TABLE
+from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
+
+MAX_PROBLEMS = 200
+_MAX_MANIFEST = 64 << 20
+_PIECE = 1 << 18
+
+
+@dataclass
+class VerifyReport:
+    """What a check of an archive found. ``files`` and ``items`` count what the manifest and the list of items name."""
+
+    ok: bool = False
+    files: int = 0
+    items: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyReport:
+    """Check that an archive is a release of Assay, whole and unaltered.
+
+    Every file is there, as long as the manifest says and with its hash; nothing else is; every record carries the
+    canary and can be read; every document hashes to the revision that was verified, and native records, their files
+    and the table say what the documents say. Whatever is wrong becomes a problem in the report: nothing is raised, not
+    even for a file that does not exist.
+    """
+    report = VerifyReport()
+    try:
+        bounds = limits or Limits()
+        with Path(path).open("rb") as stream, open_zip(stream, bounds, is_beside=is_check_file) as archive:
+            _Verification(archive, bounds, report).run()
+    except SourceFault as fault:
+        report.problems.append(str(fault))
+    except OSError as error:
+        report.problems.append(f"{shown_name(str(path))} cannot be read: {error.strerror or error}.")
+    report.ok = not report.problems
+    return report
+
+
+class _Known(NamedTuple):
+    """What the list of items says of one: its language and variant group, the hashes of its document and tools."""
+
+    language: str
+    variant_group: str
+    document: str
+    tools: str | None
+
+
+class _Verification:
+    """One check of one archive."""
+
+    def __init__(self, archive: zipfile.ZipFile, limits: Limits, report: VerifyReport) -> None:
+        self.archive = archive
+        self.limits = limits
+        self.report = report
+        self.budget = Budget(limits)
+        self.members: dict[str, zipfile.ZipInfo] = {}
+        self.items: dict[str, _Known] = {}
+        self.found: set[str] = set()
+        #: Files of dialogues, each with its format.
+        self.dialogues: dict[str, str] = {}
+        self.beside: CheckFiles | None = None
+        #: Files beside records that no document has given yet.
+        self.unclaimed: set[str] = set()
+        #: Problems past those that are listed.
+        self.unsaid = 0
+
+    def run(self) -> None:
+        manifest = self._manifest()
+        if manifest is None:
+            return
+        listed = Counter(file.path for file in manifest.files)
+        for name, count in listed.items():
+            if count > 1:
+                self._say(f"The manifest lists {shown_name(name)} {count} times.")
+        for name in self.members:
+            if name not in listed and name != MANIFEST:
+                self._say(f"{shown_name(name)} is in the archive but not in the manifest.")
+        if any(file.format == "cctu" for file in manifest.files):
+            self.beside = CheckFiles(self.archive, self.archive.infolist(), self.limits)
+            self.unclaimed = {name for name in self.members if is_check_file(name)}
+        files = {file.path: file for file in manifest.files}
+        self.report.files = len(files)
+        # The list of items comes first: documents are checked against it.
+        for file in sorted(files.values(), key=lambda file: file.path != ITEMS):
+            info = self.members.get(file.path)
+            if info is None:
+                self._say(f"{shown_name(file.path)} is in the manifest but not in the archive.")
+            else:
+                self._file(file, info, manifest)
+        for folder in self.beside.left if self.beside else ():
+            self._say(f"check_code/{shown_name(folder)} belongs to no record of the release.")
+        self.report.items = len(self.items)
+        if ITEMS not in files:
+            self._say(f"The release has no {ITEMS}.")
+        elif "neutral" not in self.dialogues.values():
+            self._say("The release has no file of neutral documents, so no revision can be checked.")
+        else:
+            for name in sorted(self.items.keys() - self.found):
+                self._say(f"{ITEMS} names {shown_name(name)}, but no file holds its document.")
+            self._compare(manifest)
+        expected = manifest.counts.get("items")
+        if expected is not None and expected != len(self.items):
+            self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.items)}.")
+        if manifest.format in READERS and manifest.format not in self.dialogues.values():
+            self._say(f"The manifest names the format {manifest.format}, but no file holds records of it.")
+        self._sums(manifest)
+
+    def _manifest(self) -> Manifest | None:
+        infos = [info for info in self.archive.infolist() if not info.is_dir()]
+        doubled = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
+        unsafe = [info.filename for info in infos if not is_safe_path(info.filename)]
+        for name in doubled:
+            self._say(f"{shown_name(name)} is in the archive more than once.")
+        for name in unsafe:
+            self._say(f"{shown_name(name)} is not a plain relative path.")
+        if doubled or unsafe:
+            return None
+        roots = [
+            info.filename.removesuffix(MANIFEST)
+            for info in infos
+            if info.filename == MANIFEST or (info.filename.endswith(f"/{MANIFEST}") and info.filename.count("/") == 1)
+        ]
+        if len(roots) != 1:
+            self._say(f"The archive has {len(roots) or 'no'} {MANIFEST}, so it is no release of Assay.")
+            return None
+        (root,) = roots
+        for info in infos:
+            if info.filename.startswith(root):
+                self.members[info.filename.removeprefix(root)] = info
+            else:
+                self._say(f"{shown_name(info.filename)} stands outside the release's folder.")
+        try:
+            with open_member(self.archive, self.members[MANIFEST], self.budget) as source:
+                content = _read_all(source, _MAX_MANIFEST)
+            return read_manifest(parse_record(content))
+        except (SourceFault, LineFault) as fault:
+            self._say(f"{MANIFEST}: {fault}")
+        except SchemaProblem as problem:
+            for fault_ in problem.problems:
+                self._say(f"{MANIFEST} at {fault_.pointer or '/'}: {fault_.message}")
+        return None
+
+    def _file(self, file: ManifestFile, info: zipfile.ZipInfo, manifest: Manifest) -> None:
+        shown = shown_name(file.path)
+        reason = refusal(info)
+        if reason:
+            self._say(f"{shown}: {reason}")
+            return
+        try:
+            with open_member(self.archive, info, self.budget) as source:
+                hashed = _Hashed(source, manifest.canary)
+                count = None
+                if file.path.endswith(".jsonl"):
+                    count = self._records(file, hashed, manifest)
+                else:
+                    while hashed.read(_PIECE):
+                        pass
+        except SourceFault as fault:
+            self._say(f"{shown}: {fault}")
+            return
+        if hashed.bytes != file.bytes:
+            self._say(f"{shown} has {hashed.bytes} bytes, but the manifest says {file.bytes}.")
+        if hashed.digest.hexdigest() != file.sha256:
+            self._say(f"{shown} was altered: its SHA-256 is not the manifest's.")
+        if count is not None and file.records is not None and count != file.records:
+            self._say(f"{shown} has {count} records, but the manifest says {file.records}.")
+        marked = file.path.endswith((".md", ".json")) or is_check_file(file.path)
+        if marked and not hashed.marked:
+            self._say(f"{shown} does not carry the canary.")
+
+    def _records(self, file: ManifestFile, source: "_Hashed", manifest: Manifest) -> int:
+        count = 0
+        kind = file.format
+        beside = self.beside if kind == "cctu" else None
+        for number, record in self._lines(file.path, source, beside):
+            count += 1
+            if record is None:
+                continue
+            where = f"{shown_name(file.path)}, line {number}"
+            if file.path == ITEMS:
+                self._item(record, where)
+                continue
+            if record.get(CANARY) != manifest.canary:
+                self._say(f"{where}: the record does not carry the release's canary.")
+            kind = kind or guess_format(record)
+            if kind in READERS:
+                self.dialogues[file.path] = kind
+                self._dialogue(record, where, kind)
+        return count
+
+    def _lines(
+        self, path: str, source: Readable, beside: CheckFiles | None = None, *, again: bool = False
+    ) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        """Line number and record of every line that is not blank; None for what is no record.
+
+        ``again``: what is wrong has been said.
+        """
+        for number, (line, length, _) in enumerate(split_lines(source, self.limits.line), 1):
+            if line is not None and not line.strip():
+                continue
+            try:
+                if line is None:
+                    raise LineFault(too_long(length, self.limits.line))
+                record = parse_record(beside.join(line) if beside else line)
+            except LineFault as fault:
+                if not again:
+                    self._say(f"{shown_name(path)}, line {number}: {fault}")
+                yield number, None
+            else:
+                yield number, record
+
+    def _item(self, record: dict[str, Any], where: str) -> None:
+        try:
+            item = read_item(record)
+        except SchemaProblem as problem:
+            for fault in problem.problems:
+                self._say(f"{where} at {fault.pointer or '/'}: {fault.message}")
+            return
+        if item.id in self.items:
+            self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
+        verified = item.document_sha256 or item.revision_sha256
+        self.items[item.id] = _Known(item.language, item.variant_group, verified, item.toolset_sha256)
+
+    def _dialogue(self, record: dict[str, Any], where: str, kind: str) -> None:
+        if kind == "neutral":
+            self._document(record, where)
+        try:
+            READERS[kind].read(record)
+        except SchemaProblem as problem:
+            fault = problem.problems[0]
+            self._say(f"{where} cannot be read as {kind}, at {fault.pointer or '/'}: {fault.message}")
+
+    def _document(self, record: dict[str, Any], where: str) -> None:
+        """The document as it stands in the file, not as a reader would complete it, must have the revision's hash."""
+        name, document = record.get("id"), record.get("document")
+        if not isinstance(name, str) or not isinstance(document, dict):
+            return  # the reader says so
+        if name in self.found:
+            self._say(f"{where}: the item {shown_name(name)} stands there twice.")
+        self.found.add(name)
+        item = self.items.get(name)
+        if item is None:
+            self._say(f"{where}: {ITEMS} does not name {shown_name(name)}.")
+            return
+        for key, known in (("language", item.language), ("variant_group", item.variant_group)):
+            if record.get(key, "") != known:
+                self._say(f"{where}: the {key} of {shown_name(name)} is not the one in {ITEMS}.")
+        try:
+            actual = content_hash(canonical(document))
+            tools = content_hash(canonical({"tools": record.get("tools")}))
+        except SchemaProblem:
+            return  # the reader says so
+        if actual != item.document:
+            self._say(f"{where}: the document of {shown_name(name)} is not the revision that was verified.")
+        if item.tools not in (None, tools):
+            self._say(f"{where}: the tools of {shown_name(name)} are not those by which it was verified.")
+
+    def _compare(self, manifest: Manifest) -> None:
+        """Whether native records, their files and the table say what the documents say."""
+        followers = {path: kind for path, kind in self.dialogues.items() if kind != "neutral"}
+        followers |= {TABLE: ""} if any(file.path == TABLE for file in manifest.files) else {}
+        documents = [path for path, kind in self.dialogues.items() if kind == "neutral"]
+        with ExitStack() as stack:
+
+            def lines(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
+                # They are read side by side, so each is counted for itself.
+                source = stack.enter_context(open_member(self.archive, self.members[path], Budget(self.limits)))
+                return self._lines(path, source, again=True)
+
+            records = (record for path in documents for _, record in lines(path) if record is not None)
+            try:
+                held = [
+                    Follower(shown_name(path), kind, lines(path), manifest.canary, self._files)
+                    for path, kind in followers.items()
+                    if path in self.members and refusal(self.members[path]) is None
+                ]
+                hold_against(records, held, self._say)
+            except (SourceFault, SchemaProblem):
+                return  # has been said, and what follows cannot be compared
+        for path in sorted(self.unclaimed):
+            self._say(f"No document gives the file {shown_name(path)}.")
+
+    def _files(self, files: dict[str, bytes]) -> None:
+        """Whether the files beside a record are those that its document gives."""
+        for path, content in files.items():
+            info = self.members.get(path)
+            if info is None:
+                self._say(f"{shown_name(path)} is missing: its document gives such a file.")
+                continue
+            self.unclaimed.discard(path)
+            with open_member(self.archive, info, Budget(self.limits)) as source:
+                if source.read(MAX_FILE + 1) != content:
+                    self._say(f"{shown_name(path)} is not the file that its document gives.")
+
+    def _sums(self, manifest: Manifest) -> None:
+        """Whether the list for ``sha256sum`` says what the manifest says."""
+        info = self.members.get(SUMS)
+        if info is None:
+            return
+        due = sum_lines((file.path, file.sha256) for file in manifest.files if file.path != SUMS)
+        try:
+            with open_member(self.archive, info, Budget(self.limits)) as source:
+                if _read_all(source, _MAX_MANIFEST) != due:
+                    self._say(f"{SUMS} does not say of every file what the manifest says.")
+        except SourceFault:
+            pass  # has been said
+
+    def _say(self, problem: str) -> None:
+        problems = self.report.problems
+        if len(problems) < MAX_PROBLEMS:
+            problems.append(problem)
+        else:
+            self.unsaid += 1
+            problems[MAX_PROBLEMS:] = [f"And {self.unsaid} more."]
+
+
+class _Hashed:
+    """Passes a stream on, hashing it, and looking for the canary."""
+
+    def __init__(self, source: Readable, canary: str) -> None:
+        self._source = source
+        self._canary = canary.encode(errors="replace")
+        self._tail = b""
+        self.digest = hashlib.sha256()
+        self.bytes = 0
+        self.marked = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self.digest.update(data)
+        self.bytes += len(data)
+        if not self.marked:
+            seen = self._tail + data
+            self.marked = self._canary in seen
+            self._tail = seen[-len(self._canary) :]
+        return data
+
+
+def _read_all(source: Readable, limit: int) -> bytes:
+    pieces, size = [], 0
+    while piece := source.read(_PIECE):
+        size += len(piece)
+        if size > limit:
+            raise SourceFault("It is too large to be a manifest.")
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,183 @@
+"""Opening zip archives from strangers.
+
+Nothing an archive says of itself is believed: sizes are counted while decompressing, the directory's extent is checked
+before it is read, and names are only ever shown, never used as paths.
+"""
+
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, BinaryIO
+
+from benchmark.core.formats.limits import Budget, Limits, SourceFault
+
+_END = struct.Struct("<4s4H2LH")
+_END_SIGNATURE = b"PK\x05\x06"
+_LOCATOR = struct.Struct("<4sLQL")
+_LOCATOR_SIGNATURE = b"PK\x06\x07"
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_END64_SIGNATURE = b"PK\x06\x06"
+_MAX_COMMENT = 65_535
+#: A directory entry takes 46 bytes and its name; beyond this average there is something else in it.
+_ENTRY_BYTES = 4096
+#: The same for files beside records, whose names are short.
+_ENTRY_BYTES_BESIDE = 512
+
+#: What reading a damaged archive raises, on top of SourceFault.
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
+
+
+@contextmanager
+def open_zip(
+    stream: BinaryIO, limits: Limits, *, is_beside: Callable[[str], bool] = lambda name: False
+) -> Iterator[zipfile.ZipFile]:
+    """The archive in ``stream`` (seekable). Raises SourceFault for what cannot or must not be opened.
+
+    ``is_beside``: by its name, whether a file stands beside records; such files are counted apart.
+    """
+    _check_directory(stream, limits)
+    stream.seek(0)
+    try:
+        archive = _Archive(stream, limits.members + limits.beside)
+    except ZIP_ERRORS as error:
+        raise SourceFault(f"The zip archive cannot be read: {_said(error)}. It may be cut off; get it again.") from None
+    with archive:
+        beside = sum(is_beside(info.filename) for info in archive.infolist())
+        for count, most, what in (
+            (len(archive.infolist()) - beside, limits.members, "files"),
+            (beside, limits.beside, "files beside its records"),
+        ):
+            if count > most:
+                raise SourceFault(f"The zip archive holds {count:,} {what}; at most {most:,} are read.")
+        yield archive
+
+
+class _Entries(list[zipfile.ZipInfo]):
+    """The entries of a directory as they are read: not one more than ``most``, whatever the archive's end says."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def append(self, info: zipfile.ZipInfo) -> None:
+        if len(self) >= self._most:
+            raise SourceFault(f"The zip archive holds more than {self._most:,} files, which are the most that is read.")
+        super().append(info)
+
+
+class _Archive(zipfile.ZipFile):
+    """A zip file whose directory ends at a bound: the library reads as many entries as there are."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._most = most
+        super().__init__(stream)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, _Entries(self._most) if name == "filelist" else value)
+
+
+def refusal(info: zipfile.ZipInfo) -> str | None:
+    """Why a member must not be opened, as a sentence; None when it may."""
+    if info.flag_bits & 0x1:
+        return "The file is encrypted; pack it again without a password."
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "The file is packed by a method that is not read; use the usual one (deflate)."
+    if info.filename.lower().endswith((".zip", ".7z", ".tar", ".tgz")):
+        return "An archive inside an archive is not opened; unpack it first."
+    return None
+
+
+@contextmanager
+def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget) -> Iterator["MemberStream"]:
+    """A member's content, counted against ``budget`` as it is read. Raises SourceFault."""
+    budget.start(info.compress_size)
+    try:
+        source = archive.open(info)
+    except ZIP_ERRORS as error:
+        raise SourceFault(f"The file cannot be unpacked: {_said(error)}.") from None
+    with source:
+        yield MemberStream(source, budget)
+
+
+class MemberStream:
+    """Reads a packed stream in bounded pieces and turns whatever goes wrong into a SourceFault."""
+
+    def __init__(self, source: IO[bytes], budget: Budget) -> None:
+        self._source = source
+        self._budget = budget
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes (a whole, bounded, file when negative)."""
+        if size < 0:
+            pieces = []
+            while piece := self.read(1 << 18):
+                pieces.append(piece)
+            return b"".join(pieces)
+        try:
+            data = self._source.read(size)
+        except ZIP_ERRORS as error:
+            message = "The compressed content is damaged or cut off"
+            raise SourceFault(f"{message} ({_said(error)}); get the file again.") from None
+        self._budget.count(len(data))
+        return data
+
+
+def shown_name(name: str) -> str:
+    """A member's name, fit for a sentence and a report."""
+    text = "".join(character if character.isprintable() else "�" for character in name)
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+def _check_directory(stream: BinaryIO, limits: Limits) -> None:
+    """Refuse a directory too large to hold in memory before anything reads it."""
+    try:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - _MAX_COMMENT - _END.size - _LOCATOR.size))
+        tail = stream.read()
+    except OSError as error:
+        raise SourceFault(f"The zip archive cannot be read: {_said(error)}.") from None
+    at = tail.rfind(_END_SIGNATURE)
+    if at < 0 or len(tail) - at < _END.size:
+        raise SourceFault("The zip archive has no end: it is cut off, or no zip archive. Get it again.")
+    entries, length = _END.unpack_from(tail, at)[4:6]
+    for more_entries, more_length in _ends64(stream, tail, at, size):
+        entries, length = max(entries, more_entries), max(length, more_length)
+    # Which of them stand beside records shows only in the directory itself.
+    most = limits.members + limits.beside
+    if entries > most:
+        raise SourceFault(f"The zip archive holds {entries:,} files; at most {most:,} are read.")
+    if length > limits.members * _ENTRY_BYTES + limits.beside * _ENTRY_BYTES_BESIDE:
+        raise SourceFault("The zip archive's directory is too large to be an honest one.")
+
+
+def _ends64(stream: BinaryIO, tail: bytes, at: int, size: int) -> Iterator[tuple[int, int]]:
+    """Number of entries and length of the directory as 64-bit end records say, wherever a reader might look for one."""
+    start = at - _LOCATOR.size
+    if start < 0 or tail[start : start + 4] != _LOCATOR_SIGNATURE:
+        return
+    locator_at = size - len(tail) + start
+    for offset in (locator_at - _END64.size, _LOCATOR.unpack_from(tail, start)[2]):
+        if 0 <= offset <= size - _END64.size:
+            stream.seek(offset)
+            data = stream.read(_END64.size)
+            if data[:4] == _END64_SIGNATURE:
+                fields = _END64.unpack(data)
+                yield fields[7], fields[8]
+
+
+def _said(error: BaseException) -> str:
+    text = str(error).strip().rstrip(".")
+    return text or type(error).__name__

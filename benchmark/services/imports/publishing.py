@@ -1,0 +1,225 @@
+"""The end of an import: what it has written becomes visible, all at once."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Job, Revision, ToolsetRevision
+from annotator.models.keys import new_public_ids
+from annotator.services.database import bulk_insert
+from annotator.services.dialogues.revisions import move_head, unseal
+from annotator.services.history.event_chain import in_portions
+from annotator.services.history.events import append_event
+from benchmark.models import ImportBatch, NativeLine
+from benchmark.services.imports.report import Note
+from benchmark.services.imports.sorting import named_before, work_done_on
+from reviews.models import GoldItem
+from reviews.services.cycles.start import publish_batch, supersede_cycle
+from reviews.services.gold.settings import retire_with
+from reviews.services.protocols.versions import current_version
+from reviews.services.queue.notifications import losses_told_last
+
+#: Toolsets that the event of an import names; it counts all.
+NAMED_TOOLSETS = 20
+#: Dialogues that are looked at by one statement; what it reads of them is in memory meanwhile.
+READ_AT_ONCE = 50
+#: Dialogues that join their variants in one transaction, locked until it ends.
+JOINED_AT_ONCE = 10
+_JOINED = "A variant has joined the answer."
+
+
+def hold_revisions(
+    *,
+    job: Job,
+    revised: list[tuple[int, dict[str, Any]]],
+    toolset_keys: dict[str, int],
+    guideline_id: int | None,
+    native_format: str,
+) -> None:
+    """Write the next revisions of dialogues, sealed: nobody sees them before the import publishes.
+
+    Runs in the caller's transaction.
+    """
+    if not revised:
+        return
+    heads = dict(Dialogue.objects.filter(pk__in=[pk for pk, _ in revised]).values_list("pk", "head_id"))
+    revision_ids = bulk_insert.allocate_ids(Revision, len(revised))
+    bulk_insert.insert_rows(
+        Revision,
+        ("id", "public_id", "dialogue_id", "parent_id", "toolset_revision_id", "content_hash", "content"),
+        [
+            (
+                revision_id, public_id, pk, heads[pk], toolset_keys[dialogue["toolset"]], dialogue["content_hash"],
+                dialogue["content"],
+            )
+            for revision_id, public_id, (pk, dialogue) in zip(
+                revision_ids, new_public_ids(len(revised)), revised, strict=True
+            )
+        ],
+        constants={
+            "number": None, "sealed": True, "batch_id": job.pk, "guideline_id": guideline_id,
+            "message": "Imported", "created_at": timezone.now(),
+        },
+    )  # fmt: skip
+    store_lines(
+        [(key, dialogue) for key, (_, dialogue) in zip(revision_ids, revised, strict=True)],
+        native_format=native_format,
+    )
+
+
+def require_all_written(*, job: Job, created: int, revised: int) -> None:
+    """Raises Conflict where the rows that wait to be published are not as many as the import has counted."""
+    stored = Dialogue.objects.filter(batch=job, published=False).count()
+    held = Revision.objects.filter(batch=job, sealed=True).count()
+    if (stored, held) != (created, revised):
+        raise Conflict(
+            f"The import has counted {created:,} new dialogues and {revised:,} revised ones, but {stored:,} and "
+            f"{held:,} are stored, so nothing of it was published. Import the file again, and tell the operator."
+        )
+
+
+def store_lines(imported: list[tuple[int, dict[str, Any]]], *, native_format: str) -> None:
+    """Keep the lines of dialogues, by the keys of the revisions that hold what they say.
+
+    Runs in the caller's transaction. A language variant has none of its own where another one has the record's.
+    """
+    bulk_insert.insert_rows(
+        NativeLine,
+        ("revision_id", "text"),
+        [(pk, dialogue["native_line"]) for pk, dialogue in imported if "native_line" in dialogue],
+        constants={"native_format": native_format},
+    )
+
+
+@losses_told_last()
+def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
+    """Make everything visible, in the caller's transaction.
+
+    Returns why revisions had to be given up after all: somebody has begun to work on their dialogues meanwhile.
+    """
+    late = []
+    reviewed = current_version(batch.project) is not None
+    # Locks are taken in the order of the dialogues' keys, as by everybody who locks several.
+    held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
+    for keys in in_portions(list(held.values_list("pk", flat=True)), READ_AT_ONCE):
+        for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
+            name = ""
+            try:
+                # A savepoint for each: a refusal takes back nothing of the others and gives up its lock, so that
+                # nobody who works on this dialogue waits for the rest of the import.
+                with transaction.atomic(), losses_told_last():
+                    [dialogue] = _lock([revision.dialogue_id])
+                    name = dialogue.external_id
+                    _require_unchanged(batch, dialogue, revision)
+                    _revise(batch, job, dialogue, revision, reviewed=reviewed)
+            except Conflict as refusal:
+                late.append(Note(0, "", name, "", "import.conflict", "error", refusal.sentence, rejects=True))
+                Revision.objects.filter(pk=revision.pk).delete()
+    _retire_joined(batch, job)
+    bulk_insert.ease_indexing()
+    _tell_of_toolsets(batch, job)
+    publish_batch(job=job)
+    return late
+
+
+def _lock(keys: Iterable[int]) -> list[Dialogue]:
+    """The rows of these dialogues, locked until the caller's transaction ends; in the order of their keys."""
+    rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=list(keys)).order_by("pk")
+    return list(rows.select_related("project", "head__toolset_revision").defer("head__content"))
+
+
+def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
+    """Dialogues that were here in one language alone, and of whose record variants come in.
+
+    Or have come: earlier imports did not join them.
+    """
+    members = Dialogue.objects.filter(Q(published=True) | Q(batch=job), project=batch.project).counted()
+    alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()
+    return alone.filter(external_id__in=members.exclude(variant_group="").values("variant_group"))
+
+
+def _retire_joined(batch: ImportBatch, job: Job) -> None:
+    """Gold items made of dialogues that variants join are retired before everybody works on these."""
+    answers = GoldItem.objects.filter(project=batch.project, retired_at=None, source__in=_alone(batch, job))
+    keys = [dialogue.pk for dialogue in _lock(answers.values_list("source", flat=True))]
+    if keys:
+        retire_with(actor=batch.requester, dialogue_ids=keys, reason=_JOINED)
+
+
+def to_join(batch: ImportBatch, job: Job) -> list[list[int]]:
+    """Keys of the dialogues that ``join_variants`` has to see, in the portions in which it is to be called."""
+    return list(in_portions(list(_alone(batch, job).order_by("pk").values_list("pk", flat=True)), JOINED_AT_ONCE))
+
+
+def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
+    """Dialogues join the group of the variants that have come in of their record; in the caller's transaction.
+
+    It is another one than that which publishes, and short: who is at work on one of them must not wait for the others.
+    """
+    for dialogue in _lock(keys):
+        if dialogue.variant_group:
+            # Another import has done it meanwhile.
+            continue
+        group = dialogue.external_id
+        Dialogue.objects.filter(pk=dialogue.pk).update(variant_group=group)
+        append_event(
+            actor=batch.requester,
+            project=batch.project,
+            dialogue=dialogue,
+            kind="dialogue.joined_variants",
+            before={"variant_group": ""},
+            after={"variant_group": group, "job": job.public_id},
+        )
+        # An item made of it since, or of a variant, would stand there alone.
+        retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason=_JOINED)
+
+
+def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
+    """Raises Conflict where what was found when the dialogue's record was read holds no more.
+
+    The caller holds the dialogue's lock.
+    """
+    name = dialogue.external_id
+    if dialogue.head_id != revision.parent_id:
+        raise Conflict(f"{name} has a newer version than when its record was read; import again.")
+    worked_on = work_done_on([dialogue.pk])
+    if worked_on and not (batch.reopen and name in named_before(batch, [name])):
+        what = worked_on[dialogue.pk]
+        raise Conflict(f"{name} {what} meanwhile, so it stays as it is; do a dry run, and look at it.")
+
+
+def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
+    """One event for all toolsets that came with the import and that something of it has."""
+    mine = Revision.objects.filter(Q(dialogue__batch=job) | Q(batch=job), toolset_revision=OuterRef("pk"))
+    new = ToolsetRevision.objects.filter(
+        Exists(mine), project=batch.project, author=None, number=1, created_at__gte=job.created_at
+    )
+    names = list(new.order_by("pk").values_list("toolset__name", flat=True)[:NAMED_TOOLSETS])
+    if names:
+        after = {"job": job.public_id, "count": new.count(), "toolsets": names}
+        append_event(actor=batch.requester, project=batch.project, kind="toolset.imported", after=after)
+
+
+def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, reviewed: bool) -> None:
+    before = {"content_hash": dialogue.content_hash, "status": dialogue.status}
+    after = {"content_hash": revision.content_hash, "job": job.public_id}
+    old = dialogue.head.toolset_revision if dialogue.head is not None else None
+    if old is not None and old.pk != revision.toolset_revision_id:
+        before["toolset_hash"], after["toolset_hash"] = old.content_hash, revision.toolset_revision.content_hash
+    revision.dialogue = dialogue
+    unseal([revision])
+    move_head(dialogue=dialogue, revision=revision, stage="import")
+    append_event(
+        actor=batch.requester,
+        project=batch.project,
+        dialogue=dialogue,
+        kind="dialogue.revised_by_import",
+        before=before,
+        after=after,
+    )
+    if reviewed:
+        supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=f"Revised by an import ({batch.filename}).")

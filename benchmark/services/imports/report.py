@@ -1,0 +1,146 @@
+"""The report of an import: one note a line in a file beside the upload, the first of them also as rows for the page.
+
+Notes are written inside the chunk's fenced transaction: whoever writes holds the job. What an attempt wrote after its
+last commit is cut off by the next one.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from annotator.services.database.bulk_insert import insert_rows
+from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.stored_files import full_path
+
+#: Rows kept for the page. The file holds all notes.
+ROWS = 20_000
+#: Rows that only reasons of rejection, and what is reopened, may still take when the others are used up.
+REJECTION_ROWS = 20_000
+#: Lines of the file: past the first bound only these are kept, past the second none.
+LINES = 1_000_000
+REJECTION_LINES = 5_000_000
+#: Notes of one record; one with more has one cause.
+NOTES_PER_RECORD = 200
+
+#: Of a dialogue that people have worked on: it stays as it is, or it is reopened.
+WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
+
+_COPIED = 1 << 16
+
+
+@dataclass(slots=True)
+class Note:
+    """One line of the report. ``pointer`` is a JSON pointer into the record, or the anchor of a check's finding."""
+
+    line: int
+    member: str
+    external_id: str
+    pointer: str
+    check: str
+    severity: str
+    message: str
+    #: Whether the record stayed out because of this.
+    rejects: bool = False
+
+    def as_line(self) -> bytes:
+        """The note as it stands in the report."""
+        entry: dict[str, Any] = {
+            "line": self.line,
+            "id": self.external_id,
+            "pointer": self.pointer,
+            "check": self.check,
+            "severity": self.severity,
+            "message": self.message,
+        }
+        if self.member:
+            entry["file"] = self.member
+        return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+
+
+@dataclass
+class Report:
+    """Writes notes. Its counters live in the job's checkpoint, so that the next attempt goes on from them."""
+
+    batch: ImportBatch
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        return report_path(self.batch)
+
+    def add(self, notes: Sequence[Note]) -> dict[str, int]:
+        """Write notes in the caller's fenced transaction; returns the counters that are true once it commits."""
+        counts = {"bytes": 0, "lines": 0, "rows": 0, "dropped": 0} | self.counts
+        rows, lines = [], []
+        for note in notes:
+            counts[note.severity] = counts.get(note.severity, 0) + 1
+            # An import reopens what a dry run has named, so that has to be there.
+            needed = note.rejects or note.check == REOPENED
+            if counts["lines"] >= (REJECTION_LINES if needed else LINES):
+                counts["dropped"] += 1
+                continue
+            counts["lines"] += 1
+            lines.append(note.as_line())
+            if counts["rows"] < ROWS + (REJECTION_ROWS if needed else 0):
+                counts["rows"] += 1
+                rows.append(_row(note))
+        if lines:
+            counts["bytes"] = self._append(b"".join(lines), counts["bytes"])
+        insert_rows(ImportNote, _NAMES, rows, constants={"batch_id": self.batch.pk})
+        return counts
+
+    def committed(self, counts: dict[str, int]) -> None:
+        """The transaction in which ``add`` gave these counters has committed."""
+        self.counts = counts
+
+    def _append(self, data: bytes, at: int) -> int:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self.path.open("r+b" if self.path.exists() else "wb") as file:
+                file.truncate(at)
+                file.seek(at)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                return file.tell()
+        except OSError:
+            # The disk is full, say: a report that holds nothing is not left behind.
+            if not at:
+                self.path.unlink(missing_ok=True)
+            raise
+
+
+def report_path(batch: ImportBatch) -> Path:
+    """Where the report of an import lies."""
+    return full_path(f"imports/{batch.public_id}.report.jsonl")
+
+
+def read_report(batch: ImportBatch) -> Iterator[bytes]:
+    """The report as it stands now, in pieces. What is being written at this moment is left out."""
+    path = report_path(batch)
+    left = batch.job.checkpoint.get("notes", {}).get("bytes", 0)
+    if not left or not path.exists():
+        return
+    with path.open("rb") as file:
+        while left and (piece := file.read(min(_COPIED, left))):
+            left -= len(piece)
+            yield piece
+
+
+_NAMES = ("line", "member", "external_id", "pointer", "check_id", "severity", "message", "rejects")
+
+
+def _row(note: Note) -> tuple[Any, ...]:
+    return (
+        note.line, note.member[:255], _storable(note.external_id)[:200], _storable(note.pointer)[:600],
+        note.check[:60], note.severity, _storable(note.message)[:1000], note.rejects,
+    )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """What is wrong with a record may be a NUL, which PostgreSQL stores in no text; the report's file has it."""
+    return text.replace("\0", "␀")

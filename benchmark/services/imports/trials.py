@@ -1,0 +1,88 @@
+"""The job after an import of constrained dialogues: their validators are tried before people look at them."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from annotator.core.validators.trial import subjects_of
+from annotator.models import Job, Revision
+from annotator.models.work import JOB_ENDED
+from annotator.services.dialogues.revisions import refresh_findings
+from annotator.services.dialogues.trials import BUDGET, ensure_tried
+from annotator.services.jobs.jobs import Running, job_kind, start_job
+from benchmark.models import ImportBatch
+
+KIND = "validators_of_import"
+#: Dialogues read at a time.
+SLICE = 50
+
+
+@job_kind(KIND, "Trial of imported validators", quiet=True, strangers=True)
+def run_import_trials(running: Running) -> dict[str, Any]:
+    """Runner. A job tries for a bounded time; what is left goes to the end of the queue, so that nobody waits long."""
+    parameters = running.job.parameters
+    if running.checkpoint.get("late"):
+        return {"goes_on": True}
+    batch = ImportBatch.objects.select_related("project", "job").get(public_id=parameters["import"])
+    begin = time.monotonic()
+    after: int = running.checkpoint.get("after", parameters.get("after", 0))
+    counts = {"dialogues": running.checkpoint.get("dialogues", 0), "tried": running.checkpoint.get("tried", 0)}
+    for revision in _revisions(batch, after=after):
+        document = revision.document()
+        constrained = document["kind"] == "constrained"
+        late = False
+        for subject in subjects_of(document) if constrained else ():
+            if late:
+                # The next job begins with this document again; what was tried of it is known by then.
+                break
+            # One at a time, and a sign of life after each: a validator may take its whole time limit.
+            tried = ensure_tried([subject])
+            counts["tried"] += tried
+            running.beat()
+            late = tried > 0 and time.monotonic() - begin > BUDGET
+        else:
+            after = revision.pk
+        with running.chunk() as chunk:
+            if constrained and after == revision.pk:
+                refresh_findings(revision=revision, stage="import")
+                counts["dialogues"] += 1
+            late = late or time.monotonic() - begin > BUDGET
+            if late:
+                start_job(
+                    actor=batch.requester,
+                    project=batch.project,
+                    kind=KIND,
+                    parameters={**parameters, "after": after},
+                    wake_worker=parameters.get("wake_worker", True),
+                )
+            chunk.advance(
+                done=counts["dialogues"], checkpoint={"after": after, **counts} | ({"late": True} if late else {})
+            )
+        if late:
+            return {**counts, "goes_on": True}
+    return counts
+
+
+def start_import_trials(*, batch: ImportBatch, wake_worker: bool) -> Job | None:
+    """Have the validators of what an import published tried; None where it brought no case."""
+    if not Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").exists():
+        return None
+    parameters = {"import": batch.public_id, "wake_worker": wake_worker}
+    return start_job(
+        actor=batch.requester, project=batch.project, kind=KIND, parameters=parameters, wake_worker=wake_worker
+    )
+
+
+def trials_of(batch: ImportBatch) -> Job | None:
+    """The trial of an import's validators that has not ended yet."""
+    mine = Job.objects.filter(project=batch.project, kind=KIND, parameters__import=batch.public_id)
+    return mine.exclude(state__in=JOB_ENDED).first()
+
+
+def _revisions(batch: ImportBatch, *, after: int) -> Iterator[Revision]:
+    # Cases have no policies; where nothing else is imported beside them, that finds them without reading all.
+    rows = Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").order_by("pk")
+    rows = rows.select_related("dialogue__project", "toolset_revision").defer("dialogue__search_text")
+    while found := list(rows.filter(pk__gt=after)[:SLICE]):
+        after = found[-1].pk
+        yield from found

@@ -1,0 +1,411 @@
+"""Freezing: which dialogues enter a release, at which revision, and why the others do not.
+
+What is decided here is stored; an archive is built from that alone, so that it can be built again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from annotator.core.checks import CleanMarks, Finding
+from annotator.core.schema import load_text
+from annotator.core.search import describe_document, switches_of_entries
+from annotator.core.wording import counted
+from annotator.errors import Invalid
+from annotator.models import Dialogue, Project, Revision
+from annotator.models.content import DialogueStatus, SetApart
+from annotator.services.database import bulk_insert
+from annotator.services.dialogues.revisions import came_as, check_document, check_settings
+from annotator.services.dialogues.trials import facts_of
+from annotator.services.dialogues.variants import Variant, read_variants
+from annotator.services.jobs.jobs import Running
+from benchmark.core.formats import WRITERS
+from benchmark.models import LeftOut, Release, ReleaseItem, ReleaseState
+from benchmark.services.releases.figures import count_what_waits, read_figures
+from benchmark.services.releases.items import Item
+from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
+from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.queue.gold_turns import behind
+
+#: Dialogues decided upon at a time.
+SLICE = 500
+#: How hard an archive is compressed: half the work of zlib's usual 6, a sixth more bytes.
+COMPRESSION = 4
+_KINDS = {"multi_turn": "dialogues of tasks", "constrained": "constrained dialogues"}
+_REASON = 300
+
+
+def freeze(running: Running, release: Release) -> None:
+    """Decide and store, in one transaction; then refuse a release that must not be.
+
+    Raises Invalid when nothing is verified, or when something was left out and must not be. What was left out, and
+    why, stays on record in that case too.
+    """
+    count_what_waits()
+    with running.chunk() as chunk:
+        freezing = _Freezing(release)
+        freezing.run()
+        frozen = freezing.summary()
+        Release.objects.filter(pk=release.pk).update(
+            item_count=freezing.items, left_out_count=freezing.left_out, frozen=frozen, frozen_at=freezing.now
+        )
+        chunk.advance(done=0, total=freezing.items, note="Frozen", checkpoint={"frozen": True})
+    release.refresh_from_db()
+
+
+def what_differs(release: Release) -> str:
+    """In what a release frozen now would differ from a frozen one, in words; blank where both hold the same."""
+    held = dict(ReleaseItem.objects.filter(release=release).values_list("dialogue", "revision"))
+    more = other = 0
+    for candidates, cycles, reasons in _Freezing(release).decide():
+        for candidate in candidates:
+            if reasons[candidate.pk]:
+                continue
+            revision = held.pop(candidate.pk, None)
+            more += revision is None
+            other += revision not in (None, cycles[candidate.pk].revision)
+    counts = ((more, "more"), (len(held), "fewer"), (other, "in another version"))
+    return ", ".join(f"{counted(count, 'dialogue')} {how}" for count, how in counts if count)
+
+
+def where_released(dialogue: Dialogue) -> str:
+    """Where everybody can read a dialogue's answer, or that it has one, as a sentence; blank where nowhere."""
+    alike = behind(dialogue)
+    held = ReleaseItem.objects.filter(dialogue__in=alike, release__frozen_at__isnull=False)
+    version = held.order_by("-pk").values_list("release__version", flat=True).first()
+    if version is not None:
+        return f"Release {version} holds {dialogue.external_id}: whoever has read it there knows the answer."
+    drawn = (
+        DrawItem.objects.filter(dialogue__in=alike).order_by("pk").values_list("draw__created_at", flat=True).first()
+    )
+    if drawn is None:
+        return ""
+    told = Release.objects.filter(project=dialogue.project_id, state=ReleaseState.FROZEN, frozen_at__gte=drawn)
+    version = told.order_by("pk").values_list("version", flat=True).first()
+    if version is None:
+        return ""
+    return (
+        f"{dialogue.external_id} had been in a draw when release {version} was frozen, and the release holds the hash "
+        "of all that were: whoever tries can tell that it has passed."
+    )
+
+
+def opened_by(release: Release) -> list[int]:
+    """Keys of the known answers that the release makes public: what it holds, what was in a draw, whose hash it holds,
+    and variants of either.
+    """
+    answers = Dialogue.objects.filter(project=release.project_id, set_apart=SetApart.ANSWER)
+    held = ReleaseItem.objects.filter(release=release).values("dialogue")
+    drawn = DrawItem.objects.filter(draw__project=release.project_id).values("dialogue")
+    told = answers.filter(Q(pk__in=held) | Q(pk__in=drawn))
+    groups = told.exclude(variant_group="").values("variant_group")
+    return list(answers.filter(Q(pk__in=told.values("pk")) | Q(variant_group__in=groups)).values_list("pk", flat=True))
+
+
+def require_worth_releasing(release: Release) -> None:
+    """Raises Invalid when the frozen selection must not become an archive."""
+    if release.item_count == 0:
+        raise Invalid("No dialogue of this project is verified and fit for release, so there is nothing to release.")
+    if release.require_all and release.left_out_count:
+        raise Invalid(
+            f"{counted(release.left_out_count, 'dialogue')} would be left out of release {release.version}, "
+            "and all were required; each is listed with its reason."
+        )
+
+
+class _Freezing:
+    """One walk over the project's dialogues."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.project: Project = release.project
+        self.now = timezone.now()
+        self.items = 0
+        self.left_out = 0
+        self._titles = stage_titles(self.project)
+        self._writer = WRITERS[release.native_format]
+        self._marks = CleanMarks(check_settings(self.project))
+        #: Whether the format holds whatever can have a mark.
+        self._trusting = self._writer.holds_all and "multi_turn" in self._writer.kinds
+        self._counts: dict[str, Counter[str]] = {
+            name: Counter() for name in ("language", "policy", "topology", "information", "entry_switches", "tasks")
+        }
+        self._calls = 0
+        #: Numbers of the versions under which any stage of an item was passed.
+        self._protocols: set[int] = set()
+        #: By the dialogue's id, what came of trying each of its validators.
+        self._validators: dict[str, list[dict[str, Any]]] = {}
+        #: By the dialogue's key, what its trail says of copies that its document is released without.
+        self._overtaken: dict[int, dict[str, Any]] = {}
+
+    def decide(self) -> Iterator[tuple[list["_Candidate"], dict[int, Verified], dict[int, str]]]:
+        """The project's dialogues in slices: with the last cycle of each verified one, and why each stays out (blank
+        where it enters).
+        """
+        for candidates in self._slices():
+            cycles = verified_cycles(c.pk for c in candidates if c.status == DialogueStatus.VERIFIED)
+            variants = read_variants(project=self.project, groups={c.variant_group for c in candidates})
+            reasons = {c.pk: self._outside(c, cycles.get(c.pk), variants) for c in candidates}
+            self._look_into([(c, cycles[c.pk]) for c in candidates if not reasons[c.pk]], reasons)
+            yield candidates, cycles, reasons
+
+    def run(self) -> None:
+        """Write the items and what is left out."""
+        for candidates, cycles, reasons in self.decide():
+            entering = [c for c in candidates if not reasons[c.pk]]
+            trails = write_trails(cycles[c.pk] for c in entering)
+            self._protocols.update(*map(protocols_of, trails.values()))
+            bulk_insert.insert_rows(
+                ReleaseItem,
+                ("dialogue_id", "revision_id", "trail"),
+                [
+                    (c.pk, cycles[c.pk].revision, bulk_insert.as_json(trails[cycles[c.pk].cycle] | self._found(c)))
+                    for c in entering
+                ],
+                constants={"release_id": self.release.pk},
+            )  # fmt: skip
+            bulk_insert.insert_rows(
+                LeftOut,
+                ("dialogue_id", "reason"),
+                [(c.pk, reasons[c.pk][:_REASON]) for c in candidates if reasons[c.pk]],
+                constants={"release_id": self.release.pk},
+            )
+            self.items += len(entering)
+            self.left_out += len(candidates) - len(entering)
+
+    def summary(self) -> dict[str, Any]:
+        """What is true now and is to stand in the manifest."""
+        return {
+            "frozen_at": self.now.isoformat(timespec="seconds"),
+            "compression": COMPRESSION,
+            "table": True,
+            "populations": self._populations(),
+            "numbers_in_order": True,
+            "project": {
+                "slug": self.project.slug, "name": self.project.name, "description": self.project.description,
+            },
+            "counts": {
+                "dialogues": self.items,
+                "entries": sum(int(tasks) * n for tasks, n in self._counts["tasks"].items()),
+                "calls": self._calls,
+                **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
+            },
+            "figures": read_figures(self.project, public=opened_by(self.release)),
+            **({"overtaken": len(self._overtaken)} if self._overtaken else {}),
+            **({"validators": self._validator_summary()} if self._validators else {}),
+            "protocols": [
+                {
+                    "number": version.number, "name": definition["name"], "preset": version.preset,
+                    "hash": version.content_hash, "definition": definition,
+                }
+                for version in ProtocolVersion.objects.filter(
+                    project=self.project, number__in=self._protocols
+                ).order_by("number")
+                for definition in [load_text(version.definition)]
+            ],
+            "draws": [
+                {
+                    "stage": draw.stage, "number": draw.number, "fraction": draw.fraction,
+                    "algorithm": draw.algorithm, "seed": draw.seed, "population_hash": draw.population_hash,
+                    "population_size": draw.population_size, "sample_size": draw.sample_size,
+                    "strata": draw.strata,
+                }
+                for draw in Draw.objects.filter(project=self.project).order_by("stage", "number")
+            ],
+        }  # fmt: skip
+
+    def _populations(self) -> list[list[Any]]:
+        """Stage and number of the draws whose populations are told: a blind reviewer would learn from one whose work
+        lies before them, and how it fared before.
+        """
+        unfinished = DrawItem.objects.filter(
+            dialogue__status__in=[DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED]
+        )
+        draws = Draw.objects.filter(project=self.project).order_by("stage", "number")
+        told = draws.exclude(Exists(unfinished.filter(draw=OuterRef("pk"))))
+        return [list(one) for one in told.values_list("stage", "number")]
+
+    def _slices(self) -> Iterator[list["_Candidate"]]:
+        last = 0
+        while found := self._candidates(Q(pk__gt=last), limit=SLICE):
+            last = found[-1].pk
+            yield found
+
+    def _candidates(self, which: Q, *, limit: int | None = None) -> list["_Candidate"]:
+        rows = Dialogue.objects.filter(which, project=self.project, published=True, archived_at=None).counted()
+        return [_Candidate(*row) for row in rows.order_by("pk").values_list(*_Candidate.__slots__)[:limit]]
+
+    def _outside(self, candidate: "_Candidate", cycle: Verified | None, variants: dict[int, list[Variant]]) -> str:
+        """Why a dialogue stays out, whatever is in it; blank when its content decides."""
+        if candidate.status != DialogueStatus.VERIFIED:
+            return self._unverified(candidate)
+        if cycle is None:
+            return "Its last review has not ended in verification."
+        return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
+
+    def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
+        """Decide by the content: read, checked and written once, unless its mark says what would come of that."""
+        closely = {cycle.revision for candidate, cycle in candidates if not self._known_clean(candidate, cycle)}
+        revisions = Revision.objects.select_related("toolset_revision").in_bulk(closely)
+        origins = came_as(revisions.values())
+        marked = []
+        for candidate, cycle in candidates:
+            revision = revisions.get(cycle.revision)
+            if revision is None:
+                self._count(candidate.labels)
+                continue
+            item = Item.read(
+                candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
+            )
+            overtaken: dict[str, Any] = {}
+            if revision.pk in origins:
+                item, overtaken = item.without_overtaken(origins[revision.pk])
+            findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
+            reasons[candidate.pk] = self._faulty(findings) or self._unwritable(item)
+            if reasons[candidate.pk]:
+                continue
+            labels = _Labels.read(item.document)
+            self._count(labels)
+            if item.document["kind"] == "constrained":
+                self._validators[candidate.external_id] = facts_of(item.document)
+            if overtaken:
+                # No mark, so that the next release reads it, too.
+                self._overtaken[candidate.pk] = overtaken
+                continue
+            mark = self._marks.earned(item.document, findings, cycle.content_hash, cycle.toolset_hash)
+            if mark != revision.clean_mark and labels == candidate.labels:
+                revision.clean_mark = mark
+                marked.append(revision)
+        # The next release need not look again.
+        Revision.objects.bulk_update(marked, ["clean_mark"], batch_size=SLICE)
+
+    def _known_clean(self, candidate: "_Candidate", cycle: Verified) -> bool:
+        """Whether today's checks have seen this content and found no error, and the format can hold it in any case."""
+        return (
+            self._trusting
+            and candidate.head_id == cycle.revision
+            and cycle.clean_mark == self._marks.fitting(cycle.content_hash, cycle.toolset_hash)
+        )
+
+    def _found(self, candidate: "_Candidate") -> dict[str, Any]:
+        """What an item's own line says of its validators, and of what its document leaves out."""
+        tried = self._validators.get(candidate.external_id)
+        return self._overtaken.get(candidate.pk, {}) | ({} if tried is None else {"validators": tried})
+
+    def _validator_summary(self) -> dict[str, Any]:
+        """The outcomes of all trials: counted, and one by one."""
+        rows = [row for found in self._validators.values() for row in found]
+        return {
+            "validators": len(rows),
+            "tried": sum(row["tried"] for row in rows),
+            "passed": sum(row["tried"] and not row["errors"] for row in rows),
+            "with_warnings": sum(bool(row["warnings"]) for row in rows),
+            "responses": sum(row["responses"] for row in rows),
+            "items": dict(sorted(self._validators.items())),
+        }
+
+    def _unverified(self, candidate: "_Candidate") -> str:
+        stage = self._titles.get(candidate.stage, candidate.stage)
+        at = f" at “{stage}”" if stage else ""
+        match candidate.status:
+            case DialogueStatus.CANDIDATE:
+                return f"Not reviewed yet: it waits{at}." if at else "Not reviewed yet."
+            case DialogueStatus.IN_REVIEW:
+                return f"In review{at}."
+            case DialogueStatus.ESCALATED:
+                return f"Escalated: a senior reviewer has to decide{at}."
+            case DialogueStatus.POOLED:
+                return f"It waits for the draw{at}."
+            case _:
+                ended = Cycle.objects.filter(dialogue=candidate.pk).order_by("-number").first()
+                why = f": {ended.reason}" if ended and ended.reason else "."
+                return f"Rejected in review{why}"
+
+    def _faulty(self, findings: Sequence[Finding]) -> str:
+        errors = [finding for finding in findings if finding.severity == "error"]
+        if not errors:
+            return ""
+        first = errors[0]
+        more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+        return f"{first.check} at {first.anchor or 'the dialogue'}{more}: {first.message}"
+
+    def _unwritable(self, item: Item) -> str:
+        if item.document["kind"] not in self._writer.kinds:
+            words = _KINDS.get(item.document["kind"], item.document["kind"])
+            return f"The format {self.release.native_format} holds no {words}; release them in another format."
+        try:
+            self._writer.write([item], canary=self.release.canary)
+        except (ValueError, KeyError) as problem:
+            return f"The format {self.release.native_format} cannot hold it: {problem}"
+        return ""
+
+    def _count(self, labels: "_Labels") -> None:
+        self._calls += labels.call_count
+        counts = self._counts
+        counts["language"][labels.language or "none"] += 1
+        # A case without policies is one entry without a switch.
+        counts["entry_switches"].update(map(str, switches_of_entries(labels.policies) or [0] * labels.task_count))
+        counts["tasks"][str(labels.task_count)] += 1
+        counts["policy"].update(value or "none" for value in labels.policies)
+        counts["topology"].update(
+            topology
+            for policy, topology in zip(labels.policies, labels.topologies, strict=True)
+            if policy == "multi_tool" and topology
+        )
+        counts["information"].update(value or "none" for value in labels.information)
+
+
+class _Labels(NamedTuple):
+    """What is counted of a dialogue; blank where nothing is annotated."""
+
+    language: str
+    policies: tuple[str, ...]
+    topologies: tuple[str, ...]
+    information: tuple[str, ...]
+    task_count: int
+    call_count: int
+
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> "_Labels":
+        found = describe_document(document, index=False)
+        return cls(
+            found.language or "",
+            tuple(value or "" for value in found.policies),
+            tuple(value or "" for value in found.topologies),
+            tuple(value or "" for value in found.information),
+            found.task_count,
+            found.call_count,
+        )
+
+
+@dataclass(slots=True, frozen=True)
+class _Candidate:
+    """What a dialogue's row says of it: its content is read only where that is not enough."""
+
+    pk: int
+    external_id: str
+    status: str
+    stage: str
+    variant_group: str
+    head_id: int | None
+    language: str
+    policies: str
+    topologies: str
+    information: str
+    task_count: int
+    call_count: int
+
+    @property
+    def listed(self) -> tuple[str, str, str]:
+        return self.policies, self.topologies, self.information
+
+    @property
+    def labels(self) -> _Labels:
+        """The labels of the head, as they were read from it."""
+        policies, topologies, information = (tuple(text[1:-1].split(",")) if text else () for text in self.listed)
+        return _Labels(self.language, policies, topologies, information, self.task_count, self.call_count)

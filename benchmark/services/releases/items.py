@@ -1,0 +1,122 @@
+"""Released dialogues as writers take them."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from django.db.models import OuterRef, Subquery
+
+from annotator.core.schema import canonical, content_hash, load_text
+from annotator.core.schema.exact_json import dumps, escape, load_stored, same
+from annotator.models import Dialogue, Revision
+from benchmark.core.formats import WRITERS
+from benchmark.core.formats.cctu import LOOSE, numbered
+from benchmark.core.formats.check_files import CHECK_CODE
+from benchmark.core.formats.outdated import forget_overtaken, overtaken_places
+from benchmark.core.formats.residue import NATIVE, native, unknown
+from benchmark.core.formats.table import write_row
+from benchmark.models import NativeLine
+
+#: Under this key an item's trail names the places of the verified version that its document is released without.
+OVERTAKEN = "overtaken_left_out"
+#: Under this key an item's line names the fields of its document that no native record of the release holds.
+NOT_NATIVE = "not_in_native_record"
+_NEUTRAL = WRITERS["neutral"]
+
+
+@dataclass(slots=True, frozen=True)
+class Item:
+    """One dialogue at the revision that was verified (a ``benchmark.core.formats.DialogueLike``)."""
+
+    external_id: str
+    language: str
+    variant_group: str
+    document: dict[str, Any]
+    tools: list[Any]
+    #: Both as they are stored, in JSON: the document's canonical text, and the list of tools.
+    text: str
+    tools_text: bytes
+    #: The line it was imported from; empty where it is not of the release's format.
+    line: str = ""
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, revision: Revision, line: str = "") -> "Item":
+        """Needs the revision's toolset loaded."""
+        tools = revision.toolset_revision.content
+        return cls.read(dialogue.external_id, dialogue.variant_group, revision.content, tools, line)
+
+    @classmethod
+    def read(cls, external_id: str, variant_group: str, content: str, toolset: str, line: str = "") -> "Item":
+        """From what is stored of a dialogue, its revision, and the revision's toolset."""
+        document = load_text(content)
+        tools, tools_text = _tools(toolset)
+        return cls(
+            external_id=external_id,
+            language=document.get("language") or "",
+            variant_group=variant_group,
+            document=document,
+            tools=tools,
+            text=content,
+            tools_text=tools_text,
+            line=line,
+        )
+
+    def without_overtaken(self, origin: Revision) -> tuple["Item", dict[str, Any]]:
+        """The item without what fields of its record still say of places corrected since, and what its trail says of
+        that; as it is, and nothing, where they say nothing of the kind. ``origin``: its version as it came in.
+
+        Versions are made without such copies; those made by earlier programs may hold them.
+        """
+        rest = forget_overtaken(self.document, origin.document())
+        places = overtaken_places(self.document, rest)
+        if not places:
+            return self, {}
+        text = canonical(rest)
+        return replace(self, document=rest, text=text), {OVERTAKEN: places, "document_sha256": content_hash(text)}
+
+    def not_in(self, record: dict[str, Any]) -> list[str]:
+        """The places of what a native record does not hold as it is: of the fields that Assay does not know, and of the
+        files that belonged to no constraint, whose number is a constraint's now.
+        """
+        places = [
+            f"/extra/{escape(key)}"
+            for key, value in unknown(self.document).items()
+            if key not in record or not same(record[key], value)
+        ]
+        loose = native(self.document).get(LOOSE)
+        if self.document["kind"] == "constrained" and isinstance(loose, dict):
+            beside = record.get(CHECK_CODE, {})
+            taken = numbered(len(self.document["constraints"]))
+            places += [
+                f"/extra/{NATIVE}/{LOOSE}/{escape(name)}" for name in loose if name in taken or name not in beside
+            ]
+        return places
+
+    def neutral(self, canary: str) -> bytes:
+        """The neutral record as a line. What is stored as JSON goes out as it is stored."""
+        record = _NEUTRAL.write([self], canary=canary)
+        record |= {"document": orjson.Fragment(self.text), "tools": orjson.Fragment(self.tools_text)}
+        return dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+    def row(self, canary: str) -> bytes:
+        """The dialogue as a line of the table."""
+        values = (self.external_id, self.language, self.variant_group, self.document["kind"], self.text)
+        return write_row(*values, self.tools_text.decode(), canary)
+
+
+def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:
+    """The line by which a version is laid out: its own, or that of the latest one before it that was imported.
+
+    ``dialogue`` and ``number``: the fields of the outer query that hold the version's dialogue and number.
+    """
+    lines = NativeLine.objects.filter(
+        native_format=native_format, revision__dialogue=OuterRef(dialogue), revision__number__lte=OuterRef(number)
+    ).order_by("-revision__number")
+    return Subquery(lines.values("text")[:1])
+
+
+@lru_cache(maxsize=512)
+def _tools(content: str) -> tuple[list[Any], bytes]:
+    tools: list[Any] = load_stored(content)["tools"]
+    return tools, dumps(tools)

@@ -1,0 +1,145 @@
+"""Running a release: freeze what is in it, build the archive aside, let it appear. Killed anywhere, it goes on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from annotator.errors import Invalid
+from annotator.models import Job
+from annotator.services.history.events import append_event
+from annotator.services.jobs.jobs import Running, job_kind
+from benchmark.models import Release, ReleaseItem, ReleaseState
+from benchmark.services.releases.building import build_archive
+from benchmark.services.releases.freezing import freeze, opened_by, require_worth_releasing
+from benchmark.services.releases.trials import try_what_waits
+from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
+from reviews.services.gold.settings import retire_with
+
+#: Dialogues between two looks at whether the job is still ours.
+_BEAT = 500
+
+
+def give_up(job: Job) -> None:
+    """What a release that failed or was cancelled leaves behind: only its row, and what was left out and why."""
+    release = Release.objects.filter(job=job).first()
+    if release is None or release.state == ReleaseState.FROZEN:
+        return
+    ReleaseItem.objects.filter(release=release).delete()
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.FAILED)
+    _clear(_folder(release))
+
+
+@job_kind("release", "Release", discard=give_up, strangers=True)
+def run_release(running: Running) -> dict[str, Any]:
+    """Runner of the job kind ``release``."""
+    release = Release.objects.select_related("project", "requester").get(job=running.job)
+    if release.state != ReleaseState.FROZEN:
+        if not running.checkpoint.get("frozen"):
+            try_what_waits(running, release.project)
+            freeze(running, release)
+        require_worth_releasing(release)
+        _build(running, release)
+        release.refresh_from_db()
+    # Here, and not with the last chunk: this is also where an attempt comes to that finds the release frozen.
+    _clear(_folder(release), keep=full_path(release.archive))
+    return {
+        "items": release.item_count,
+        "left_out": release.left_out_count,
+        "bytes": release.archive_bytes,
+        "sha256": release.sha256,
+    }
+
+
+def _build(running: Running, release: Release) -> None:
+    folder = _folder(release)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Each attempt builds under a name of its own: one that was thought dead may still be writing.
+    aside = folder / f"attempt-{running.attempt}.zip"
+    final = folder / f"release-{release.version}.zip"
+    total = release.item_count
+
+    def progress(done: int) -> None:
+        if done % _BEAT < 2 or done == total:
+            with running.chunk() as chunk:
+                chunk.advance(done=done, total=total, note="Writing the archive")
+
+    try:
+        build_archive(release, aside, progress=progress)
+        sha256, size = sha256_of(aside), aside.stat().st_size
+    except FileNotFoundError:
+        # Whoever took the job over has finished, and removed what we were writing: then this raises Lost.
+        running.beat()
+        raise
+    with running.chunk() as chunk:
+        # Under the job's lock: nobody else can be doing this. A crash right after the renaming leaves a whole archive
+        # that no row names; the next attempt puts the same bytes in its place.
+        aside.replace(final)
+        sync_folder(folder)
+        Release.objects.filter(pk=release.pk).update(
+            state=ReleaseState.FROZEN,
+            archive=f"releases/{release.public_id}/{final.name}",
+            archive_bytes=size,
+            sha256=sha256,
+        )
+        # Known answers become public here, and not before: a release that fails, or is cancelled, ends no item.
+        retire_with(
+            actor=release.requester,
+            dialogue_ids=opened_by(release),
+            reason=f"Public in release {release.version}.",
+        )
+        append_event(
+            actor=release.requester,
+            project=release.project,
+            kind="release.frozen",
+            after={"version": release.version, "items": release.item_count, "sha256": sha256},
+        )
+        chunk.advance(done=total, total=total, note="")
+
+
+def hand_out(release: Release, target: Path) -> None:
+    """Put the archive of a frozen release at ``target``. Where the stored one is gone or damaged, it is built again
+    first, so that the release's page has it, too.
+
+    Raises Invalid where building gives other bytes than were frozen.
+    """
+    stored = full_path(release.archive)
+    if not (stored.is_file() and sha256_of(stored) == release.sha256):
+        with _writing(stored):
+            _build_again(release, stored)
+    with _writing(target):
+        copy_whole(stored, target)
+
+
+def _build_again(release: Release, stored: Path) -> None:
+    aside = stored.with_name(f".{stored.name}.built")
+    build_archive(release, aside)
+    if sha256_of(aside) != release.sha256:
+        aside.unlink()
+        raise Invalid(
+            f"Release {release.version} cannot be built again with the checksum it was frozen with: the stored "
+            "archive is gone or damaged, and this version of the program writes it differently."
+        )
+    aside.replace(stored)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def _folder(release: Release) -> Path:
+    return full_path(f"releases/{release.public_id}")
+
+
+def _clear(folder: Path, keep: Path | None = None) -> None:
+    """Remove what other attempts have left in a release's folder."""
+    for file in folder.glob("*") if folder.is_dir() else ():
+        if file != keep:
+            file.unlink(missing_ok=True)
+    if keep is None and folder.is_dir():
+        folder.rmdir()

@@ -1,0 +1,258 @@
+"""Assignments for machines: who holds what, changes (previewed, then confirmed), pauses. Administrators only."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.inputs import Input, StrictCharField
+from annotator.api.views import NOT_FOUND, actor
+from annotator.errors import Invalid
+from annotator.models import Project, User
+from annotator.services.access.permissions import load_project, require_administrator
+from reviews.api.reviews import REFUSALS
+from reviews.models import AssignmentPlan, Pause, PlanAction, Priority, Slot
+from reviews.services.assignments import lists, plans
+from reviews.services.assignments.lists import STATES, Filters, Row
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.queue import pauses
+
+
+class PlanInputSerializer(Input):
+    action = serializers.ChoiceField(PlanAction.choices)
+    slots = serializers.ListField(
+        child=StrictCharField(max_length=12), max_length=plans.MOST, allow_empty=False, help_text="Ids of slots."
+    )
+    to = serializers.ListField(
+        child=StrictCharField(max_length=12),
+        required=False,
+        default=list,
+        max_length=100,
+        help_text="Ids of people; where there are several, each slot goes to the one who has least.",
+    )
+    priority = serializers.ChoiceField(Priority.choices, required=False, default=None, allow_null=True)
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=500)
+
+
+class PauseInputSerializer(Input):
+    """Neither a person nor a stage: the whole project."""
+
+    person = StrictCharField(required=False, default="", allow_blank=True, max_length=12, help_text="Id of a person.")
+    stage = StrictCharField(required=False, default="", allow_blank=True, max_length=40, help_text="Key of a stage.")
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=pauses.MOST_REASON)
+
+
+class AssignedSlotSerializer(serializers.Serializer[Any]):
+    slot = serializers.CharField()
+    dialogue = serializers.CharField()
+    external_id = serializers.CharField()
+    stage = serializers.CharField()
+    priority = serializers.IntegerField()
+    holder = serializers.CharField(allow_null=True)
+    reserved_for = serializers.CharField(allow_null=True)
+    since = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class PersonLoadSerializer(serializers.Serializer[Any]):
+    person = serializers.CharField(source="person.public_id")
+    name = serializers.CharField(source="person.__str__")
+    held = serializers.IntegerField()
+    waiting = serializers.IntegerField(help_text=f"Reserved for them, counted up to {lists.MANY}.")
+    done = serializers.IntegerField(
+        help_text="Handed in during the last seven days, of a blind stage once that has settled; counted up to "
+        f"{lists.MANY}."
+    )
+    last_heard_of = serializers.DateTimeField(source="seen_at")
+    paused = serializers.SerializerMethodField()
+
+    def get_paused(self, load: lists.PersonLoad) -> bool:
+        return load.pause is not None
+
+
+class AssignmentsSerializer(serializers.Serializer[Any]):
+    slots = AssignedSlotSerializer(many=True)
+    next = serializers.CharField(help_text="Send it as “after” to get the next page; blank on the last.")
+    people = PersonLoadSerializer(many=True)
+
+
+class PlanSerializer(serializers.Serializer[Any]):
+    """A change as it was previewed, and, once confirmed, what became of it."""
+
+    public_id = serializers.CharField(help_text="The token with which it is carried out.")
+    action = serializers.CharField()
+    items = serializers.IntegerField()
+    refused = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    confirmed_at = serializers.DateTimeField(allow_null=True)
+    job = serializers.CharField(allow_null=True)
+    result = serializers.DictField()
+
+
+class PauseSerializer(serializers.ModelSerializer[Pause]):
+    person = serializers.CharField(source="person.public_id", default=None, allow_null=True)
+
+    class Meta:
+        model = Pause
+        fields = ["public_id", "person", "stage", "reason", "created_at", "ended_at"]
+
+
+FILTERS = [
+    OpenApiParameter(
+        "state",
+        str,
+        enum=list(STATES),
+        default=Filters.state,
+        description="Which slots, one state at a time: somebody is at work on them, they are reserved for somebody, or "
+        "they wait for anybody.",
+    ),
+    OpenApiParameter("stage", str),
+    OpenApiParameter("person", str),
+    OpenApiParameter("priority", str, enum=[str(one.value) for one in Priority]),
+    OpenApiParameter(
+        "q",
+        str,
+        description=f"The id of a dialogue, or words that it holds; of more than {lists.MANY} that match, the oldest.",
+    ),
+    OpenApiParameter("after", str, description="“next” of the page before."),
+]
+
+
+class Assignments(APIView):
+    """The slots of one state (who holds what; without “state” only that), and each person's load."""
+
+    @extend_schema(
+        parameters=FILTERS,
+        responses={200: AssignmentsSerializer, **REFUSALS},
+        operation_id="assignments_list",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = _administered(request, slug)
+        filters = Filters.of(request.query_params, project=project, stages=stage_titles(project))
+        page = lists.list_slots(project=project, filters=filters, after=request.query_params.get("after", ""))
+        found = {
+            "slots": [_slot(row) for row in page.rows],
+            "next": page.after,
+            "people": lists.read_people(project),
+        }
+        return Response(AssignmentsSerializer(found).data)
+
+
+class Plans(APIView):
+    """Preview a change of assignments. Nothing is changed yet."""
+
+    @extend_schema(
+        request=PlanInputSerializer, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan"
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        project = _administered(request, slug)
+        sent = _read(PlanInputSerializer, request)
+        known = Slot.objects.filter(project=project, public_id__in=sent["slots"]).values_list("pk", flat=True)
+        plan = plans.make_plan(
+            actor=actor(request),
+            project=project,
+            action=sent["action"],
+            slots=list(known),
+            to=sent["to"],
+            priority=sent["priority"],
+            reason=sent["reason"],
+        )
+        return Response(_plan(plan), status=status.HTTP_201_CREATED)
+
+
+class PlanDetail(APIView):
+    """A previewed change: look at it, or carry it out exactly as it was previewed."""
+
+    @extend_schema(responses={200: PlanSerializer, 404: NOT_FOUND}, operation_id="assignments_plan_read")
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        return Response(_plan(plans.load_plan(actor=actor(request), project=project, public_id=public_id)))
+
+    @extend_schema(
+        request=None,
+        responses={200: PlanSerializer, 202: PlanSerializer, **REFUSALS},
+        operation_id="assignments_plan_confirm",
+    )
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        plan = plans.confirm_plan(actor=actor(request), project=project, public_id=public_id)
+        code = status.HTTP_200_OK if plan.job is None else status.HTTP_202_ACCEPTED
+        return Response(_plan(plan), status=code)
+
+
+class Pauses(APIView):
+    """What is paused now; pause a person, a stage or the project."""
+
+    @extend_schema(responses={200: PauseSerializer(many=True), **REFUSALS}, operation_id="pauses_list")
+    def get(self, request: Request, slug: str) -> Response:
+        found = pauses.live_pauses(_administered(request, slug)).select_related("person").order_by("pk")
+        return Response(PauseSerializer(found, many=True).data)
+
+    @extend_schema(
+        request=PauseInputSerializer, responses={201: PauseSerializer, **REFUSALS}, operation_id="pauses_begin"
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        project = _administered(request, slug)
+        sent = _read(PauseInputSerializer, request)
+        person = None
+        if sent["person"]:
+            people = User.objects.filter(public_id=sent["person"], memberships__project=project)
+            person = people.distinct().first()
+            if person is None:
+                raise Invalid("There is no such person in this project.")
+        made, _ = pauses.pause(
+            actor=actor(request), project=project, person=person, stage=sent["stage"], reason=sent["reason"]
+        )
+        return Response(PauseSerializer(made).data, status=status.HTTP_201_CREATED)
+
+
+class PauseEnd(APIView):
+    """End a pause."""
+
+    @extend_schema(request=None, responses={200: PauseSerializer, **REFUSALS}, operation_id="pauses_end")
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        return Response(PauseSerializer(pauses.resume(actor=actor(request), project=project, public_id=public_id)).data)
+
+
+def _administered(request: Request, slug: str) -> Project:
+    """The project. Raises Hidden, or Denied for others than its administrators, before the body is looked at."""
+    project = load_project(actor=actor(request), slug=slug)
+    require_administrator(actor=actor(request), project=project)
+    return project
+
+
+def _read(shape: type[Input], request: Request) -> dict[str, Any]:
+    serializer = shape(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    sent: dict[str, Any] = serializer.validated_data
+    return sent
+
+
+def _slot(row: Row) -> dict[str, Any]:
+    slot, claim = row.slot, row.claim
+    return {
+        "slot": slot.public_id,
+        "dialogue": slot.dialogue.public_id,
+        "external_id": slot.dialogue.external_id,
+        "stage": slot.stage,
+        "priority": slot.priority,
+        "holder": slot.holder.public_id if slot.holder else None,
+        "reserved_for": slot.reserved_for.public_id if slot.reserved_for else None,
+        "since": claim.created_at if claim else None,
+        "expires_at": claim.expires_at if claim else None,
+    }
+
+
+def _plan(plan: AssignmentPlan) -> dict[str, Any]:
+    return {
+        "public_id": plan.public_id,
+        "action": plan.action,
+        "items": len(plan.items),
+        "refused": plan.refused,
+        "confirmed_at": plan.confirmed_at,
+        "job": plan.job.public_id if plan.job else None,
+        "result": plan.result,
+    }

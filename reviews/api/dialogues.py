@@ -1,0 +1,48 @@
+"""The list of dialogues for machines: by labels, and by where they are in review."""
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.pagination import KeysetPagination
+from annotator.api.serializers import DialogueSerializer
+from annotator.api.views import NOT_FOUND, actor
+from annotator.core.schema.documents import Information, Policy
+from annotator.models.content import DialogueStatus
+from annotator.services.access.permissions import load_project
+from annotator.services.dialogues import listing
+from reviews.services.protocols.versions import stage_titles
+
+_FILTERS = [
+    OpenApiParameter("q", description="Words (by prefix) and Chinese (by substring) in the text; or a whole id."),
+    OpenApiParameter("status", enum=DialogueStatus.values),
+    OpenApiParameter("stage", description="A stage’s key."),
+    OpenApiParameter("policy", enum=[str(one) for one in Policy]),
+    OpenApiParameter("topology", enum=listing.TOPOLOGIES),
+    OpenApiParameter("information", enum=[str(one) for one in Information]),
+    OpenApiParameter("language", enum=list(listing.LANGUAGES)),
+    OpenApiParameter("owner", description="A person’s public id; colleagues’ for administrators and senior reviewers."),
+    OpenApiParameter("problems", enum=list(listing.PROBLEMS)),
+    OpenApiParameter("check", description="A check’s id: dialogues with such a finding."),
+    OpenApiParameter("stale", enum=list(listing.STALE), description="Only work that a new guideline has overtaken."),
+]
+
+
+class DialogueList(APIView):
+    """The project's dialogues, oldest first, without their content."""
+
+    pagination_class = KeysetPagination
+
+    @extend_schema(
+        parameters=_FILTERS,
+        responses={200: DialogueSerializer(many=True), 404: NOT_FOUND},
+        operation_id="dialogues_list",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        filters = listing.Filters.of(request.query_params, project=project, stages=lambda: stage_titles(project))
+        rows = listing.shown_dialogues(actor=actor(request), project=project, filters=filters)
+        paginator = self.pagination_class()
+        page = listing.veil_owners(paginator.paginate_queryset(rows, request, self), actor=actor(request))
+        return paginator.get_paginated_response(DialogueSerializer(page, many=True).data)

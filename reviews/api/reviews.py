@@ -1,0 +1,259 @@
+"""Work for machines: what stands where, claim, submit. The same services as the pages, so the same rules."""
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import chain
+from typing import Any, TypeVar
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from annotator.api.rendering import stored_json, stored_tools
+from annotator.api.serializers import ErrorSerializer
+from annotator.api.views import NOT_FOUND, actor, requested_dialogue
+from annotator.errors import Hidden, Invalid
+from annotator.models import User
+from annotator.services.access.blindness import is_blind
+from annotator.services.access.permissions import load_project, roles_in
+from reviews.api import serializers as shapes
+from reviews.core.protocols import Stage, offered_verdicts
+from reviews.models import Claim, ClaimState, Review
+from reviews.services.queue import claims
+from reviews.services.queue.progress import read_progress
+from reviews.services.queue.slot_payload import held_tokens, read_worksheet
+from reviews.services.submission import submit
+from reviews.services.submission.checklists import WHOLE
+from reviews.services.submission.validation import open_draft_of, waive_found
+
+DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow it.")
+CONFLICT = OpenApiResponse(ErrorSerializer, "The item has moved on: submitted, taken, or changed since you saw it.")
+INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
+MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+Hold = TypeVar("Hold")
+REFUSALS = {400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
+
+
+class ProjectStatus(APIView):
+    """How many items stand in each status and stage, and how often independent reviews disagreed."""
+
+    @extend_schema(responses={200: shapes.ProjectStatusSerializer, 404: NOT_FOUND}, operation_id="projects_status")
+    def get(self, request: Request, slug: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        stands = read_progress(project=project, roles=roles_in(project, who), viewer=who)
+        return Response(shapes.ProjectStatusSerializer(stands).data)
+
+
+class ClaimNext(APIView):
+    """Claim the next item that waits for you: of one stage, or whatever is most urgent."""
+
+    @extend_schema(
+        request=shapes.ClaimInputSerializer,
+        responses={201: shapes.ClaimSerializer, 204: OpenApiResponse(description="Nothing waits for you."), **REFUSALS},
+        operation_id="work_claim",
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        wanted = _read(shapes.ClaimInputSerializer, request)
+        claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
+        if claim is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(_work(claim), status=status.HTTP_201_CREATED)
+
+
+class Submit(APIView):
+    """Hand in your review of an item you hold, with the whole dialogue where you changed it."""
+
+    @extend_schema(
+        request=shapes.SubmissionSerializer,
+        responses={201: shapes.SubmittedSerializer, **REFUSALS},
+        operation_id="work_submit",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        held = {claim.token: claim for claim in submit.read_held(actor=actor(request), public_id=slot)}
+        sent, claim = _read_for_claim(shapes.SubmissionSerializer, request, held)
+        _require_places(actor(request), claim, sent)
+        review = submit.submit_review(
+            actor=actor(request),
+            slot=claim.slot,
+            token=claim.token,
+            claim=claim,
+            verdict=sent["verdict"],
+            document=sent.get("document"),
+            checklist=sent["checklist"],
+            notes=sent["checklist_notes"],
+            findings=sent["findings"],
+            reason=sent["reason"],
+            rulings=sent["rulings"],
+        )
+        made = review.made_revision
+        return Response(
+            {
+                "public_id": review.public_id,
+                "verdict": review.verdict,
+                "made_revision": made.public_id if made else None,
+                "seconds": review.seconds,
+                "created_at": review.created_at,
+            },
+            status=status.HTTP_201_CREATED,
+        )
+
+
+class Heartbeat(APIView):
+    """Keep a claim alive."""
+
+    @extend_schema(
+        request=shapes.HeartbeatInputSerializer,
+        responses={200: shapes.HeartbeatSerializer, **REFUSALS},
+        operation_id="work_heartbeat",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.HeartbeatInputSerializer, request, _tokens(request, slot))
+        held = claims.heartbeat(actor=actor(request), token=sent["token"], active_seconds=sent["active_seconds"])
+        return Response({"expires_at": held.expires_at})
+
+
+class Waive(APIView):
+    """Say why a warning that holds your submission up does not matter, for an item you hold."""
+
+    @extend_schema(
+        request=shapes.WaiverInputSerializer,
+        responses={204: OpenApiResponse(description="Waived; sent again, it is the same waiver."), **REFUSALS},
+        operation_id="work_waive",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.WaiverInputSerializer, request, _tokens(request, slot))
+        work = claims.load_work(actor=actor(request), public_id=slot)
+        key = (sent["check"], sent["anchor"], sent["value_hash"])
+        waive_found(actor=actor(request), work=work, key=key, reason=sent["reason"], document=sent.get("document"))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Release(APIView):
+    """Give an item back; it keeps its place in the queue."""
+
+    @extend_schema(
+        request=shapes.TokenSerializer,
+        responses={204: OpenApiResponse(description="Given back."), **REFUSALS},
+        operation_id="work_release",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, _tokens(request, slot))
+        claims.release(actor=actor(request), token=sent["token"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Skip(APIView):
+    """Pass an item over; it goes to the end of its queue."""
+
+    @extend_schema(
+        request=shapes.TokenSerializer,
+        responses={204: OpenApiResponse(description="Passed over."), **REFUSALS},
+        operation_id="work_skip",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, _tokens(request, slot))
+        claims.skip(actor=actor(request), token=sent["token"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class DialogueReviews(APIView):
+    """The reviews of a dialogue that you may see, oldest first: no colleague's before a blind stage has settled."""
+
+    @extend_schema(
+        responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
+    )
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        dialogue = requested_dialogue(request, slug, public_id)
+        rows = (
+            Review.objects.visible_to(actor(request))
+            .filter(dialogue=dialogue)
+            .select_related("person", "stage_run", "seen_revision", "made_revision")
+            .defer("seen_revision__content", "made_revision__content")
+            .prefetch_related("findings", "rulings")
+            .order_by("pk")
+        )
+        if is_blind(actor=actor(request), dialogue=dialogue):
+            rows = rows.filter(person=actor(request))
+        return Response(shapes.ReviewSerializer(rows, many=True).data)
+
+
+def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    """The fields that were sent. Raises ValidationError (400), naming each that is wrong."""
+    sent: dict[str, Any] = _reader(shape).run_validation(request.data)
+    return sent
+
+
+@cache
+def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
+    """A serializer to read with. What was sent is handed to it, so one serves all: its fields are not copied anew."""
+    return shape()
+
+
+def _tokens(request: Request, slot: str) -> dict[str, int]:
+    return held_tokens(actor=actor(request), slot=slot)
+
+
+def _read_for_claim(
+    shape: type[Serializer[Any]], request: Request, held: Mapping[str, Hold]
+) -> tuple[dict[str, Any], Hold]:
+    """What was sent, and what the actor holds by the token in it; ``held``: by token, over or not.
+
+    Raises Hidden, before the body is looked at, for a slot the actor never held, and for another's or a wrong token.
+    """
+    sent = _read(shape, request) if held else {}
+    hold = held.get(sent.get("token", ""))
+    if hold is None:
+        raise Hidden("There is no such item, or you do not hold it.")
+    return sent, hold
+
+
+def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
+    """Raises Invalid for checklist answers and notes about a task that is in no version at hand.
+
+    A page may still hold answers about a task that was taken out again, which are left away; a program misspelt it.
+    """
+    named = {*sent["checklist"], *sent["checklist_notes"]} - {WHOLE}
+    if not named or claim.state == ClaimState.SUBMITTED:
+        return
+    documents = [claim.slot.revision.document(), sent.get("document", {})]
+    if "document" not in sent and (draft := open_draft_of(who, claim.slot)) is not None:
+        documents.append(draft.document())
+    tasks = [tasks for document in documents if isinstance(tasks := document.get("tasks"), list)]
+    there = {task.get("id") for task in chain(*tasks) if isinstance(task, dict) and isinstance(task.get("id"), str)}
+    if lost := sorted(named - there):
+        raise Invalid(
+            f"The dialogue has no task “{lost[0][:100]}”: name a task of the checklist by its id, the dialogue as a "
+            f"whole by “{WHOLE}”."
+        )
+
+
+def _work(claim: Claim) -> dict[str, Any]:
+    sheet = read_worksheet(claim.slot_id)
+    return {
+        "slot": sheet.slot,
+        "token": claim.token,
+        "expires_at": claim.expires_at,
+        "stage": _stage(sheet.stage),
+        "dialogue": {"public_id": sheet.dialogue, "external_id": sheet.external_id},
+        "revision": {"public_id": sheet.revision, "content_hash": sheet.content_hash},
+        "document": stored_json(sheet.content),
+        "tools": stored_tools(sheet.toolset),
+    }
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    return {
+        "key": stage.key,
+        "title": stage.title,
+        "kind": stage.kind,
+        "blind": stage.blind,
+        "verdicts": list(offered_verdicts(stage)),
+        "checklist": [
+            {"key": item.key, "text": item.text, "per_task": item.per_task} for item in stage.checklist.items
+        ],
+    }

@@ -1,0 +1,240 @@
+"""Shapes of the work API: what may be sent, and what comes back."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
+from reviews.models import Review, ReviewFinding, Ruling, Verdict
+from reviews.services.submission.checklists import without_yes
+from reviews.services.submission.waivers import MAX_REASON as MAX_WAIVER_REASON
+
+#: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer remarks.
+MOST = 500
+MAX_ANCHOR = 600
+MAX_REASON = 4000
+
+
+@extend_schema_field({"type": "object"})
+class _ObjectField(serializers.Field[Any, Any, Any, Any]):
+    """Any JSON object, as it is."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("This must be an object.")
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class ClaimInputSerializer(Input):
+    stage = StrictCharField(
+        required=False, max_length=40, help_text="Key of a stage; without it, whatever is most urgent."
+    )
+
+
+class TokenSerializer(Input):
+    token = StrictCharField(max_length=40, help_text="The claim’s token.")
+
+
+class WaiverInputSerializer(TokenSerializer):
+    """A warning, as ``details.findings`` of a refused submission names it, and why it does not matter."""
+
+    check = StrictCharField(max_length=60)
+    anchor = StrictCharField(allow_blank=True, max_length=MAX_ANCHOR)
+    value_hash = StrictCharField(allow_blank=True, max_length=16)
+    reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
+    document = _ObjectField(
+        required=False, help_text="The whole dialogue as you will submit it; without it, your draft, or what you saw."
+    )
+
+
+class HeartbeatInputSerializer(TokenSerializer):
+    active_seconds = serializers.IntegerField(
+        required=False, default=0, min_value=0, max_value=86_400, help_text="Worked since the last heartbeat."
+    )
+
+
+class FindingInputSerializer(Input):
+    kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
+    anchor = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_ANCHOR)
+    note = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
+
+
+class RulingInputSerializer(Input):
+    choice = serializers.ChoiceField(["left", "right", "third", "none"])
+    value = serializers.JSONField(required=False, default=None, allow_null=True, help_text="The third value.")
+    reason_kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
+
+
+class SubmissionSerializer(TokenSerializer):
+    verdict = serializers.ChoiceField(Verdict.choices)
+    document = _ObjectField(required=False, help_text="The whole dialogue as you leave it; without it, as you saw it.")
+    checklist = BoundedDictField(
+        child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
+        required=False,
+        default=dict,
+        help_text="Task id, or “dialogue” for it as a whole → checklist item → true, false or null (does not apply).",
+    )
+    checklist_notes = BoundedDictField(
+        child=BoundedDictField(child=StrictCharField(allow_blank=True, max_length=1000)),
+        required=False,
+        default=dict,
+        help_text="The same with a note: what is wrong where the answer is no. A note beside a yes is refused.",
+    )
+    findings = serializers.ListField(child=FindingInputSerializer(), required=False, default=list, max_length=MOST)
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
+    rulings = BoundedDictField(
+        child=RulingInputSerializer(),
+        required=False,
+        default=dict,
+        help_text="An expert’s choices: disputed place → choice and reason.",
+    )
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+class ChecklistItemSerializer(serializers.Serializer[Any]):
+    key = serializers.CharField()
+    text = serializers.CharField()
+    per_task = serializers.BooleanField()
+
+
+class WorkStageSerializer(serializers.Serializer[Any]):
+    """What the stage asks of its reviewer."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    kind = serializers.CharField()
+    blind = serializers.BooleanField()
+    verdicts = serializers.ListField(child=serializers.CharField())
+    checklist = ChecklistItemSerializer(many=True)
+
+
+class WorkDialogueSerializer(serializers.Serializer[Any]):
+    public_id = serializers.CharField()
+    external_id = serializers.CharField()
+
+
+class WorkRevisionSerializer(serializers.Serializer[Any]):
+    public_id = serializers.CharField()
+    content_hash = serializers.CharField()
+
+
+class ClaimSerializer(serializers.Serializer[Any]):
+    """A slot that is yours until the lease runs out, and all it takes to review it."""
+
+    slot = serializers.CharField()
+    token = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+    stage = WorkStageSerializer()
+    dialogue = WorkDialogueSerializer()
+    revision = WorkRevisionSerializer()
+    document = _ObjectField()
+    tools = serializers.ListField(child=_ObjectField())
+
+
+class HeartbeatSerializer(serializers.Serializer[Any]):
+    expires_at = serializers.DateTimeField()
+
+
+class SubmittedSerializer(serializers.Serializer[Any]):
+    """The review as it was written; for all of it read the dialogue’s reviews."""
+
+    public_id = serializers.CharField()
+    verdict = serializers.ChoiceField(Verdict.choices)
+    made_revision = serializers.CharField(allow_null=True, help_text="The version that came of what you changed.")
+    seconds = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+
+
+class ReviewFindingSerializer(serializers.ModelSerializer[ReviewFinding]):
+    class Meta:
+        model = ReviewFinding
+        fields = ["kind", "anchor", "value_hash", "note"]
+
+
+class RulingSerializer(serializers.ModelSerializer[Ruling]):
+    value = serializers.JSONField()
+
+    class Meta:
+        model = Ruling
+        fields = ["anchor", "choice", "value", "reason_kind", "reason"]
+
+
+class ReviewSerializer(serializers.ModelSerializer[Review]):
+    """What one person said of one revision."""
+
+    person = serializers.CharField(source="person.public_id")
+    stage = serializers.CharField(source="stage_run.stage")
+    round = serializers.IntegerField(source="stage_run.round")
+    seen_revision = serializers.CharField(source="seen_revision.public_id")
+    made_revision = serializers.CharField(source="made_revision.public_id", default=None, allow_null=True)
+    findings = ReviewFindingSerializer(many=True)
+    rulings = RulingSerializer(many=True)
+    checklist_notes = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Review
+        fields = [
+            "public_id",
+            "person",
+            "stage",
+            "round",
+            "verdict",
+            "seen_revision",
+            "made_revision",
+            "labels",
+            "checklist",
+            "checklist_notes",
+            "reason",
+            "findings",
+            "rulings",
+            "seconds",
+            "created_at",
+        ]
+
+    @extend_schema_field({"type": "object"})
+    def get_checklist_notes(self, review: Review) -> dict[str, dict[str, str]]:
+        """Reviews from earlier may hold notes beside a yes."""
+        return without_yes(review.checklist, review.checklist_notes)
+
+
+class StageStatusSerializer(serializers.Serializer[Any]):
+    """How many items stand where in one stage, and what became of those that left it."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    open = serializers.IntegerField(help_text="Slots that wait for somebody.")
+    claimed = serializers.IntegerField(help_text="Slots somebody is at work on.")
+    done = serializers.IntegerField(help_text="Slots with a review.")
+    pooled = serializers.IntegerField(help_text="Items that wait for the random draw.")
+    settled = serializers.IntegerField(help_text="Items that left the stage.")
+    outcomes = serializers.DictField(child=serializers.IntegerField(), help_text="Outcome → items that left with it.")
+    compared = serializers.IntegerField(help_text="Items that two or more people reviewed independently.")
+    discrepant = serializers.IntegerField(help_text="Those of them on which they disagreed.")
+    discrepancy_rate = serializers.FloatField(
+        allow_null=True, help_text="discrepant / compared; null while there is none to compare."
+    )
+    alarm = serializers.BooleanField(
+        help_text="Whether the rate is higher than the protocol finds good, once enough items are compared."
+    )
+    sampled = serializers.IntegerField(help_text="Drawn items that were reviewed.")
+    sampled_errors = serializers.IntegerField(help_text="Those of them that held an error.")
+    sample_error_rate = serializers.FloatField(allow_null=True, help_text="sampled_errors / sampled, or null.")
+
+
+class ProjectStatusSerializer(serializers.Serializer[Any]):
+    """How many items stand where."""
+
+    dialogues = serializers.DictField(
+        source="statuses", child=serializers.IntegerField(), help_text="Status → number of dialogues."
+    )
+    stages = StageStatusSerializer(many=True)
+    shortfalls = serializers.ListField(
+        child=serializers.CharField(), help_text="Stages for which there are too few people, as sentences."
+    )

@@ -1,0 +1,361 @@
+"""Statistics for machines: the figures of the pages, to the same people."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.views import NOT_FOUND, actor
+from annotator.models import Project
+from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.database.filters import day_of, one_of
+from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.statistics.access import load_person, oversees, pair_of
+from reviews.services.statistics.accuracy import Accuracy, StageRevisions, read_accuracy
+from reviews.services.statistics.agreement import hidden_patterns, read_agreement, read_set_aside
+from reviews.services.statistics.revision_rates import read_revision_rounds
+from reviews.services.statistics.throughput import (
+    Outlook,
+    Throughput,
+    read_faults,
+    read_outlook,
+    read_throughput,
+    read_times,
+)
+
+SAW_LABELS = (
+    "Independent first looks of a blind stage. Both reviewers saw the author’s labels, so they agree more than people "
+    "would who began from nothing."
+)
+
+
+class FigureSerializer(serializers.Serializer[Any]):
+    """One statistic: its value with a 95 % interval, or the reason why there is none."""
+
+    name = serializers.CharField()
+    value = serializers.FloatField(allow_null=True)
+    n = serializers.IntegerField(help_text="Units the value rests on.")
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    undefined = serializers.CharField(help_text="Why there is no value; empty where there is one.")
+    interval = serializers.CharField(help_text="How the interval was made, or why there is none.")
+
+
+class PointSerializer(serializers.Serializer[Any]):
+    """How right the finished items were at one point of their way."""
+
+    key = serializers.CharField(help_text="“baseline”, a stage’s key, “verified”; or the number of a round.")
+    title = serializers.CharField()
+    right = serializers.IntegerField(help_text="Items that were what was verified in the end.")
+    message = serializers.IntegerField(help_text="Items that were, but for a message that was rewritten later.")
+    of = serializers.IntegerField(help_text="Items whose way has ended; rejected ones count as wrong.")
+    figure = FigureSerializer()
+    without_messages = FigureSerializer()
+
+
+class RoundsSerializer(serializers.Serializer[Any]):
+    stage = serializers.CharField()
+    rounds = PointSerializer(many=True, help_text="Round 0 is how items came to the stage.")
+
+
+class RevisionsSerializer(serializers.Serializer[Any]):
+    stage = serializers.CharField()
+    items = serializers.IntegerField(help_text="Items that were looked at in the stage.")
+    not_drawn = serializers.IntegerField(help_text="Items that came to the stage and that no draw took: apart.")
+    revised = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
+    )
+    rate = FigureSerializer(source="rates.total")
+
+
+class StageRoundsSerializer(serializers.Serializer[Any]):
+    """Items that a stage revised, by the number of rounds they needed."""
+
+    stage = serializers.CharField()
+    title = serializers.CharField()
+    items = serializers.IntegerField(help_text="Items that were looked at in the stage and have come to their end.")
+    not_drawn = serializers.IntegerField(help_text="Such items that came to the stage and that no draw took: apart.")
+    revised = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
+    )
+    by_rounds = serializers.SerializerMethodField(help_text="The same as shares of the items, fewest rounds first.")
+    rate = FigureSerializer(source="rates.total")
+
+    @extend_schema_field(FigureSerializer(many=True))
+    def get_by_rounds(self, one: StageRevisions) -> Any:
+        return FigureSerializer(list(one.rates.by_rounds.values()), many=True).data
+
+
+class RevisionRoundsSerializer(serializers.Serializer[Any]):
+    """Rounds of revision in the stages that repeat after a change; empty where the protocol has none."""
+
+    finished = serializers.IntegerField()
+    unfinished = serializers.IntegerField(help_text="Left out of every figure.")
+    waiting = serializers.IntegerField(help_text="Items that are being counted at this moment.")
+    stages = StageRoundsSerializer(many=True)
+
+
+class AuditSerializer(serializers.Serializer[Any]):
+    stage = serializers.CharField()
+    population = serializers.IntegerField()
+    audited = serializers.IntegerField()
+    errors_found = serializers.IntegerField(source="errors")
+    error_rate = FigureSerializer(source="residual.error_rate")
+    residual = FigureSerializer(source="residual.residual", help_text="What is left once the found errors are mended.")
+
+
+class AccuracySerializer(serializers.Serializer[Any]):
+    """Agreement with the verified version, of the items that have come to their end."""
+
+    finished = serializers.IntegerField()
+    verified = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    unfinished = serializers.IntegerField(allow_null=True, help_text="Left out of every figure; null for one person.")
+    waiting = serializers.IntegerField(help_text="Items that are being counted at this moment.")
+    set_aside = serializers.IntegerField(help_text="Items that could not be counted.")
+    by_stage = PointSerializer(many=True)
+    by_round = RoundsSerializer(many=True)
+    revisions = RevisionsSerializer(many=True)
+    audits = AuditSerializer(many=True)
+
+
+class LabelSerializer(serializers.Serializer[Any]):
+    label = serializers.ChoiceField([*RATED, *OVERLAPPING])  # type: ignore[assignment]
+    figures = FigureSerializer(many=True)
+    patterns = serializers.DictField(
+        child=serializers.IntegerField(), help_text="What raters said together, as JSON → units."
+    )
+
+
+class AgreementSerializer(serializers.Serializer[Any]):
+    stage = serializers.CharField()
+    note = serializers.CharField()
+    labels = LabelSerializer(many=True)
+    set_aside = serializers.IntegerField(help_text="Comparisons that could not be counted.")
+
+
+class StageCountsSerializer(serializers.Serializer[Any]):
+    stage = serializers.CharField()
+    counts = serializers.ListField(child=serializers.IntegerField(), help_text="One for each of ``starts``.")
+
+
+class ThroughputSerializer(serializers.Serializer[Any]):
+    starts = serializers.ListField(child=serializers.DateField(), help_text="Days, or Mondays, of the project’s zone.")
+    step = serializers.IntegerField(help_text="Days from one to the next: 1 or 7.")
+    stages = StageCountsSerializer(many=True)
+
+
+class TimeSerializer(serializers.Serializer[Any]):
+    """Seconds of activity a review took: the quartiles."""
+
+    stage = serializers.CharField()
+    n = serializers.IntegerField()
+    low = serializers.FloatField()
+    median = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class FaultSerializer(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    by_stage = serializers.DictField(child=serializers.IntegerField())
+    total = serializers.IntegerField()
+
+
+class ForecastSerializer(serializers.Serializer[Any]):
+    """When the work will be done at the pace of the last four weeks, or why that cannot be said."""
+
+    open = serializers.IntegerField(help_text="Reviews that wait now.")
+    following = serializers.FloatField(help_text="Reviews that these items will bring in later stages, expected.")
+    per_day = serializers.FloatField()
+    date = serializers.DateField(allow_null=True)
+    earliest = serializers.DateField(allow_null=True)
+    latest = serializers.DateField(allow_null=True, help_text="Null too where the pace varies too much for a bound.")
+    reason = serializers.CharField()
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    by_day = ThroughputSerializer()
+    by_week = ThroughputSerializer()
+    times = TimeSerializer(many=True)
+    faults = FaultSerializer(many=True)
+    forecast = ForecastSerializer()
+
+
+class PersonSerializer(serializers.Serializer[Any]):
+    """What one person did in the project."""
+
+    by_week = ThroughputSerializer()
+    times = TimeSerializer(many=True)
+    faults_named = FaultSerializer(many=True)
+    faults_received = FaultSerializer(many=True)
+    accuracy = AccuracySerializer(help_text="Of the items that this person owns.")
+
+
+class ProgressStatistics(APIView):
+    """Reviews by day and week, time per item, faults named, and when the work will be done."""
+
+    @extend_schema(responses={200: ProgressSerializer, 404: NOT_FOUND}, operation_id="statistics_progress")
+    def get(self, request: Request, slug: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        now = timezone.now()
+        overseer = oversees(roles_in(project, who))
+        shown_to = None if overseer else who
+        return Response(
+            ProgressSerializer(
+                {
+                    "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, shown_to=shown_to)),
+                    "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, shown_to=shown_to)),
+                    "times": read_times(project=project, viewer=who, shown_to=shown_to),
+                    "faults": read_faults(project=project, hide_answers=not overseer),
+                    "forecast": _forecast(read_outlook(project=project, now=now, shown_to=shown_to)),
+                }
+            ).data
+        )
+
+
+class AccuracyStatistics(APIView):
+    """Accuracy after each stage and round, revision rates, and what the audit says of the rest."""
+
+    @extend_schema(responses={200: AccuracySerializer, 404: NOT_FOUND}, operation_id="statistics_accuracy")
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        return Response(_accuracy(read_accuracy(project=project, hide_answers=_hides(request, project))))
+
+
+class RevisionStatistics(APIView):
+    """How many items the stages that repeat after a change revised, and in how many rounds."""
+
+    @extend_schema(responses={200: RevisionRoundsSerializer, 404: NOT_FOUND}, operation_id="statistics_revisions")
+    def get(self, request: Request, slug: str) -> Response:
+        project = load_project(actor=actor(request), slug=slug)
+        hide = _hides(request, project)
+        counted = read_accuracy(project=project, hide_answers=hide)
+        found = {
+            "finished": counted.finished,
+            "unfinished": counted.unfinished,
+            "waiting": counted.waiting,
+            "stages": read_revision_rounds(project, hide_answers=hide),
+        }
+        return Response(RevisionRoundsSerializer(found).data)
+
+
+class AgreementStatistics(APIView):
+    """How far independent reviewers of a stage agree, label by label."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("stage", {"type": "string", "minLength": 1}, required=True, description="Key of a stage."),
+            OpenApiParameter("label", str, enum=[*RATED, *OVERLAPPING], description="Without it, every label."),
+            OpenApiParameter(
+                "pair",
+                str,
+                description="Public ids of two people, “one:other”: for senior reviewers and administrators.",
+            ),
+            OpenApiParameter("since", str, description="From the week of this day, as YYYY-MM-DD."),
+            OpenApiParameter("until", str, description="Up to and including the week of this day."),
+        ],
+        responses={200: AgreementSerializer, 404: NOT_FOUND},
+        operation_id="statistics_agreement",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        asked = request.query_params
+        stage = one_of(asked, "stage", stage_titles(project), required=True)
+        wanted = one_of(asked, "label", [*RATED, *OVERLAPPING])
+        since, until = day_of(asked, "since"), day_of(asked, "until")
+        pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=roles_in(project, who))
+        less = hidden_patterns(project) if _hides(request, project) else None
+        labels = []
+        for label in [wanted] if wanted else [*RATED, *OVERLAPPING]:
+            counts = read_agreement(
+                project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
+            )
+            figures = summarise(label, counts, pair=pair is not None)
+            labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})
+        found = {
+            "stage": stage,
+            "note": SAW_LABELS,
+            "labels": labels,
+            "set_aside": len(read_set_aside(project)),
+        }
+        return Response(AgreementSerializer(found).data)
+
+
+class PersonStatistics(APIView):
+    """What one person did: you see your own; senior reviewers and administrators see everybody’s."""
+
+    @extend_schema(responses={200: PersonSerializer, 404: NOT_FOUND}, operation_id="statistics_person")
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        roles = roles_in(project, who)
+        whose = load_person(actor=who, roles=roles, project=project, public_id=public_id)
+        hides = not oversees(roles)
+        shown_to = who if hides else None
+        weeks = read_throughput(
+            project=project,
+            now=timezone.now(),
+            person=whose,
+            by_week=True,
+            shown_to=shown_to,
+            settled=whose.pk != who.pk,
+        )
+        found = {
+            "by_week": _throughput(weeks),
+            "times": read_times(project=project, viewer=who, person=whose, shown_to=shown_to),
+            "faults_named": read_faults(project=project, person=whose, hide_answers=hides),
+            "faults_received": read_faults(project=project, person=whose, received=True, hide_answers=hides),
+            "accuracy": _counted(read_accuracy(project=project, owner=whose, hide_answers=hides)),
+        }
+        return Response(PersonSerializer(found).data)
+
+
+def _hides(request: Request, project: Project) -> bool:
+    """Whether the known answers of gold items are left out."""
+    return not oversees(roles_in(project, actor(request)))
+
+
+def _accuracy(found: Accuracy) -> Any:
+    return AccuracySerializer(_counted(found)).data
+
+
+def _counted(found: Accuracy) -> dict[str, Any]:
+    """Without the reasons of what was set aside: they are for whoever can mend it, on the page."""
+    return {
+        "finished": found.finished,
+        "verified": found.verified,
+        "rejected": found.rejected,
+        "unfinished": found.unfinished,
+        "waiting": found.waiting,
+        "set_aside": len(found.set_aside),
+        "by_stage": found.by_stage,
+        "by_round": found.by_round,
+        "revisions": found.revisions,
+        "audits": found.audits,
+    }
+
+
+def _throughput(found: Throughput) -> dict[str, Any]:
+    stages = [{"stage": stage, "counts": counts} for stage, _, counts in found.stages]
+    return {"starts": found.starts, "step": found.step, "stages": stages}
+
+
+def _forecast(outlook: Outlook) -> dict[str, Any]:
+    date, earliest, latest = outlook.dates or (None, None, None)
+    return {
+        "open": outlook.open,
+        "following": outlook.following,
+        "per_day": outlook.forecast.pace,
+        "date": date,
+        "earliest": earliest,
+        "latest": latest,
+        "reason": outlook.forecast.reason,
+    }

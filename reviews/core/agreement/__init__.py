@@ -1,0 +1,76 @@
+"""Agreement between reviewers and accuracy of items, from counts. Pure: no Django here, so a notebook can use it."""
+
+from reviews.core.agreement.accuracy import (
+    Course,
+    PointCount,
+    RevisionRates,
+    accuracy_curve,
+    count_course,
+    count_courses,
+    revision_rates,
+)
+from reviews.core.agreement.alpha import krippendorff_alpha
+from reviews.core.agreement.audit import Residual, Stratum, error_bounds, residual_error
+from reviews.core.agreement.figures import Figure, wilson
+from reviews.core.agreement.item_history import Closeness, Visit, closeness, revised_rounds, round_points, stage_points
+from reviews.core.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
+from reviews.core.agreement.overlaps import Overlap, OverlapScores, added_up, overlap_scores
+from reviews.core.agreement.patterns import Pattern, PatternCounts, ordered, pattern_key, read_pattern, unordered
+from reviews.core.agreement.summary import SCALES, summarise
+from reviews.core.agreement.units import (
+    OVERLAPPING,
+    RATED,
+    Circumstances,
+    HandedIn,
+    Unit,
+    count_units,
+    left_out,
+    rating_units,
+)
+
+__all__ = [
+    "OVERLAPPING",
+    "RATED",
+    "SCALES",
+    "Circumstances",
+    "Closeness",
+    "Course",
+    "Figure",
+    "HandedIn",
+    "Overlap",
+    "OverlapScores",
+    "Pattern",
+    "PatternCounts",
+    "PointCount",
+    "Residual",
+    "RevisionRates",
+    "Stratum",
+    "Unit",
+    "Visit",
+    "accuracy_curve",
+    "added_up",
+    "closeness",
+    "cohen_kappa",
+    "count_course",
+    "count_courses",
+    "count_units",
+    "error_bounds",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
+    "left_out",
+    "ordered",
+    "overlap_scores",
+    "pattern_key",
+    "percent_agreement",
+    "rating_units",
+    "read_pattern",
+    "residual_error",
+    "revised_rounds",
+    "revision_rates",
+    "round_points",
+    "stage_points",
+    "summarise",
+    "unordered",
+    "wilson",
+]

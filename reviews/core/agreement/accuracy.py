@@ -1,0 +1,95 @@
+"""How right the items are after each stage, and how many were revised in which round.
+
+Accuracy here is agreement with the version that was verified in the end, not with a truth nobody knows; what errors
+that version itself still holds is estimated by ``reviews.core.agreement.audit``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reviews.core.agreement.figures import LEVEL, Figure, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What became of one item: its content, as any hash, wherever it is known."""
+
+    #: {point: content at its end}. A point the item passed over keeps the content of the one before.
+    contents: Mapping[str, str]
+    #: What was verified in the end; None where the item was rejected, which makes it wrong throughout.
+    verified: str | None
+    #: Whether the item's way has ended. Others are left out: their stages would look better than they are.
+    finished: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PointCount:
+    """How many of the finished items had their verified content at the end of a point. Adds up over items."""
+
+    right: int = 0
+    of: int = 0
+
+    def __add__(self, other: "PointCount") -> "PointCount":
+        return PointCount(self.right + other.right, self.of + other.of)
+
+    def __sub__(self, other: "PointCount") -> "PointCount":
+        return PointCount(self.right - other.right, self.of - other.of)
+
+
+def count_course(course: Course, points: Sequence[str]) -> dict[str, PointCount]:
+    """What one item adds to each point of the curve.
+
+    ``points``: "baseline" and the stages (or the rounds) in their order. Nothing where the item is unfinished. Raises
+    ValueError where the item's content at the first point is unknown.
+    """
+    if not course.finished:
+        return {}
+    if not points or points[0] not in course.contents:
+        raise ValueError("The content of the item at the first point of the curve is unknown.")
+    out, content = {}, None
+    for point in points:
+        content = course.contents.get(point, content)
+        out[point] = PointCount(int(course.verified is not None and content == course.verified), 1)
+    return out
+
+
+def count_courses(courses: Iterable[Course], points: Sequence[str]) -> dict[str, PointCount]:
+    """The counts of all these items."""
+    total = dict.fromkeys(points, PointCount())
+    for course in courses:
+        for point, count in count_course(course, points).items():
+            total[point] += count
+    return total
+
+
+def accuracy_curve(counts: Mapping[str, PointCount], level: float = LEVEL) -> dict[str, Figure]:
+    """The share of finished items that were right after each point, with Wilson's interval, in the order given."""
+    return {
+        point: wilson(f"Accuracy after {point}", count.right, count.of, level, none="No item has come to its end yet.")
+        for point, count in counts.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRates:
+    """Items that were revised, by the number of rounds they needed (CCTU, table 3), as shares of all looked at."""
+
+    by_rounds: dict[int, Figure]
+    total: Figure
+
+
+def revision_rates(revised: Mapping[int, int], items: int, level: float = LEVEL) -> RevisionRates:
+    """``revised``: {rounds of revision an item needed, 1 or more: how many items}; ``items``: all that were looked at.
+
+    Raises ValueError for a round below 1, a negative count, or more revised items than there are.
+    """
+    if any(rounds < 1 for rounds in revised):
+        raise ValueError("An item that needed no round of revision was not revised; count rounds from 1.")
+    none = "No item that was looked at in this stage has ended yet."
+    return RevisionRates(
+        {
+            rounds: wilson(f"Revised in {rounds} round{'s' if rounds > 1 else ''}", count, items, level, none=none)
+            for rounds, count in sorted(revised.items())
+        },
+        wilson("Revision rate", sum(revised.values()), items, level, none=none),
+    )

@@ -1,0 +1,127 @@
+"""Krippendorff's alpha, nominal and ordinal, with missing ratings, from pattern counts."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+
+from reviews.core.agreement.bootstrap import RESAMPLES, SEED, bootstrap
+from reviews.core.agreement.bounds import Features, possible_patterns, score_interval
+from reviews.core.agreement.figures import LEVEL, Figure, undefined
+from reviews.core.agreement.kappas import NO_UNITS
+from reviews.core.agreement.patterns import Pattern, PatternCounts, Value
+
+#: {(place of one value, place of the other): how much a unit of a pattern adds to the coincidences of the two}
+_Coincidences = dict[tuple[int, int], float]
+
+
+def krippendorff_alpha(
+    counts: PatternCounts,
+    order: Sequence[Value] | None = None,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Figure:
+    """Krippendorff's alpha: 1 - observed disagreement / expected disagreement (Krippendorff 2011).
+
+    ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ. Units
+    with fewer than two ratings do not count. Interval: nominal the score interval of ``reviews.core.agreement.bounds``;
+    ordinal, whose distances depend on the data, by percentile unit bootstrap (ours, instead of Krippendorff's own
+    resampling of pairs, because pairs of one unit hang together). Raises ValueError for a value missing in ``order``.
+    """
+    name = "Krippendorff's alpha (ordinal)" if order is not None else "Krippendorff's alpha (nominal)"
+    pairable = [(pattern, times) for pattern, times in counts.without_order().checked() if len(pattern) >= 2]
+    n = sum(times for _, times in pairable)
+    if not n:
+        return undefined(name, 0, NO_UNITS)
+    given = {value for pattern, _ in pairable for value in pattern}
+    if order is not None and (strange := sorted(map(str, given - set(order)))):
+        raise ValueError(f"{strange[0]!r} is not on the ordered scale {list(order)}.")
+    values = list(order) if order is not None else sorted(given, key=str)
+    if len(given) == 1:
+        return undefined(
+            name, n, "Everybody gave the same single value; without variation there is no disagreement to expect."
+        )
+    places = {value: place for place, value in enumerate(values)}
+    units = [_coincidences(pattern, places) for pattern, _ in pairable]
+    times = [count for _, count in pairable]
+
+    def statistic(drawn: Sequence[int]) -> float | None:
+        return _alpha(units, drawn, len(values), ordinal=order is not None)
+
+    value = statistic(times)
+    if value is None:
+        raise AssertionError("two different values leave disagreement to expect")
+    if order is None:
+        return _nominal(name, value, n, pairable, values, level)
+    return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed)
+
+
+def _nominal(
+    name: str, alpha: float, n: int, pairable: Sequence[tuple[Pattern, int]], values: Sequence[Value], level: float
+) -> Figure:
+    """Nominal alpha with its interval.
+
+    The interval is that of 1 - D_o / D_e among infinitely many units; 1 / ratings corrects alpha for the finite number,
+    and the bounds as well. Means of a unit: agreement, ratings, ratings of each value.
+    """
+
+    def features(pattern: Pattern) -> Features:
+        row, r = Counter(pattern), len(pattern)
+        return (sum(k * (k - 1) for k in row.values()) / (r - 1), float(r), *(float(row[value]) for value in values))
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        shares = [one / mean[1] for one in mean[2:]]
+        observed, expected = 1 - mean[0] / mean[1], 1 - sum(share**2 for share in shares)
+        ratio = observed / expected
+        # By each mean: of the share of disagreement, and of the chance of it.
+        down = [
+            1 / expected / mean[1],
+            -(1 - observed) / expected / mean[1] + 2 * ratio / expected / mean[1] * (1 - expected),
+        ]
+        return 1 - ratio, [*down, *(-2 * ratio / expected / mean[1] * share for share in shares)]
+
+    ratings = sum(len(pattern) * times for pattern, times in pairable)
+    there = {tuple(sorted(map(str, pattern))) for pattern, _ in pairable}
+    unseen = [
+        features(pattern)
+        for size in sorted({len(pattern) for pattern, _ in pairable})
+        for pattern in possible_patterns(values, size)
+        if tuple(sorted(map(str, pattern))) not in there
+    ]
+    seen = [(features(pattern), times) for pattern, times in pairable]
+    return score_interval(
+        name, alpha, n, seen, unseen, measure, level=level, carry=lambda one: 1 - (1 - 1 / ratings) * (1 - one)
+    )
+
+
+def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:
+    """Each ordered pair of a unit's ratings, weighted so that every rating counts once."""
+    out: _Coincidences = {}
+    for one, other in permutations([places[value] for value in pattern], 2):
+        out[one, other] = out.get((one, other), 0.0) + 1 / (len(pattern) - 1)
+    return out
+
+
+def _alpha(units: Sequence[_Coincidences], times: Sequence[int], size: int, *, ordinal: bool) -> float | None:
+    observed: _Coincidences = {}
+    for unit, count in zip(units, times, strict=True):
+        if count:
+            for pair, weight in unit.items():
+                observed[pair] = observed.get(pair, 0.0) + count * weight
+    totals = [0.0] * size
+    for (one, _), weight in observed.items():
+        totals[one] += weight
+    below = [0.0]
+    for total in totals:
+        below.append(below[-1] + total)
+
+    def distance(one: int, other: int) -> float:
+        if not ordinal:
+            return 1.0
+        low, high = min(one, other), max(one, other)
+        return (below[high + 1] - below[low] - (totals[low] + totals[high]) / 2) ** 2
+
+    seen = sum(weight * distance(*pair) for pair, weight in observed.items() if pair[0] != pair[1])
+    expected = sum(totals[one] * totals[other] * distance(one, other) for one, other in permutations(range(size), 2))
+    return 1 - (below[-1] - 1) * seen / expected if expected else None

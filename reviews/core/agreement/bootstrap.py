@@ -1,0 +1,92 @@
+"""Unit bootstrap: drawing units with replacement, by drawing how often each pattern comes up.
+
+Drawing n units one by one costs n steps for each resample. The counts of the patterns in a resample are multinomial, so
+they are drawn as such: one binomial count for each pattern, however many units there are.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure
+
+RESAMPLES = 1000
+#: Fixed, so that a figure is the same on every page and in every export.
+SEED = 1
+
+#: Share of resamples that may leave the statistic undefined before there is no interval.
+MOST_UNDEFINED = 0.05
+
+
+def bootstrap(
+    name: str,
+    value: float,
+    n: int,
+    counts: Sequence[int],
+    statistic: Callable[[Sequence[int]], float | None],
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Figure:
+    """A figure with the percentile interval of the unit bootstrap (Efron 1979).
+
+    ``counts``: of each pattern. ``statistic``: the value from such counts, None where it is undefined; resamples that
+    leave it undefined are left out, and too many of them leave the figure without an interval.
+    """
+    if n < 2:
+        return Figure(name, value, n, interval=ONE_UNIT)
+    found = [one for drawn in multinomial(counts, resamples, seed) if (one := statistic(drawn)) is not None]
+    if len(found) < resamples * (1 - MOST_UNDEFINED):
+        reason = f"No interval: {resamples - len(found)} of {resamples} resamples leave the statistic undefined."
+        return Figure(name, value, n, interval=reason)
+    found.sort()
+    if found[-1] - found[0] <= 1e-12:
+        return Figure(name, value, n, interval=NO_SPREAD)
+    low, high = _percentile(found, (1 - level) / 2), _percentile(found, (1 + level) / 2)
+    method = f"Percentile unit bootstrap (Efron 1979), {resamples} resamples, seed {seed}."
+    return Figure(name, value, n, low, high, interval=method)
+
+
+def multinomial(counts: Sequence[int], times: int, seed: int) -> Iterator[list[int]]:
+    """``times`` resamples of as many units as there are, drawn with replacement; each as counts of the patterns."""
+    rng = random.Random(seed)  # noqa: S311 - reproducible on purpose, nothing is kept secret by it
+    total = sum(counts)
+    for _ in range(times):
+        left, rest = total, total
+        drawn = []
+        for count in counts:
+            taken = binomial(left, count / rest, rng) if rest else 0
+            drawn.append(taken)
+            left -= taken
+            rest -= count
+        yield drawn
+
+
+def binomial(n: int, p: float, rng: random.Random) -> int:
+    """How many of n trials of probability p succeed, in about log n steps.
+
+    The i-th smallest of n uniform numbers has a beta distribution; it splits the trials into those below and above it,
+    of which one part is known to succeed or to fail (Devroye 1986, X.4.3).
+    """
+    successes = 0
+    while n > 24:
+        if p <= 0.0:
+            return successes
+        if p >= 1.0:
+            return successes + n
+        i = (n + 1) // 2
+        middle = rng.betavariate(i, n + 1 - i)
+        if middle <= p:
+            successes += i
+            n, p = n - i, (p - middle) / (1 - middle)
+        else:
+            n, p = i - 1, p / middle
+    return successes + sum(rng.random() < p for _ in range(n))
+
+
+def _percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share of sorted values lies, interpolated between neighbours."""
+    place = share * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (place - below) * (values[above] - values[below])

@@ -1,0 +1,182 @@
+"""Percent agreement, Cohen's kappa, Fleiss' kappa and Gwet's AC1, from pattern counts.
+
+With p_o the share of agreement observed and p_e the share expected by chance each kappa is (p_o - p_e) / (1 - p_e);
+they differ in what they take chance to be. Intervals: ``reviews.core.agreement.bounds``.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from reviews.core.agreement.bounds import Features, Measure, possible_patterns, score_interval
+from reviews.core.agreement.figures import LEVEL, Figure, undefined, wilson
+from reviews.core.agreement.patterns import PatternCounts, Value
+
+NO_UNITS = "No unit has been rated by two people yet."
+ONE_VALUE = "Everybody gave the same single value, so agreement by chance is complete and the quotient is 0/0."
+
+#: A unit's ratings as counts of values, how many there are of it.
+_Row = tuple[Counter[Value], int]
+
+
+def percent_agreement(counts: PatternCounts, level: float = LEVEL) -> Figure:
+    """The share of pairs of ratings that agree, unit by unit, averaged over units with two ratings or more.
+
+    Interval: Wilson's where every unit has two ratings, else the score interval.
+    """
+    name = "Percent agreement"
+    rows = [row for row in _rows(counts) if row[0].total() >= 2]
+    n = sum(times for _, times in rows)
+    if not n:
+        return undefined(name, 0, NO_UNITS)
+    if all(row.total() == 2 for row, _ in rows):
+        return wilson(name, sum(times for row, times in rows if len(row) == 1), n, level)
+    value = sum(_agreement(row) * times for row, times in rows) / n
+    seen = [((_agreement(row),), times) for row, times in rows]
+    # Where all gave one value, there is another one they could have given.
+    given = _given(rows) if len(_given(rows)) > 1 else [0, 1]
+    unseen = [(_agreement(row),) for row in _unseen(rows, given)]
+    return score_interval(name, value, n, seen, unseen, lambda mean: (mean[0], [1.0]), level=level, least=0.0)
+
+
+def cohen_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
+    """Cohen's kappa (Cohen 1960) of two fixed raters, from ordered patterns of length two.
+
+    Chance: each rater's own shares of the values. Units that lack a rating are left out. Raises ValueError for patterns
+    of another length.
+    """
+    name = "Cohen's kappa"
+    both: Counter[tuple[Value, Value]] = Counter()
+    for pattern, times in counts.checked():
+        if len(pattern) != 2:
+            raise ValueError(f"Cohen's kappa takes two raters; {pattern} has {len(pattern)}.")
+        left, right = pattern
+        if left is not None and right is not None:
+            both[left, right] += times
+    n = both.total()
+    if not n:
+        return undefined(name, 0, NO_UNITS)
+    values = sorted({value for pair in both for value in pair}, key=str)
+    rows = {value: sum(times for (left, _), times in both.items() if left == value) / n for value in values}
+    columns = {value: sum(times for (_, right), times in both.items() if right == value) / n for value in values}
+    observed = sum(both[value, value] for value in values) / n
+    expected = sum(rows[value] * columns[value] for value in values)
+    if len(values) == 1:
+        return undefined(name, n, ONE_VALUE)
+    kappa = (observed - expected) / (1 - expected)
+    size = len(values)
+
+    def features(left: Value, right: Value) -> Features:
+        return (
+            float(left == right),
+            *(float(left == value) for value in values),
+            *(float(right == value) for value in values),
+        )
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        agreed, left, right = mean[0], mean[1 : 1 + size], mean[1 + size :]
+        chance = sum(one * other for one, other in zip(left, right, strict=True))
+        down = -(1 - agreed) / (1 - chance) ** 2
+        return (agreed - chance) / (1 - chance), [1 / (1 - chance), *(down * one for one in (*right, *left))]
+
+    seen = [(features(*pair), times) for pair, times in both.items()]
+    unseen = [features(*pair) for pair in product(values, repeat=2) if pair not in both]
+    return score_interval(name, kappa, n, seen, unseen, measure, level=level)
+
+
+def fleiss_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
+    """Fleiss' kappa (Fleiss 1971) of interchangeable raters, carried over to units with unequally many ratings.
+
+    Chance: the mean shares of the values over units. Where every unit has as many ratings it is the original. The
+    extension is that of Gwet (2014).
+    """
+    name = "Fleiss' kappa"
+    rows = _rows(counts)
+    n = sum(times for row, times in rows if row.total() >= 2)
+    if not n:
+        return undefined(name, 0, NO_UNITS)
+    values = _given(rows)
+    if len(values) == 1:
+        return undefined(name, n, ONE_VALUE)
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        expected = sum(share**2 for share in mean[2:])
+        return _kappa(mean, expected, [2 * share for share in mean[2:]])
+
+    return _with_interval(name, rows, n, values, measure, level)
+
+
+def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level: float = LEVEL) -> Figure:
+    """Gwet's AC1 (Gwet 2008), which does not collapse where nearly everything gets one value.
+
+    Chance: Σ π(1 - π) / (q - 1) with π the mean share of a value and q the number of values there are. ``scale``: the
+    values that could be given; without it those that were. Raises ValueError for a rating that is not on the scale.
+    """
+    name = "Gwet's AC1"
+    rows = _rows(counts)
+    n = sum(times for row, times in rows if row.total() >= 2)
+    if not n:
+        return undefined(name, 0, NO_UNITS)
+    given = _given(rows)
+    values = list(dict.fromkeys(scale)) if scale is not None else given
+    if strange := [value for value in given if value not in values]:
+        raise ValueError(f"{strange[0]!r} is not on the scale {values}.")
+    q = len(values)
+    if q < 2:
+        return undefined(name, n, "Only one value is known, and with one value nobody could have disagreed.")
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        expected = sum(share * (1 - share) for share in mean[2:]) / (q - 1)
+        return _kappa(mean, expected, [(1 - 2 * share) / (q - 1) for share in mean[2:]])
+
+    return _with_interval(name, rows, n, values, measure, level)
+
+
+def _with_interval(
+    name: str, rows: list[_Row], n: int, values: Sequence[Value], measure: Measure, level: float
+) -> Figure:
+    """A kappa of interchangeable raters. Means: agreement, whether there is any, the share of each value."""
+
+    def features(row: Counter[Value]) -> Features:
+        r = row.total()
+        shares = (row[value] / r for value in values)
+        return (_agreement(row), 1.0, *shares) if r >= 2 else (0.0, 0.0, *shares)
+
+    seen = [(features(row), times) for row, times in rows]
+    units = sum(times for _, times in rows)
+    means = [sum(column) / units for column in zip(*([x * times for x in one] for one, times in seen), strict=True)]
+    unseen = [features(row) for row in _unseen(rows, values)]
+    return score_interval(name, measure(means)[0], n, seen, unseen, measure, level=level)
+
+
+def _kappa(mean: Sequence[float], expected: float, slopes: Sequence[float]) -> tuple[float, list[float]]:
+    """(p_o - p_e) / (1 - p_e) and its derivatives. ``slopes``: those of p_e by the share of each value."""
+    observed = mean[0] / mean[1]
+    down = -(1 - observed) / (1 - expected) ** 2
+    up = 1 / (mean[1] * (1 - expected))
+    return (observed - expected) / (1 - expected), [up, -observed * up, *(down * slope for slope in slopes)]
+
+
+def _rows(counts: PatternCounts) -> list[_Row]:
+    return [(Counter(pattern), times) for pattern, times in counts.without_order().checked()]
+
+
+def _agreement(row: Counter[Value]) -> float:
+    """The share of a unit's pairs of ratings that agree; the unit has two ratings or more."""
+    r = row.total()
+    return sum(k * (k - 1) for k in row.values()) / (r * (r - 1))
+
+
+def _given(rows: list[_Row]) -> list[Value]:
+    """The values that were given, in an order of their own."""
+    return sorted({value for row, _ in rows for value in row}, key=lambda value: (str(type(value)), str(value)))
+
+
+def _unseen(rows: list[_Row], values: Sequence[Value]) -> Iterator[Counter[Value]]:
+    """The units that did not come up, though as many ratings as some unit has could have made them."""
+    there = {tuple(row[value] for value in values) for row, _ in rows}
+    for size in sorted({row.total() for row, _ in rows}):
+        for pattern in possible_patterns(values, size):
+            row = Counter(pattern)
+            if tuple(row[value] for value in values) not in there:
+                yield row

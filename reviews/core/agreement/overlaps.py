@@ -1,0 +1,117 @@
+"""How far two reviewers' sets (calls of a task, edges of its graph) overlap: precision, recall and F1 from counts.
+
+The definition is ours, after what the papers report as "F1 for task completion": counts are summed over tasks before
+dividing (micro-averaged), and neither reviewer is the truth. F1 = 2 · matched / (left + right) is the same whichever
+of the two is called left; precision and recall change places with them. Of three reviewers or more the pairs of a task
+are added up to one unit: each reviewer is in several pairs, so that pairs are not independent of one another.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from reviews.core.agreement.bounds import score_interval
+from reviews.core.agreement.figures import LEVEL, Figure, undefined
+from reviews.core.agreement.patterns import Pattern, PatternCounts
+
+_EMPTY = "Neither reviewer has anything here in any task, so there is nothing that could match."
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two reviewers' sets of one task, how many members each has and how many are in both; or the sums of all pairs."""
+
+    matched: int
+    left: int
+    right: int
+    #: How many there are; of more than two, left and right are nobody's.
+    reviewers: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.matched <= min(self.left, self.right):
+            raise ValueError(f"{self.matched} cannot be in both of sets of {self.left} and {self.right}.")
+
+    def pattern(self) -> Pattern:
+        """(matched, left, right), then the number of reviewers if it is not two: counted like rating patterns."""
+        sums = self.matched, self.left, self.right
+        return sums if self.reviewers == 2 else (*sums, self.reviewers)
+
+    def without_sides(self) -> "Overlap":
+        """The same where nobody is to be told apart."""
+        return Overlap(self.matched, min(self.left, self.right), max(self.left, self.right), self.reviewers)
+
+
+def added_up(pairs: Sequence[Overlap], reviewers: int) -> Overlap:
+    """One unit of a task's pairs; the pair itself if there are two reviewers."""
+    if reviewers == 2:
+        return pairs[0]
+    bare = [pair.without_sides() for pair in pairs]
+    return Overlap(
+        sum(one.matched for one in bare), sum(one.left for one in bare), sum(one.right for one in bare), reviewers
+    )
+
+
+def read_overlap(pattern: Pattern) -> Overlap:
+    """The overlap of a pattern. Raises ValueError for what is none."""
+    if len(pattern) not in (3, 4):
+        raise ValueError(f"{pattern} is no overlap: (matched, left, right) is expected, and the number of reviewers.")
+    numbers = [value for value in pattern if isinstance(value, int)]
+    if len(numbers) < len(pattern):
+        raise ValueError(f"{pattern} is no overlap: whole numbers are expected.")
+    return Overlap(*numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapScores:
+    """One reviewer's sets against the other's. Of precision and recall the left side counts as the reference."""
+
+    precision: Figure
+    recall: Figure
+    f1: Figure
+
+
+def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = LEVEL) -> OverlapScores:
+    """Precision, recall and F1 of sets, micro-averaged over tasks.
+
+    ``counts``: of ``Overlap.pattern``. n is the number of tasks with a member on either side (for precision on the
+    right, for recall on the left). Interval: ``core.agreement.bounds``, where tasks with one match less or more than
+    those that came up could have come up as well. Raises ValueError for patterns that are no overlaps.
+    """
+    tasks = [(read_overlap(pattern), times) for pattern, times in counts.checked()]
+    return OverlapScores(
+        _ratio(f"Precision on {of}", tasks, lambda one: (one.matched, one.right), level),
+        _ratio(f"Recall on {of}", tasks, lambda one: (one.matched, one.left), level),
+        _ratio(f"F1 on {of}", tasks, lambda one: (2 * one.matched, one.left + one.right), level),
+    )
+
+
+def _ratio(
+    name: str, tasks: list[tuple[Overlap, int]], parts: Callable[[Overlap], tuple[int, int]], level: float
+) -> Figure:
+    """Σ top / Σ bottom over tasks. ``parts``: the two of a task."""
+    seen: Counter[tuple[int, int]] = Counter()
+    possible = set()
+    for one, times in tasks:
+        if parts(one)[1]:
+            seen[parts(one)] += times
+            possible |= {parts(other) for other in _one_more_or_less(one)}
+    n = seen.total()
+    if not n:
+        return undefined(name, 0, _EMPTY)
+    value = sum(top * times for (top, _), times in seen.items()) / sum(b * times for (_, b), times in seen.items())
+    unseen = sorted(possible - set(seen))
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        ratio = mean[0] / mean[1]
+        return ratio, [1 / mean[1], -ratio / mean[1]]
+
+    return score_interval(name, value, n, sorted(seen.items()), unseen, measure, level=level, least=0.0)
+
+
+def _one_more_or_less(one: Overlap) -> Iterator[Overlap]:
+    """The same sets where one reviewer has one match less, or more, with each of the others."""
+    step = one.reviewers - 1
+    if one.matched:
+        yield replace(one, matched=max(0, one.matched - step))
+    if one.matched < min(one.left, one.right):
+        yield replace(one, matched=min(one.left, one.right, one.matched + step))

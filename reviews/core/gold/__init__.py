@@ -1,0 +1,16 @@
+"""Known answers mixed into people's work: whose turn it is, how a review compares. Pure."""
+
+from reviews.core.gold.scoring import FATES, Fate, Place, Score, faults_of, score
+from reviews.core.gold.turns import draw_number, is_due, why_not
+
+__all__ = [
+    "FATES",
+    "Fate",
+    "Place",
+    "Score",
+    "draw_number",
+    "faults_of",
+    "is_due",
+    "score",
+    "why_not",
+]

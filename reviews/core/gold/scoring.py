@@ -1,0 +1,130 @@
+"""How a review of a gold item compares with the known answer.
+
+Places are those of ``core.comparison.discrepancies``, counted from the answer: where what was shown differs from
+it there is a fault; where what was handed in still differs from it, something is left.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from annotator.core.comparison import Discrepancy, discrepancies
+from annotator.core.comparison.anchors import covers, split
+from reviews.core.protocols import Verdict
+
+Document = dict[str, Any]
+
+
+class Fate(StrEnum):
+    """What became of a place."""
+
+    #: A fault that is as the answer has it now.
+    REPAIRED = "repaired"
+    #: A fault that was changed, but not into what the answer has.
+    OTHERWISE = "otherwise"
+    #: A fault that was left, and named by who refused or escalated the item.
+    NAMED = "named"
+    MISSED = "missed"
+    #: No fault was there, and one is there now.
+    FALSE = "false"
+
+
+FATES: dict[Fate, str] = {
+    Fate.REPAIRED: "mended as verified",
+    Fate.OTHERWISE: "mended otherwise",
+    Fate.NAMED: "named, not mended",
+    Fate.MISSED: "missed",
+    Fate.FALSE: "changed without need",
+}
+#: Fields that only people read, with the length of their anchors: an argument may bear the same name.
+_WORDS = {
+    *((1, "system_prompt"), (1, "user_query"), (3, "user_message"), (3, "text")),
+    *((5, "question"), (5, "user_reply"), (5, "text")),
+}
+_FOUND = (Fate.REPAIRED, Fate.OTHERWISE, Fate.NAMED)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place with a fault, or where one was made. The anchor is the answer's."""
+
+    anchor: str
+    #: Of ``annotator.core.comparison.Label``.
+    label: str
+    fate: Fate
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One review against the known answer."""
+
+    verdict_right: bool
+    places: tuple[Place, ...]
+
+    @property
+    def faults(self) -> int:
+        """How many faults were there."""
+        return sum(place.fate is not Fate.FALSE for place in self.places)
+
+    @property
+    def found(self) -> int:
+        """How many of them were seen, whatever was done about them."""
+        return sum(place.fate in _FOUND for place in self.places)
+
+    @property
+    def false_changes(self) -> int:
+        return sum(place.fate is Fate.FALSE for place in self.places)
+
+
+def faults_of(shown: Document, answer: Document) -> list[Discrepancy]:
+    """The places on which what is shown differs in meaning from the answer."""
+    return discrepancies(answer, shown)
+
+
+def score(*, shown: Document, answer: Document, handed_in: Document, verdict: str, named: Iterable[str] = ()) -> Score:
+    """Compare a review with the answer. ``named``: anchors of the faults the reviewer named.
+
+    The verdict is right where an item without a fault is approved as it is, and one with a fault is escalated, or
+    approved with changes that leave none of its faults: it can be mended, so to reject it is as wrong as to let it
+    pass. Words may be mended otherwise than the answer has them: no program can tell whether they say the same.
+    """
+    faults, left = faults_of(shown, answer), discrepancies(answer, handed_in)
+    named = list(named)
+    # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
+    here = [[one for one in left if _touch(one.anchor, fault.anchor)] for fault in faults]
+    places = [
+        Place(fault.anchor, fault.label, _fate(fault, rest, named)) for fault, rest in zip(faults, here, strict=True)
+    ]
+    mended = all(
+        not rest or (place.fate is Fate.OTHERWISE and all(_is_words(one.anchor) for one in rest))
+        for place, rest in zip(places, here, strict=True)
+    )
+    places += [
+        Place(one.anchor, one.label, Fate.FALSE)
+        for one in left
+        if not any(_touch(one.anchor, fault.anchor) for fault in faults)
+    ]
+    if not faults:
+        right = verdict == Verdict.APPROVE
+    else:
+        right = verdict == Verdict.ESCALATE or (verdict == Verdict.FIX and mended)
+    return Score(right, tuple(places))
+
+
+def _is_words(anchor: str) -> bool:
+    parts = split(anchor)
+    return (len(parts), *parts[-1:]) in _WORDS
+
+
+def _fate(fault: Discrepancy, here: list[Discrepancy], named: list[str]) -> Fate:
+    """``here``: what still differs from the answer at the fault."""
+    if not here:
+        return Fate.REPAIRED
+    if any(one.anchor != fault.anchor or one.right != fault.right for one in here):
+        return Fate.OTHERWISE
+    return Fate.NAMED if any(_touch(anchor, fault.anchor) for anchor in named if anchor) else Fate.MISSED
+
+
+def _touch(one: str, other: str) -> bool:
+    return covers(one, other) or covers(other, one)

@@ -1,0 +1,57 @@
+"""Review protocols as data. Pure: no Django here, so a notebook can read one and recompute its draws."""
+
+from reviews.core.protocols.drawing import Allotment, Candidate, draw_round, draw_sample, population_hash
+from reviews.core.protocols.outcomes import Combination, combinations, decide, offered_verdicts
+from reviews.core.protocols.presets import MAJORITY_OF_THREE, PRESETS, ImpossibleOption, load_preset
+from reviews.core.protocols.protocol import (
+    AuthorRule,
+    Checklist,
+    ChecklistItem,
+    ContentRule,
+    Eligible,
+    Entry,
+    EntryMode,
+    Evidence,
+    FindingKind,
+    Outcome,
+    OutcomeRule,
+    Protocol,
+    Stage,
+    StageKind,
+    Verdict,
+    read_protocol,
+)
+from reviews.core.protocols.validation import validate
+
+__all__ = [
+    "MAJORITY_OF_THREE",
+    "PRESETS",
+    "Allotment",
+    "AuthorRule",
+    "Candidate",
+    "Checklist",
+    "ChecklistItem",
+    "Combination",
+    "ContentRule",
+    "Eligible",
+    "Entry",
+    "EntryMode",
+    "Evidence",
+    "FindingKind",
+    "ImpossibleOption",
+    "Outcome",
+    "OutcomeRule",
+    "Protocol",
+    "Stage",
+    "StageKind",
+    "Verdict",
+    "combinations",
+    "decide",
+    "draw_round",
+    "draw_sample",
+    "load_preset",
+    "offered_verdicts",
+    "population_hash",
+    "read_protocol",
+    "validate",
+]

@@ -1,0 +1,216 @@
+"""What differs between two protocols, in words a reader of both can follow."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reviews.core.protocols.outcomes import combinations, deciding_rule
+from reviews.core.protocols.protocol import Checklist, ContentRule, Entry, EntryMode, OutcomeRule, Protocol, Stage
+
+#: Words by value; strings, so that they also name what a form holds.
+STAGE_KINDS: Mapping[str, str] = {"self_check": "self-check", "cross_check": "cross-check", "expert": "expert"}
+AUTHOR_RULES: Mapping[str, str] = {
+    "any": "anybody with the role",
+    "owner": "the item’s owner only",
+    "not_author": "never the author or owner",
+}
+ENTRY_MODES: Mapping[str, str] = {
+    "all": "every item",
+    "fraction": "a random fraction",
+    "escalated_and_fraction": "every escalated item and a random fraction",
+    "rounds": "rounds of random fractions",
+}
+OUTCOMES: Mapping[str, str] = {
+    "pass": "passes",
+    "pass_with_fix": "passes with the fix",
+    "rejected": "rejected",
+    "escalate": "escalated to an expert",
+    "back_to_author": "back to the author",
+    "restart": "another round of the stage",
+    "return": "back to the stage that escalated it",
+    "confirm": "somebody else confirms it",
+}
+CONTENT_RULES: Mapping[str, str] = {
+    "any": "any",
+    "same": "the same",
+    "different": "different",
+    "majority": "the same fix for more than half",
+}
+#: Fields of a stage that have words of their own below.
+_KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "outcomes", "checklist", "lease_minutes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it was. Blank: it was not there, or is there no more."""
+
+    #: "The protocol", "Stage “Cross-check”" or "Kinds of faults".
+    place: str
+    what: str
+    before: str
+    after: str
+
+
+def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Difference]:
+    """Everything that differs, stages in the order of ``after``, those that are gone last."""
+    out = [
+        Difference("The protocol", what, left, right)
+        for what, left, right in (
+            ("Name", before.name, after.name),
+            ("Disagreements above which it warns", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
+            ("Compared items after which it warns", str(before.alarm_after), str(after.alarm_after)),
+            *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after"}),
+        )
+        if left != right
+    ]
+    earlier = {stage.key: stage for stage in before.stages}
+    later = {stage.key: stage for stage in after.stages}
+    shared = [key for key in later if key in earlier]
+    if shared != [key for key in earlier if key in later]:
+        out.append(Difference("The protocol", "Order of stages", _order(before), _order(after)))
+    for key, stage in later.items():
+        place = f"Stage “{stage.title}”"
+        if key not in earlier:
+            out.append(Difference(place, "Stage", "", summary(stage)))
+        else:
+            out += [Difference(place, *line) for line in _stage_lines(earlier[key], stage) if line[1] != line[2]]
+    out += [
+        Difference(f"Stage “{stage.title}”", "Stage", summary(stage), "")
+        for key, stage in earlier.items()
+        if key not in later
+    ]
+    return out + list(_taxonomy(before, after))
+
+
+def summary(stage: Stage) -> str:
+    """A stage in one line."""
+    many = "one reviewer" if stage.reviewers == 1 else f"{stage.reviewers} reviewers"
+    return f"{STAGE_KINDS[stage.kind]}, {many}{', blind' if stage.blind else ''}, {entry_words(stage.entry)}"
+
+
+def percent(share: float) -> str:
+    """0.05 as "5 %"."""
+    return f"{round(share * 100, 6):g} %"
+
+
+def entry_words(entry: Entry) -> str:
+    """How items come into a stage."""
+    if entry.mode is EntryMode.ALL:
+        return "every item"
+    drawn = f"a random {percent(entry.fraction)}"
+    if entry.mode is EntryMode.FRACTION:
+        return drawn
+    if entry.mode is EntryMode.ESCALATED_AND_FRACTION:
+        return f"every escalated item and {drawn} of the approved" if entry.fraction else "every escalated item"
+    return f"rounds of {drawn}, what nobody has seen first"
+
+
+def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
+    yield "Title", before.title, after.title
+    yield "Kind", STAGE_KINDS[before.kind], STAGE_KINDS[after.kind]
+    yield "Reviewers", str(before.reviewers), str(after.reviewers)
+    yield "Roles", _roles(before), _roles(after)
+    yield "Author", AUTHOR_RULES[before.eligible.author], AUTHOR_RULES[after.eligible.author]
+    yield (
+        "Nobody who reviewed it earlier",
+        _yes(before.eligible.not_earlier_reviewers),
+        _yes(after.eligible.not_earlier_reviewers),
+    )
+    yield "Blind", _yes(before.blind), _yes(after.blind)
+    yield "Enters", entry_words(before.entry), entry_words(after.entry)
+    yield "Lease, minutes", str(before.lease_minutes), str(after.lease_minutes)
+    yield from _rest(before.entry, after.entry, {"mode", "fraction"})
+    yield from _rest(before, after, _KNOWN)
+    yield from _outcome_lines(before, after)
+    yield from _checklist_lines(before.checklist, after.checklist)
+
+
+def _rest(before: Any, after: Any, known: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Fields that have no words of their own here, as JSON."""
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    for name in type(after).model_fields:
+        if name not in known:
+            yield name.replace("_", " ").capitalize(), _plain(old.get(name)), _plain(new.get(name))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return _yes(value)
+    if value is None:
+        return "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in value.items())
+    return str(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+
+
+def _outcome_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
+    """What follows otherwise, combination by combination; where the number of reviewers changes, the whole table."""
+    if before.reviewers != after.reviewers:
+        yield "Outcomes", _table(before.outcomes), _table(after.outcomes)
+        return
+    old = {str(one): deciding_rule(before, one) for one in combinations(before)}
+    for one in combinations(after):
+        words, rule = str(one), deciding_rule(after, one)
+        was = old.pop(words, None)
+        yield f"After {words}", OUTCOMES[was.outcome] if was else "", OUTCOMES[rule.outcome] if rule else ""
+    for words, was in old.items():
+        yield f"After {words}", OUTCOMES[was.outcome] if was else "", ""
+
+
+def _table(rules: Sequence[OutcomeRule]) -> str:
+    return "; ".join(f"{rule_words(rule)}: {OUTCOMES[rule.outcome]}" for rule in rules)
+
+
+def rule_words(rule: OutcomeRule) -> str:
+    """When a row of an outcome table applies."""
+    words = CONTENT_RULES[rule.content] + ("" if rule.content is ContentRule.MAJORITY else " content")
+    return " + ".join(rule.verdicts) + ("" if rule.content is ContentRule.ANY else f" ({words})")
+
+
+def _checklist_lines(before: Checklist, after: Checklist) -> Iterator[tuple[str, str, str]]:
+    for what, left, right in _rest(before, after, {"version", "items"}):
+        yield f"Checklist, {what.lower()}", left, right
+    old = {item.key: _item(item.text, item.per_task) for item in before.items}
+    new = {item.key: _item(item.text, item.per_task) for item in after.items}
+    for key in [*new, *(key for key in old if key not in new)]:
+        yield f"Checklist, {key}", old.get(key, ""), new.get(key, "")
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        yield "Checklist, order", ", ".join(old), ", ".join(new)
+
+
+def _item(text: str, per_task: bool) -> str:
+    return f"{text} ({'each task' if per_task else 'once'})"
+
+
+def _taxonomy(before: Protocol, after: Protocol) -> Iterator[Difference]:
+    old = {kind.key: kind for kind in before.taxonomy}
+    new = {kind.key: kind for kind in after.taxonomy}
+    place = "Kinds of faults"
+    for key, kind in new.items():
+        was = old.get(key)
+        if was is None:
+            yield Difference(place, kind.label, "", kind.description or "new")
+            continue
+        for what, left, right in (
+            (f"{was.label}, word", was.label, kind.label),
+            (f"{was.label}, description", was.description, kind.description),
+            (f"{was.label}, in use", _yes(not was.retired), _yes(not kind.retired)),
+        ):
+            if left != right:
+                yield Difference(place, what, left, right)
+    for key, kind in old.items():
+        if key not in new:
+            yield Difference(place, kind.label, kind.description or "there", "")
+
+
+def _order(protocol: Protocol) -> str:
+    return " → ".join(stage.title for stage in protocol.stages)
+
+
+def _roles(stage: Stage) -> str:
+    return ", ".join(role.replace("_", " ") for role in stage.eligible.roles)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,0 +1,288 @@
+"""A protocol while somebody edits it: plain JSON that need not be right yet, and the steps an editor takes in it.
+
+Places are JSON pointers. A form's fields are named after what they set: ``/stages/0/title``; ``%/discrepancy_alarm``
+for a share that is typed in per cent, ``/stages/0/eligible/roles[]`` for a list of which each value is one field.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from annotator.core.schema.canonical import unescape
+from annotator.core.schema.errors import Problem, SchemaProblem
+from reviews.core.protocols.protocol import (
+    ANY,
+    ChecklistItem,
+    ContentRule,
+    EntryMode,
+    Outcome,
+    OutcomeRule,
+    Protocol,
+    StageKind,
+    Verdict,
+    read_protocol,
+)
+from reviews.core.protocols.validation import validate
+
+Draft = dict[str, Any]
+#: Entries of any list a form may make.
+_MOST = 60
+#: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
+#: of an outcome table is a row of fields on the page, and is held against every combination of verdicts.
+MOST_VALUES = 5_000
+_A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
+#: What an editor may ask of an outcome table.
+TABLES = {"agree": "all reviewers agree", "majority": "a majority decides"}
+
+
+def overlay(draft: Draft, fields: Iterable[tuple[str, Sequence[str]]]) -> Draft:
+    """A copy of the draft with what a form holds put in its places; fields that lead nowhere are left out."""
+    draft = deepcopy(draft)
+    for name, values in fields:
+        path = name.removeprefix("%").removesuffix("[]")
+        if not path.startswith("/"):
+            continue
+        holder, key = _holder(draft, path)
+        if holder is None or not values:
+            continue
+        value: Any = values[-1].replace("\r\n", "\n")
+        if name.endswith("[]"):
+            value = [one for one in values if one]
+        elif name.startswith("%"):
+            value = _share(value)
+        holder[key] = value
+    return draft
+
+
+def step(draft: Draft, action: str) -> Draft:
+    """A copy after one step: ``add:/stages``, ``remove:/stages/1``, ``up:…``, ``down:…``; ``agree:/stages/1``: a table;
+    ``give:/stages/3/entry/send_back`` and ``drop:…``: evidence upon which the rest of an owner's items goes back.
+
+    What cannot be done is not done: the page it was asked from may be old.
+    """
+    draft = deepcopy(draft)
+    name, _, pointer = action.partition(":")
+    if name == "add":
+        holder, key = _holder(draft, pointer)
+        found = holder[key] if holder is not None and _has(holder, key) else None
+        make = _NEW.get(_shape(pointer))
+        if isinstance(found, list) and make is not None and len(found) < _MOST:
+            found.append(make(draft, pointer))
+        return draft
+    if name in TABLES:
+        holder, key = _holder(draft, f"{pointer}/outcomes")
+        if isinstance(holder, dict):
+            holder["outcomes"] = suggest_table(
+                holder.get("kind", ""), holder.get("reviewers"), majority=name != "agree"
+            )
+        return draft
+    holder, key = _holder(draft, pointer)
+    if name in ("give", "drop") and isinstance(holder, dict) and key == "send_back":
+        holder[key] = {"above": 0.2, "audited": 5} if name == "give" else None
+        return draft
+    if not isinstance(holder, list) or not isinstance(key, int) or not _has(holder, key):
+        return draft
+    if name == "remove":
+        del holder[key]
+    other = {"up": key - 1, "down": key + 1}.get(name, -1)
+    if 0 <= other < len(holder) and name != "remove":
+        holder[key], holder[other] = holder[other], holder[key]
+    return draft
+
+
+def complete(draft: Draft) -> Draft:
+    """A copy in which what is new has a key, made from its words, and no fraction stands where every item enters."""
+    draft = deepcopy(draft)
+    stages = _dicts(draft.get("stages"))
+    for stage in stages:
+        entry = stage.get("entry")
+        if isinstance(entry, dict) and entry.get("mode") == EntryMode.ALL:
+            entry["fraction"] = 0.0
+    for rows, word, made in (
+        (draft.get("stages"), "title", "stage"),
+        (draft.get("taxonomy"), "label", "kind"),
+        *((one.get("items"), "text", "item") for one in _dicts([stage.get("checklist") for stage in stages])),
+    ):
+        taken = {key for row in _dicts(rows) if isinstance(key := row.get("key"), str)}
+        for row in _dicts(rows):
+            if not row.get("key"):
+                row["key"] = _key(str(row.get(word) or ""), made, taken)
+                taken.add(row["key"])
+    return draft
+
+
+def has_too_many_values(draft: Any) -> bool:
+    """Whether there is more in it than a form is made of."""
+    left, waiting = MOST_VALUES, [draft]
+    while waiting and left >= 0:
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            left -= len(value)
+            waiting += value.values() if isinstance(value, dict) else value
+    return left < 0
+
+
+def check(draft: Draft) -> tuple[Protocol | None, list[Problem]]:
+    """The protocol, as far as it can be read, and everything that is wrong with it."""
+    try:
+        protocol = read_protocol(draft)
+    except SchemaProblem as error:
+        return None, error.problems
+    return protocol, validate(protocol)
+
+
+def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[dict[str, Any]]:
+    """A complete outcome table for so many reviewers, as JSON: where they agree it follows, else it is escalated.
+
+    ``majority``: more than half is enough. A single reviewer's word is enough, but nobody rejects an item alone; the
+    expert's word is the last one, and where experts differ the item goes back to its author.
+    """
+    try:
+        count = max(1, min(9, int(reviewers)))
+    except (TypeError, ValueError, OverflowError):
+        count = 1
+    expert = kind == StageKind.EXPERT
+    otherwise = Outcome.BACK_TO_AUTHOR if expert else Outcome.ESCALATE
+    rules: list[OutcomeRule] = []
+    if count == 1:
+        rules = [OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS)]
+        if kind == StageKind.CROSS_CHECK:
+            rules.append(OutcomeRule(verdicts=(ANY,), outcome=Outcome.ESCALATE))
+        else:
+            rules.append(OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX))
+            rules.append(OutcomeRule(verdicts=(_R,), outcome=Outcome.REJECTED if expert else Outcome.ESCALATE))
+            if not expert:
+                rules.append(OutcomeRule(verdicts=(_E,), outcome=Outcome.ESCALATE))
+    else:
+        enough = count // 2 + 1 if majority else count
+        rest = (ANY,) * (count - enough)
+        rules = [
+            OutcomeRule(verdicts=(_A,) * enough + rest, outcome=Outcome.PASS),
+            OutcomeRule(
+                verdicts=(_F,) * enough + rest,
+                content=ContentRule.MAJORITY if majority else ContentRule.SAME,
+                outcome=Outcome.PASS_WITH_FIX,
+            ),
+            OutcomeRule(verdicts=(_R,) * enough + rest, outcome=Outcome.REJECTED),
+            OutcomeRule(verdicts=(ANY,) * count, outcome=otherwise),
+        ]
+    return [rule.model_dump(mode="json") for rule in rules]
+
+
+def renumber_checklists(protocol: Protocol, earlier: Sequence[Protocol]) -> Protocol:
+    """The protocol with each checklist's version as its history makes it.
+
+    ``earlier``: the versions so far, newest first. A checklist whose items are as they were keeps its number, a changed
+    one gets the next that its stage has not had; one of a new stage keeps what it has.
+    """
+    stages = []
+    for stage in protocol.stages:
+        past = [one.checklist for version in earlier for one in version.stages if one.key == stage.key]
+        if past:
+            same = past[0].items == stage.checklist.items
+            number = past[0].version if same else max(one.version for one in past) + 1
+            stage = stage.model_copy(update={"checklist": stage.checklist.model_copy(update={"version": number})})
+        stages.append(stage)
+    return protocol.model_copy(update={"stages": tuple(stages)})
+
+
+# --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _new_stage(draft: Draft, pointer: str) -> Draft:
+    return {
+        "key": "",
+        "title": "New stage",
+        "kind": "cross_check",
+        "reviewers": 1,
+        "eligible": {
+            "roles": ["annotator", "senior_reviewer"],
+            "author": "not_author",
+            "not_earlier_reviewers": False,
+        },
+        "blind": True,
+        "entry": {"mode": "all", "fraction": 0.0},
+        "outcomes": suggest_table("cross_check", 1),
+        "checklist": {"version": 1, "items": []},
+        "lease_minutes": 30,
+    }
+
+
+def _new_rule(draft: Draft, pointer: str) -> Draft:
+    holder, _ = _holder(draft, pointer)
+    try:
+        count = max(1, min(9, int((holder or {}).get("reviewers", 1))))
+    except (TypeError, ValueError, OverflowError):
+        count = 1
+    return {"verdicts": [ANY] * count, "content": "any", "outcome": "escalate"}
+
+
+def _new_item(draft: Draft, pointer: str) -> Draft:
+    return ChecklistItem(key="x", text="New question").model_dump() | {"key": ""}
+
+
+def _new_kind(draft: Draft, pointer: str) -> Draft:
+    return {"key": "", "label": "New kind", "description": "", "retired": False}
+
+
+_NEW = {
+    "/stages": _new_stage,
+    "/taxonomy": _new_kind,
+    "/stages/#/outcomes": _new_rule,
+    "/stages/#/checklist/items": _new_item,
+}
+
+
+def _shape(pointer: str) -> str:
+    return re.sub(r"/\d+", "/#", pointer)
+
+
+def _holder(draft: Any, pointer: str) -> tuple[Any, Any]:
+    """The dictionary or list in which the place is, and its key there; (None, None) where it leads nowhere."""
+    steps = [unescape(one) for one in pointer.split("/")[1:]]
+    node = draft
+    for number, name in enumerate(steps):
+        key: Any = name
+        if isinstance(node, list):
+            if not (name.isascii() and name.isdigit() and len(name) < 4):
+                return None, None
+            key = int(name)
+        elif not isinstance(node, dict):
+            return None, None
+        if number == len(steps) - 1:
+            return (node, key) if isinstance(node, dict) or key < len(node) else (None, None)
+        if not _has(node, key):
+            return None, None
+        node = node[key]
+    return None, None
+
+
+def _has(node: Any, key: Any) -> bool:
+    return key in node if isinstance(node, dict) else isinstance(node, list) and 0 <= key < len(node)
+
+
+def _share(text: str) -> Any:
+    """Per cent as a share; what is no number stays as it was typed."""
+    try:
+        return float(Decimal(text.strip().replace(",", ".")) / 100)
+    except (InvalidOperation, OverflowError):
+        return text
+
+
+def _dicts(rows: Any) -> list[dict[str, Any]]:
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _key(text: str, made: str, taken: set[Any]) -> str:
+    """A key from words: letters a to z, digits and underscores, not one of ``taken``."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:36].rstrip("_")
+    if not re.match(r"[a-z]", stem):
+        stem = f"{made}_{stem}".rstrip("_")
+    key, number = stem, 2
+    while key in taken:
+        key, number = f"{stem[:36]}_{number}", number + 1
+    return key

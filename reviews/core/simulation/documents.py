@@ -1,0 +1,339 @@
+"""True dialogues, and the places at which a candidate can go wrong.
+
+A dialogue is made from its number and a generator of chances, so that the same seed writes the same words. What can be
+wrong with it stands at **places**: each has an anchor, the right value and at least one wrong one. Places do not
+overlap, so a version of a dialogue is told by the values at its places.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.comparison import resolve
+from annotator.core.schema import canonical, load_text, read_document
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A value that does not belong there, and which kind of fault it is (a key of the taxonomy)."""
+
+    kind: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fault can be."""
+
+    anchor: str
+    right: Any
+    wrongs: tuple[Wrong, ...]
+
+    def kind_of(self, value: Any) -> str:
+        """The kind of fault that this value is; of the first wrong one where the value is right or unknown."""
+        return next((wrong.kind for wrong in self.wrongs if wrong.value == value), self.wrongs[0].kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A dialogue as it ought to be, and where it can go wrong."""
+
+    text: str
+    places: tuple[Place, ...]
+
+    def document(self) -> Document:
+        """A copy of the dialogue."""
+        return load_text(self.text)
+
+
+def value_at(document: Document, place: Place) -> Any:
+    """What a version has at a place."""
+    return resolve(document, place.anchor)
+
+
+def put(document: Document, place: Place, value: Any) -> None:
+    """Write a value at a place of a version."""
+    above, _, key = place.anchor.rpartition("/")
+    resolve(document, above)[key] = value
+
+
+TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description,
+            "parameters": {
+                "type": "object",
+                "properties": {key: {"type": kind, "description": words} for key, (kind, words) in properties.items()},
+                "required": list(properties),
+            },
+        },
+    }
+    for name, description, properties in (
+        (
+            "look_up_weather",
+            "The weather of a city on a day.",
+            {"city": ("string", "Name of the city."), "date": ("string", "The day, as YYYY-MM-DD.")},
+        ),
+        (
+            "find_train",
+            "The next train between two cities on a day.",
+            {
+                "origin": ("string", "Where the trip begins."),
+                "destination": ("string", "Where it ends."),
+                "date": ("string", "The day, as YYYY-MM-DD."),
+            },
+        ),
+        (
+            "reserve_seats",
+            "Reserve seats in one train.",
+            {"train": ("string", "Number of the train."), "seats": ("integer", "How many seats.")},
+        ),
+        (
+            "book_table",
+            "Book a table in a restaurant of a city.",
+            {
+                "city": ("string", "Name of the city."),
+                "date": ("string", "The day, as YYYY-MM-DD."),
+                "guests": ("integer", "How many come."),
+            },
+        ),
+    )
+]
+
+_CITIES = (
+    "Aarhus", "Bergen", "Coimbra", "Dresden", "Exeter", "Florence", "Gdansk", "Heidelberg", "Innsbruck", "Jena",
+    "Krakow", "Leuven", "Modena", "Nantes", "Odense", "Porto", "Rennes", "Salzburg", "Toulouse", "Uppsala", "Verona",
+)  # fmt: skip
+_SKIES = ("clear", "cloudy", "rainy", "misty", "windy")
+_POLICIES = ("single_tool", "multi_tool", "clarify", "chat")
+
+
+class _Talk:
+    """One dialogue in the making."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.home, self.city, self.other, self.third = chance.sample(_CITIES, 4)
+        self.month, first = chance.randint(1, 12), chance.randint(1, 13)
+        self.date, self.late = f"2026-{self.month:02}-{first:02}", f"2026-{self.month:02}-{first + 14:02}"
+        self.guests = chance.randint(2, 7)
+        self.train = f"IC{chance.randint(1000, 9999)}"
+        self.tasks: list[Document] = []
+        self.places: list[Place] = []
+
+    def task(self, message: str, policy: str, information: str, steps: list[Document]) -> str:
+        """Add a task; returns its anchor."""
+        task_id = f"t{len(self.tasks) + 1}"
+        self.tasks.append(
+            {"id": task_id, "user_message": message, "policy": policy, "information": information, "steps": steps}
+        )
+        at = f"/tasks/{task_id}"
+        self.place(f"{at}/policy", policy, *(Wrong("wrong_policy_label", one) for one in _POLICIES if one != policy))
+        hiding = ("partial_information", "coreferential_reference")
+        others = [one for one in hiding if one != information]
+        self.place(f"{at}/information", information, *(Wrong("wrong_information_label", one) for one in others))
+        return at
+
+    def place(self, anchor: str, right: Any, *wrongs: Wrong) -> None:
+        self.places.append(Place(anchor, right, wrongs))
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def weather(self) -> None:
+        """The first task: one call, everything said."""
+        degrees, sky = self.chance.randint(3, 27), self.chance.choice(_SKIES)
+        message = (
+            f"I cannot decide between {self.city} and {self.other}, nor between {self.date} and {self.late}. "
+            f"What will the weather be like in {self.city} on {self.date}?"
+        )
+        at = self.task(message, "single_tool", "explicit", [self.weather_call("s1", self.city, degrees, sky),
+                       _answer("s2", self.forecast(self.city, degrees, sky), "tool", "s1")])  # fmt: skip
+        self.place(
+            f"{at}/user_message",
+            message,
+            Wrong("message_unnatural", f"{message} Execute the retrieval of the meteorological data forthwith."),
+            Wrong("message_unnatural", f"Query. {message} End of query."),
+        )
+        self.weather_places(at, "s1", "s2", self.city, self.other, degrees, sky)
+
+    def weather_twice(self) -> None:
+        """The first task, with two calls side by side."""
+        degrees, sky = self.chance.randint(3, 27), self.chance.choice(_SKIES)
+        warm = degrees + self.chance.randint(1, 6)
+        message = (
+            f"Please compare the weather in {self.city} and in {self.other} on {self.date}; "
+            f"{self.third} on {self.late} can wait."
+        )
+        at = self.task(
+            message,
+            "multi_tool",
+            "explicit",
+            [
+                self.weather_call("s1", self.city, degrees, sky),
+                self.weather_call("s2", self.other, warm, sky),
+                _answer(
+                    "s3", f"It is {sky} in both: {degrees} degrees in {self.city}, {warm} in {self.other}.",
+                    "tool", "s1", "s2",
+                ),
+            ],
+        )  # fmt: skip
+        self.place(
+            f"{at}/user_message",
+            message,
+            Wrong("message_unnatural", f"{message} Compile both outputs into one comparison."),
+        )
+        self.place(f"{at}/steps/s1/arguments/city", self.city, Wrong("wrong_argument_value", self.third))
+        self.place(f"{at}/steps/s2/arguments/date", self.date, Wrong("wrong_argument_value", self.late))
+        self.place(f"{at}/steps/s2/depends_on", [], Wrong("superfluous_dependency", _edges("s1")))
+        self.place(
+            f"{at}/steps/s3/text",
+            f"It is {sky} in both: {degrees} degrees in {self.city}, {warm} in {self.other}.",
+            Wrong("answer_wrong", f"It is {sky} in both: {warm} degrees in {self.city}, {degrees} in {self.other}."),
+            Wrong("answer_wrong", f"It is {sky} in both."),
+        )
+
+    def trip(self) -> None:
+        """A train, then seats in it: the second call needs what the first gave back."""
+        minutes = self.chance.randint(10, 50)
+        message = f"Take me there from {self.home}, then; there will be {self.guests} of us. Reserve the seats as well."
+        answer = f"Train {self.train} leaves at 8:{minutes}; {self.guests} seats are reserved."
+        at = self.task(
+            message,
+            "multi_tool",
+            "coreferential_reference",
+            [
+                _call(
+                    "s1",
+                    "find_train",
+                    {"origin": self.home, "destination": self.city, "date": self.date},
+                    {"train": self.train, "leaves": f"8:{minutes}"},
+                ),
+                _call("s2", "reserve_seats", {"train": self.train, "seats": self.guests}, {"confirmed": True}, "s1"),
+                _answer("s3", answer, "tool", "s1", "s2"),
+            ],
+        )
+        self.place(
+            f"{at}/user_message",
+            message,
+            Wrong("message_unnatural", f"{message} This is my second instruction."),
+            Wrong("information_not_hidden", message.replace("there from", f"to {self.city} from")),
+        )
+        self.place(f"{at}/steps/s1/arguments/destination", self.city, Wrong("wrong_argument_value", self.other))
+        self.place(f"{at}/steps/s1/arguments/date", self.date, Wrong("wrong_argument_value", self.late))
+        self.place(
+            f"{at}/steps/s2/arguments/seats",
+            self.guests,
+            Wrong("hallucinated_value", self.guests + 11),
+            Wrong("hallucinated_value", self.guests + 23),
+        )
+        self.place(f"{at}/steps/s2/depends_on", _edges("s1"), Wrong("missing_dependency", []))
+        self.place(
+            f"{at}/steps/s3/text",
+            answer,
+            Wrong("answer_wrong", f"Train {self.train} leaves at 9:{minutes}; {self.guests} seats are reserved."),
+            Wrong("answer_wrong", f"Train {self.train} leaves at 8:{minutes}."),
+        )
+
+    def table(self) -> None:
+        """Something is missing, so the user is asked."""
+        message = "Could you also book us a table for the evening there?"
+        question, reply = "For how many people shall I book?", f"For {self.guests}, please."
+        answer = f"A table for {self.guests} in {self.city} is booked."
+        at = self.task(
+            message,
+            "clarify",
+            "partial_information",
+            [
+                {"id": "s1", "type": "clarification", "question": question, "user_reply": reply, "depends_on": []},
+                _call(
+                    "s2",
+                    "book_table",
+                    {"city": self.city, "date": self.date, "guests": self.guests},
+                    {"booked": True, "hour": self.chance.randint(18, 21)},
+                    "s1",
+                ),
+                _answer("s3", answer, "tool", "s1", "s2"),
+            ],
+        )
+        self.place(
+            f"{at}/user_message", message, Wrong("message_unnatural", "Booking of table. Evening. Same place. Now.")
+        )
+        self.place(
+            f"{at}/steps/s1/question",
+            question,
+            Wrong("clarification_wrong", "Which cuisine do you like best?"),
+            Wrong("clarification_wrong", "In which city are you?"),
+        )
+        self.place(f"{at}/steps/s2/arguments/city", self.city, Wrong("wrong_argument_value", self.other))
+        self.place(f"{at}/steps/s3/text", answer, Wrong("answer_wrong", f"A table for {self.guests + 1} is booked."))
+
+    def thanks(self) -> None:
+        """Talk."""
+        message, answer = "Thank you, that is all for now.", f"You are welcome; have a good time in {self.city}."
+        at = self.task(message, "chat", "coreferential_reference", [_answer("s1", answer, "chat")])
+        self.place(
+            f"{at}/user_message", message, Wrong("message_unnatural", "Acknowledged. Terminate the conversation.")
+        )
+        self.place(
+            f"{at}/steps/s1/text", answer, Wrong("answer_wrong", f"You are welcome; have a good time in {self.other}.")
+        )
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def weather_call(self, step: str, city: str, degrees: int, sky: str) -> Document:
+        return _call(step, "look_up_weather", {"city": city, "date": self.date}, {"sky": sky, "degrees": degrees})
+
+    def forecast(self, city: str, degrees: int, sky: str) -> str:
+        return f"It will be {sky} in {city}, with {degrees} degrees."
+
+    def weather_places(self, at: str, call: str, answer: str, city: str, other: str, degrees: int, sky: str) -> None:
+        self.place(f"{at}/steps/{call}/arguments/city", city, Wrong("wrong_argument_value", other))
+        self.place(
+            f"{at}/steps/{call}/arguments/date",
+            self.date,
+            Wrong("wrong_argument_value", self.late),
+            Wrong("hallucinated_value", f"2027-{self.month:02}-28"),
+        )
+        self.place(f"{at}/steps/{call}/observation/degrees", degrees, Wrong("observation_implausible", degrees + 70))
+        self.place(
+            f"{at}/steps/{answer}/text",
+            self.forecast(city, degrees, sky),
+            Wrong("answer_wrong", self.forecast(city, degrees + 2, sky)),
+            Wrong("answer_wrong", f"It will be {sky} in {city}."),
+        )
+
+
+def write_original(chance: random.Random, tasks: int) -> Original:
+    """A dialogue of that many tasks (1 to 4), and its places."""
+    talk = _Talk(chance)
+    openings: tuple[Callable[[], None], ...] = (talk.weather, talk.weather_twice)
+    later = [talk.trip, talk.table, talk.thanks]
+    chosen = sorted(chance.sample(range(3), tasks - 1))
+    for write in (chance.choice(openings), *(later[place] for place in chosen)):
+        write()
+    document = {"kind": "multi_turn", "language": "en", "env_info": "2026-01-01", "tasks": talk.tasks}
+    return Original(canonical(read_document(document)), tuple(talk.places))
+
+
+def _edges(*ids: str) -> list[dict[str, str]]:
+    return [{"id": step, "kind": "parameter"} for step in ids]
+
+
+def _call(step: str, name: str, arguments: Document, observation: Any, *needs: str) -> Document:
+    return {
+        "id": step,
+        "type": "call",
+        "name": name,
+        "arguments": arguments,
+        "observation": observation,
+        "depends_on": _edges(*needs),
+    }
+
+
+def _answer(step: str, text: str, kind: str, *needs: str) -> Document:
+    return {"id": step, "type": "answer", "text": text, "answer_type": kind, "depends_on": _edges(*needs)}

@@ -1,0 +1,183 @@
+"""A world in which the truth is known: dialogues with planted faults, and people with known error rates.
+
+Everything follows from the seed. What a person makes of an item depends on the seed, the person, the item and which
+look at it this is, not on what else has happened, so that the order in which people take turns changes nothing but who
+gets what.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from annotator.core.schema import canonical, content_hash, read_document
+from reviews.core.simulation.documents import Document, Original, Place, put, value_at, write_original
+
+#: How easily people see each kind of fault, before their own skill counts: such that the protocol of C3-Bench leads
+#: from its baseline about as the paper reports (62, 78, 86, 94 and 100 %).
+VISIBILITY: Mapping[str, float] = {
+    "wrong_argument_value": 0.55,
+    "hallucinated_value": 0.6,
+    "missing_dependency": 0.5,
+    "superfluous_dependency": 0.45,
+    "wrong_policy_label": 0.6,
+    "wrong_information_label": 0.4,
+    "message_unnatural": 0.5,
+    "information_not_hidden": 0.5,
+    "observation_implausible": 0.45,
+    "answer_wrong": 0.5,
+    "clarification_wrong": 0.55,
+    #: That an item cannot be saved at all.
+    "other": 0.55,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The error rates that are planted. All are probabilities."""
+
+    #: That a candidate is right as it comes.
+    baseline: float = 0.62
+    #: That a candidate cannot be saved: part of those that are not right.
+    hopeless: float = 0.02
+    #: That a faulty candidate has one more fault, and then one more again.
+    another_fault: float = 0.35
+    #: How much people's skill differs: each sees from (1 - spread) to (1 + spread) times as much as is usual.
+    spread: float = 0.25
+    #: That somebody mends a fault wrongly, where there is more than one way to be wrong.
+    mistaken_fix: float = 0.05
+    #: That somebody, at one look at an item, spoils something that was right.
+    false_alarm: float = 0.02
+    #: That somebody who has found something asks an expert instead of mending it.
+    escalation: float = 0.08
+    #: The same of an expert: seeing a fault (or what is right of two versions), and spoiling something.
+    expert_detection: float = 0.99
+    expert_false_alarm: float = 0.001
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a probability, from 0 to 1.")
+        if self.hopeless > 1 - self.baseline:
+            raise ValueError("More candidates cannot be beyond saving than are not right.")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with known error rates."""
+
+    name: str
+    expert: bool
+    #: Kind of fault → probability of seeing one, at one look.
+    detection: Mapping[str, float]
+    false_alarm: float
+    escalation: float
+    mistaken_fix: float
+    #: Whether they edit step by step, as in the browser, or hand in whole documents, as through the API.
+    edits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One candidate, and what only the simulation knows of it."""
+
+    name: str
+    original: Original
+    candidate: str
+    #: The places that are wrong in the candidate.
+    planted: tuple[Place, ...]
+    hopeless: bool
+
+    @property
+    def truth(self) -> str | None:
+        """The hash of the one right version; None of an item that cannot be saved."""
+        return None if self.hopeless else content_hash(self.original.text)
+
+    def faults(self, document: Document) -> list[Place]:
+        """The places at which a version is wrong."""
+        return [place for place in self.original.places if value_at(document, place) != place.right]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All there is in a simulation, before anybody does anything."""
+
+    seed: int
+    rates: Rates
+    items: tuple[Item, ...]
+    annotators: tuple[Person, ...]
+    experts: tuple[Person, ...]
+    _by_name: dict[str, Item] = field(repr=False, compare=False)
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        return (*self.annotators, *self.experts)
+
+    def item(self, name: str) -> Item:
+        """The item with this external id. Raises KeyError."""
+        return self._by_name[name]
+
+    def chance(self, *what: object) -> random.Random:
+        """The generator of one matter: the same for the same seed and words, whatever was asked before."""
+        return random.Random("\n".join(map(str, (self.seed, *what))))  # noqa: S311 - reproducible on purpose
+
+
+def make_world(*, seed: int, dialogues: int, annotators: int, experts: int, rates: Rates | None = None) -> World:
+    """A world of that many dialogues and people. Raises ValueError for fewer than one dialogue or person."""
+    if dialogues < 1 or annotators + experts < 1 or min(annotators, experts) < 0:
+        raise ValueError("A simulation takes at least one dialogue and one person.")
+    rates = rates or Rates()
+    empty = World(seed, rates, (), (), (), {})
+    items = tuple(_make_item(empty, number) for number in range(1, dialogues + 1))
+    return World(
+        seed,
+        rates,
+        items,
+        tuple(_make_annotator(empty, number) for number in range(1, annotators + 1)),
+        tuple(_make_expert(empty, number) for number in range(1, experts + 1)),
+        {item.name: item for item in items},
+    )
+
+
+def _make_item(world: World, number: int) -> Item:
+    name, rates = f"sim-{number:05}", world.rates
+    chance = world.chance("item", number)
+    original = write_original(chance, chance.choice((1, 2, 2, 3, 3, 4)))
+    fate = chance.random()
+    if fate < rates.baseline:
+        return Item(name, original, original.text, (), hopeless=False)
+    hopeless = fate < rates.baseline + rates.hopeless
+    count = 1
+    while count < len(original.places) and chance.random() < rates.another_fault:
+        count += 1
+    planted = tuple(chance.sample(original.places, count))
+    document = original.document()
+    for place in planted:
+        put(document, place, chance.choice(place.wrongs).value)
+    return Item(name, original, canonical(read_document(document)), planted, hopeless)
+
+
+def _make_annotator(world: World, number: int) -> Person:
+    rates, chance = world.rates, world.chance("annotator", number)
+    skill = 1 + rates.spread * chance.uniform(-1, 1)
+    return Person(
+        name=f"annotator-{number}",
+        expert=False,
+        detection={kind: min(1.0, seen * skill) for kind, seen in VISIBILITY.items()},
+        false_alarm=min(1.0, rates.false_alarm * chance.uniform(0.5, 1.5)),
+        escalation=rates.escalation,
+        mistaken_fix=rates.mistaken_fix,
+        edits=number % 2 == 1,
+    )
+
+
+def _make_expert(world: World, number: int) -> Person:
+    rates = world.rates
+    return Person(
+        name=f"expert-{number}",
+        expert=True,
+        detection=dict.fromkeys(VISIBILITY, rates.expert_detection),
+        false_alarm=rates.expert_false_alarm,
+        escalation=0.0,
+        mistaken_fix=0.0,
+        edits=number % 2 == 1,
+    )

@@ -1,0 +1,163 @@
+"""Protocol versions, and how dialogues pass through them: cycles and their stage runs.
+
+References without an index have no constraint either: to take back one unpublished revision of a cancelled import the
+database would read every row that might refer to it. Revisions that people have seen are never deleted.
+"""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.models import Dialogue, Project, Revision, User
+
+
+class ProtocolVersion(models.Model):
+    """An immutable version of a project's review protocol. Cycles pin the version they began under."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="protocol_versions")
+    number = models.PositiveIntegerField()
+    preset = models.CharField(max_length=20, blank=True)
+    #: Canonical text of a ``reviews.core.protocols.Protocol``.
+    definition = models.TextField()
+    content_hash = models.CharField(max_length=64)
+    author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="protocol_number_once")]
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"protocol {self.number} of {self.project_id}"
+
+
+class CycleState(models.TextChoices):
+    ACTIVE = "active", "Active"
+    VERIFIED = "verified", "Verified"
+    REJECTED = "rejected", "Rejected"
+    SUPERSEDED = "superseded", "Superseded"
+
+
+class Cycle(models.Model):
+    """One passage of a dialogue through a protocol version. Immutable once it has ended."""
+
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="cycles", db_index=False, db_constraint=False
+    )
+    protocol = models.ForeignKey(ProtocolVersion, on_delete=models.PROTECT, related_name="cycles", db_index=False)
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=12, choices=CycleState, default=CycleState.ACTIVE)
+    #: Content at the beginning; the accuracy curve's baseline.
+    entry_revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    #: Content that was verified; null otherwise.
+    exit_revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    reason = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["dialogue", "number"], name="cycle_number_once"),
+            models.UniqueConstraint(fields=["dialogue"], condition=Q(state="active"), name="cycle_one_active"),
+            models.CheckConstraint(condition=Q(state__in=CycleState.values), name="cycle_state_known"),
+            models.CheckConstraint(
+                condition=~Q(state="verified") | Q(exit_revision__isnull=False), name="cycle_verified_has_revision"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="active", ended_at__isnull=True) | Q(~Q(state="active"), ended_at__isnull=False),
+                name="cycle_ended_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"cycle {self.number} of {self.dialogue_id}"
+
+
+class StageRunState(models.TextChoices):
+    OPEN = "open", "Open"
+    POOLED = "pooled", "Waiting for the draw"
+    #: In a draw whose outcome is being written.
+    DRAWN = "drawn", "Drawn"
+    SETTLED = "settled", "Settled"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class StageRun(models.Model):
+    """One round of one stage for one cycle: what came in, what was decided, what went out."""
+
+    cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="stage_runs", db_index=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    stage = models.CharField(max_length=40)
+    round = models.PositiveIntegerField(default=1)
+    state = models.CharField(max_length=10, choices=StageRunState, default=StageRunState.OPEN)
+    #: Why the item is here: "regular", "escalated", "sampled".
+    entered_as = models.CharField(max_length=12, default="regular")
+    blind = models.BooleanField(default=False)
+    entry_revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    exit_revision = models.ForeignKey(
+        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    #: Of ``reviews.core.protocols.Outcome``; of a pool also "not_drawn".
+    outcome = models.CharField(max_length=20, blank=True)
+    #: On how many places of the content the independent reviews disagreed, a differing verdict (other than an approval
+    #: with or without changes) counting as one more; null until settled, or with one reviewer.
+    discrepancy_count = models.PositiveIntegerField(null=True)
+    #: In a stage that goes by rounds (whose ``round`` is the number of the draw): how often the item had been looked at
+    #: there before; null elsewhere.
+    looks = models.PositiveSmallIntegerField(null=True)
+    #: In such a stage: whether the version that came in was looked at there, and without conflict.
+    seen = models.BooleanField(default=False, db_default=False)
+    #: The stage run whose escalation brought the item here.
+    escalated_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    opened_at = models.DateTimeField(default=timezone.now)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cycle", "stage", "round"], name="stage_run_once"),
+            models.CheckConstraint(condition=Q(state__in=StageRunState.values), name="stage_run_state_known"),
+            models.CheckConstraint(
+                condition=Q(entered_as__in=["regular", "escalated", "sampled"]), name="stage_run_entry_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="settled") | Q(~Q(outcome=""), settled_at__isnull=False),
+                name="stage_run_settled_has_outcome",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "stage", "id"], condition=Q(state="pooled"), name="stage_run_pooled"),
+            models.Index(fields=["project", "stage"], condition=Q(state="open"), name="stage_run_open"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.round} of cycle {self.cycle_id}"
+
+    @property
+    def disputed_run(self) -> "StageRun | None":
+        """The run whose dispute is to be settled here. None where nothing is disputed, or an expert has settled it by a
+        version that another one now looks at.
+        """
+        origin = self.escalated_from if self.escalated_from_id is not None else None
+        return origin if origin is not None and origin.exit_revision_id == self.entry_revision_id else None
+
+    @property
+    def look(self) -> int:
+        """Whether this is the first, second, … time that the item is looked at in this stage in this cycle.
+
+        A round that ended before anybody had handed in was none.
+        """
+        if self.looks is not None:
+            return self.looks + 1
+        earlier = StageRun.objects.filter(cycle=self.cycle_id, stage=self.stage, round__lt=self.round)
+        return 1 if self.round == 1 else 1 + earlier.filter(reviews__isnull=False).distinct().count()

@@ -1,0 +1,57 @@
+"""What became of the items: how near each was to its verified content after every stage, counted once it has ended."""
+
+from django.db import models
+
+from annotator.models import Dialogue, Project
+
+
+class ItemCourse(models.Model):
+    """What one item adds to the counts of accuracy; kept so that it can be taken away when the item is reopened."""
+
+    dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+", primary_key=True)
+    # Copied from the dialogue.
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    #: The keys it counts under, each once: [[axis, point, stratum, value] …], sorted.
+    keys = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"course of {self.dialogue_id}"
+
+
+class CourseCount(models.Model):
+    """How many items count under one key: what a page computes accuracy from. See ``statistics.item_history``."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    axis = models.CharField(max_length=12)
+    point = models.CharField(max_length=60, blank=True)
+    #: The owner's pseudonym; blank without an owner.
+    stratum = models.CharField(max_length=12, blank=True)
+    value = models.CharField(max_length=12)
+    count = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "axis", "point", "stratum", "value"], name="course_count_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.axis} {self.point} {self.value}: {self.count}"
+
+
+class CoursePending(models.Model):
+    """The outbox: an item whose way has ended or been reopened, written with that, removed as it is counted."""
+
+    dialogue = models.ForeignKey(
+        Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    # Copied from the dialogue.
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits.
+    problem = models.CharField(max_length=500, blank=True, default="", db_default="")
+
+    def __str__(self) -> str:
+        return f"dialogue {self.dialogue_id}"

@@ -1,0 +1,329 @@
+"""A dispute as its page shows it: places in groups with what has been ruled so far, and what the rulings make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from annotator.core.checks import Finding
+from annotator.core.comparison import describe, diff, lookup, lost_dependencies, moot_places
+from annotator.core.comparison.anchors import Places, covers, lineage, owner, split
+from annotator.core.schema import load_text
+from annotator.errors import Invalid
+from annotator.models import Draft, User
+from annotator.presentation.graph_pairs import GraphPair, pair_graphs
+from reviews.core.protocols import Protocol
+from reviews.models import Slot
+from reviews.services.adjudication.dispute_places import PlaceRow, add_steps, place_row, shown
+from reviews.services.protocols.stage_checks import check_for_stage
+from reviews.services.protocols.versions import parse
+from reviews.services.submission.rulings import (
+    Dispute,
+    RulingLine,
+    choices_of,
+    read_rulings,
+    settle_document,
+    with_value,
+)
+from reviews.services.submission.waivers import live_waivers
+
+#: Places of one page. Each has a form with some ten fields, and its texts are compared word by word.
+PLACES = 100
+
+
+@dataclass
+class Agreed:
+    """What both sides have alike at one place. ``changed``: both changed it, in the same way, against the author.
+
+    ``own``: what the expert has written there instead, which then counts; blank where they have not.
+    """
+
+    anchor: str
+    place: str
+    text: str
+    changed: bool
+    mono: bool
+    own: str = ""
+    #: Whether it can be edited besides: what both have added is not in the version the expert edits.
+    editable: bool = True
+    #: Of what both have added alike: what the expert writes there instead.
+    row: PlaceRow | None = None
+
+
+@dataclass
+class Group:
+    """The disputed places of one task, or of the dialogue's own fields."""
+
+    title: str
+    key: str
+    rows: list[PlaceRow] = field(default_factory=list)
+    agreed: list[Agreed] = field(default_factory=list)
+    graphs: GraphPair | None = None
+
+    @property
+    def changed_alike(self) -> int:
+        return sum(one.changed for one in self.agreed)
+
+
+@dataclass
+class Outcome:
+    """What the rulings make, once every place is settled. ``problem``: why they make nothing."""
+
+    ready: bool = False
+    problem: str = ""
+    anchors: list[str] = field(default_factory=list)
+    #: What goes with what was left out, as sentences.
+    notes: list[str] = field(default_factory=list)
+    errors: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+
+    @property
+    def clean(self) -> bool:
+        return self.ready and not self.problem and not self.errors and not self.warnings
+
+
+@dataclass
+class Sheet:
+    """All places, and how far one has got; those of one page in groups."""
+
+    rows: list[PlaceRow]
+    #: What the page shows.
+    groups: list[Group]
+    outcome: Outcome
+    #: Places that both have added alike, where something else may be written.
+    alike: list[PlaceRow] = field(default_factory=list)
+    #: The places of the page, of both kinds, and how many come before them.
+    page: list[PlaceRow] = field(default_factory=list)
+    start: int = 0
+
+    @property
+    def starts(self) -> list[tuple[int, int, int]]:
+        """Of every page: how many places come before it, the number of its first and of its last."""
+        count = len(self.rows) + len(self.alike)
+        return [(start, start + 1, min(start + PLACES, count)) for start in range(0, count, PLACES)]
+
+    @property
+    def settled(self) -> int:
+        return sum(row.settled for row in self.rows)
+
+    def row_at(self, anchor: str) -> PlaceRow | None:
+        """The disputed place that an anchor means: itself, what it lies in, else what lies in it."""
+        own = next((self._at[one] for one in lineage(anchor) if one in self._at), None)
+        return own or (self._around.get(anchor) if anchor else None)
+
+    @cached_property
+    def _at(self) -> dict[str, PlaceRow]:
+        """Places by their anchors; there are thousands of them, and of findings that lie in one."""
+        return {row.anchor: row for row in (*self.rows, *self.alike)}
+
+    @cached_property
+    def _around(self) -> dict[str, PlaceRow]:
+        """The first disputed place in whatever an anchor names."""
+        return {one: row for row in reversed(self.rows) for one in lineage(row.anchor)}
+
+
+def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Rulings as a page's form has them, ready for ``submit_review``: a reason said to hold for all that follow does.
+
+    Places come in the dialogue's order; a place with a reason of its own keeps it.
+    """
+    out: dict[str, dict[str, Any]] = {}
+    kind = note = ""
+    for place in (*dispute.places, *dispute.alike):
+        row = dict(given.get(place.anchor, {}))
+        if not row.get("reason_kind") and kind:
+            row |= {"reason_kind": kind, "reason": row.get("reason") or note}
+        if row.get("follow") and row.get("reason_kind"):
+            kind, note = str(row["reason_kind"]), str(row.get("reason") or "")
+        if row:
+            row.pop("follow", None)
+            out[place.anchor] = row | {"typed": True}
+    for anchor in given.keys() - out.keys():
+        out[anchor] = {key: value for key, value in given[anchor].items() if key != "follow"}
+    return out
+
+
+def read_sheet(
+    *,
+    actor: User,
+    slot: Slot,
+    dispute: Dispute,
+    draft: Draft,
+    protocol: Protocol,
+    given: Mapping[str, Mapping[str, Any]],
+    whole: bool = True,
+    start: int = 0,
+) -> Sheet:
+    """A page of a dispute with what has been filled in: the one with the place after ``start`` others.
+
+    ``whole``: also the agreeing places and the graphs.
+    """
+    rulings = effective_rulings(dispute, given)
+    kinds = protocol.finding_kinds()
+    places, rows, inherited = [*dispute.places, *dispute.alike], [], None
+    edited = draft.document() if draft.content != slot.revision.content else None
+    for number, place in enumerate(places, 1):
+        row = place_row(number, place, dispute, given.get(place.anchor, {}), edited)
+        row.optional = number > len(dispute.places)
+        row.inherited = None if row.reason_kind else inherited
+        if row.follow and row.kind:
+            inherited = (number, row.kind)
+        rows.append(row)
+    lines = _good_lines(rows, rulings, dispute, draft, edited is not None, kinds)
+    moot = moot_places(
+        dispute.left.document, dispute.right.document, dispute.places, choices_of([read for _, read in lines])
+    )
+    for row in rows:
+        row.moot = moot.get(row.anchor, "")
+        row.settled = row.settled or (bool(row.moot) and not row.problem)
+    outcome = Outcome(ready=all(row.settled or (row.optional and not row.choice) for row in rows))
+    if outcome.ready:
+        _read_outcome(outcome, actor=actor, slot=slot, dispute=dispute, draft=draft, lines=lines, kinds=kinds)
+    start = max(0, min(start, len(rows) - 1)) // PLACES * PLACES
+    page = rows[start : start + PLACES]
+    sheet = Sheet(rows[: len(dispute.places)], [], outcome, rows[len(dispute.places) :], page, start)
+    if whole:
+        for row, place in zip(page, places[start:], strict=False):
+            add_steps(row, place, dispute)
+    sheet.groups = _groups(dispute, sheet, draft, whole=whole)
+    return sheet
+
+
+def _good_lines(
+    rows: list[PlaceRow],
+    rulings: Mapping[str, Mapping[str, Any]],
+    dispute: Dispute,
+    draft: Draft,
+    edited: bool,
+    kinds: frozenset[str],
+) -> list[tuple[RulingLine, RulingLine]]:
+    """The rulings that can stand, as given and with third values read; other rows note what is wrong with theirs."""
+    lines, content = [], draft.document()
+    for row in rows:
+        if not row.choice:
+            continue
+        try:
+            (line,) = read_rulings({row.anchor: rulings[row.anchor]})
+            lines.append((line, with_value(line, dispute, content, edited)))
+        except Invalid as error:
+            row.problem = error.sentence
+        else:
+            row.settled = row.kind in kinds
+    return lines
+
+
+def _read_outcome(
+    outcome: Outcome,
+    *,
+    actor: User,
+    slot: Slot,
+    dispute: Dispute,
+    draft: Draft,
+    lines: list[tuple[RulingLine, RulingLine]],
+    kinds: frozenset[str],
+) -> None:
+    given, read = [line for line, _ in lines], [line for _, line in lines]
+    try:
+        text, _ = settle_document(slot=slot, text=draft.content, lines=given, kinds=kinds, dispute=dispute)
+    except Invalid as error:
+        outcome.problem = error.sentence
+        outcome.anchors = [*error.details.get("anchors", []), *filter(None, [error.details.get("anchor")])]
+        return
+    document = load_text(text)
+    sides = dispute.left.document, dispute.right.document
+    outcome.notes = lost_dependencies(*sides, dispute.places, choices_of(read), document)
+    stage = parse(slot.protocol).stage(slot.stage)
+    found = check_for_stage(document, slot.revision.toolset_revision, project=slot.dialogue.project, stage=stage)
+    waived = live_waivers(actor=actor, dialogue=slot.dialogue)
+    outcome.errors = [one for one in found if one.severity == "error"]
+    outcome.warnings = [
+        one for one in found if one.severity == "warning" and (one.check, one.anchor, one.value_hash) not in waived
+    ]
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def _groups(dispute: Dispute, sheet: Sheet, draft: Draft, *, whole: bool) -> list[Group]:
+    groups: dict[str, Group] = {}
+    for row in sheet.page:
+        key = _group_of(row.anchor)
+        if key not in groups:
+            groups[key] = Group(title=_title(dispute, key), key=key)
+        if not row.optional:
+            groups[key].rows.append(row)
+    if whole:
+        reading = _Reading(dispute, sheet, draft.document())
+        titles = (dispute.left.title, dispute.right.title)
+        begun = {_group_of(row.anchor) for row in sheet.rows[: sheet.start]}
+        for key, group in groups.items():
+            group.agreed = [
+                one for one in reading.agreed(key) if one.row or (key not in begun and (group.rows or one.changed))
+            ]
+            if key and group.rows:
+                group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
+        if sheet.start + PLACES >= len(sheet.rows) + len(sheet.alike):
+            # Nothing is disputed there, and yet it is not as it was: at the end.
+            known = {_group_of(row.anchor) for row in (*sheet.rows, *sheet.alike)}
+            for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
+                if key not in known:
+                    both = [one for one in reading.agreed(key) if one.changed]
+                    if both:
+                        groups[key] = Group(title=_title(dispute, key), key=key, agreed=both)
+    return list(groups.values())
+
+
+def _group_of(anchor: str) -> str:
+    parts = split(anchor)
+    return parts[1] if len(parts) > 1 and parts[0] == "tasks" else ""
+
+
+def _title(dispute: Dispute, key: str) -> str:
+    title = dispute.words(f"/tasks/{key}") if key else "the dialogue itself"
+    return f"{title[0].upper()}{title[1:]}"
+
+
+class _Reading:
+    """What both sides have alike, read task by task: field by field."""
+
+    def __init__(self, dispute: Dispute, sheet: Sheet, draft: dict[str, Any]) -> None:
+        self.dispute, self.draft = dispute, draft
+        self.editors = {row.anchor: row for row in sheet.page if row.optional}
+        self.alike = {row.anchor for row in sheet.alike}
+        self.disputed = Places(row.anchor for row in sheet.rows)
+        self.changed = {change.anchor for change in diff(dispute.base, dispute.left.document)}
+        self.touched = {one for anchor in self.changed for one in lineage(anchor)}
+
+    def agreed(self, task_id: str) -> list[Agreed]:
+        """Those of a task; of the dialogue's own fields for the blank task."""
+        dispute, out = self.dispute, []
+        document = dispute.left.document
+        for anchor in self._places(task_id):
+            value = lookup(document, anchor, None)
+            if value in (None, {}) and anchor not in self.alike:
+                continue
+            if self.disputed.touching(anchor) is not None:
+                continue
+            touched = anchor in self.touched or owner(anchor) in self.changed
+            name = anchor.rpartition("/")[2]
+            one = Agreed(anchor, describe(document, anchor), shown(value, name), touched, not isinstance(value, str))
+            mine, before = lookup(self.draft, anchor, None), lookup(dispute.base, anchor, None)
+            one.editable, one.row = before is not None, self.editors.get(anchor)
+            if mine != before:
+                one.own = shown(mine, name) if mine is not None else "Nothing"
+            out.append(one)
+        return out
+
+    def _places(self, task_id: str) -> list[str]:
+        document = self.dispute.left.document
+        if not task_id:
+            places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
+            # Of a constrained case: constraints, rounds and calls that both have added.
+            return places + [anchor for anchor in self.editors if not covers("/tasks", anchor)]
+        task = next((task for task in document["tasks"] if task["id"] == task_id), None)
+        if task is None:
+            return []
+        places = [f"/tasks/{task_id}/{key}" for key in ("user_message", "policy", "information", "env_info")]
+        for step in task["steps"]:
+            places += [f"/tasks/{task_id}/steps/{step['id']}/{key}" for key in step if key not in ("id", "type")]
+        return places

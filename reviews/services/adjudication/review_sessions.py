@@ -1,0 +1,257 @@
+"""Joint sessions: what is in dispute in a round is gone through together, and each decision says who was present.
+
+A decision is the normal review of an expert who holds the slot, so every rule of one holds; the session adds who sat
+with them, and a note.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Project, User
+from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
+from annotator.services.history.events import append_event
+from reviews.core.protocols import Outcome, Protocol, Stage, StageKind
+from reviews.models import Claim, ClaimState, JointDecision, JointSession, Review, Ruling, Slot, StageRun, StageRunState
+from reviews.services.protocols.versions import current_protocol, stage_titles
+from reviews.services.queue import claims
+from reviews.services.queue.eligibility import Held, refusal
+from reviews.services.sampling.rounds import OpenConflict, open_conflicts
+from reviews.services.submission.submit import submit_review
+
+MAX_NOTE = 4000
+#: Decisions that one page of a session's summary lists.
+MOST = 300
+
+_ADDRESS = re.compile(r"(?:([a-z][a-z0-9_]*)-)?([1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of one stage whose disputes are gone through."""
+
+    stage: str
+    title: str
+    number: int
+    open: int = 0
+
+    @property
+    def address(self) -> str:
+        """What the page's address calls it."""
+        return f"{self.stage}-{self.number}"
+
+
+@dataclass
+class Table:
+    """A session as its page shows it."""
+
+    round: Round
+    session: JointSession | None
+    conflicts: list[OpenConflict]
+    decisions: list[JointDecision]
+    #: How many decisions there are, and how many come before the listed ones.
+    decided: int = 0
+    start: int = 0
+    present: list[User] = field(default_factory=list)
+    #: (choice, how often) and (kind of fault, how often) over all rulings of the session's decisions.
+    choices: list[tuple[str, int]] = field(default_factory=list)
+    reasons: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return len(self.conflicts) + self.decided
+
+    def free_for(self, person: User) -> list[OpenConflict]:
+        """What the person, for whom the table was read, could take up now, and what they have taken up already."""
+        free = [one for one in self.conflicts if one.slot is not None and one.slot.holder_id in (None, person.pk)]
+        return [one for one in free if not one.refusal]
+
+
+def rounds_in_dispute(*, actor: User, project: Project) -> list[Round]:
+    """The rounds of any stage in which something waits to be settled, in the protocol's order. Raises Denied."""
+    require_role(actor=actor, project=project, roles=OVERSEERS)
+    titles = stage_titles(project)
+    order = {key: place for place, key in enumerate(titles)}
+    rows = (
+        StageRun.objects.filter(project=project, state=StageRunState.OPEN, escalated_from__isnull=False)
+        .values_list("escalated_from__stage", "escalated_from__round")
+        .annotate(count=Count("pk"))
+    )
+    found = [
+        Round(str(stage), titles.get(str(stage), str(stage)), int(number or 0), count) for stage, number, count in rows
+    ]
+    return sorted(found, key=lambda one: (order.get(one.stage, len(order)), one.number))
+
+
+def find_round(*, actor: User, project: Project, address: str) -> Round:
+    """The round an address means: ``cross_check-1``, or ``1`` of the stage in which colleagues disagree.
+
+    Raises Denied, and Hidden for what the project has not.
+    """
+    require_role(actor=actor, project=project, roles=OVERSEERS)
+    match = _ADDRESS.fullmatch(address)
+    titles, protocol = stage_titles(project), current_protocol(project)
+    stage = (match[1] or (_usual_stage(protocol) if protocol else "")) if match else ""
+    if match is None or stage not in titles:
+        raise Hidden("There is no such round in this project.")
+    number = int(match[2])
+    if number > 1 and not StageRun.objects.filter(project=project, stage=stage, round=number).exists():
+        raise Hidden("There is no such round in this project.")
+    return Round(stage, titles[stage], number)
+
+
+def _usual_stage(protocol: Protocol) -> str:
+    """The stage that goes by rounds, else the first in which colleagues look at an item independently."""
+
+    def rank(stage: Stage) -> tuple[bool, bool]:
+        escalates = any(rule.outcome is Outcome.ESCALATE for rule in stage.outcomes)
+        return (not (stage.in_rounds and escalates), not (stage.kind is StageKind.CROSS_CHECK and escalates))
+
+    return min(protocol.stages, key=rank).key
+
+
+def read_table(*, actor: User, project: Project, round: Round, start: int = 0) -> Table:
+    """What is still in dispute in a round, and what a session has decided: the page after ``start`` decisions."""
+    require_role(actor=actor, project=project, roles=OVERSEERS)
+    session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
+    conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number, actor=actor))
+    table = Table(round, session, conflicts, [])
+    if session is not None:
+        table.present = list(session.participants.order_by("display_name"))
+        # Of a blind stage whose other experts are not done, nobody sees but their own.
+        seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
+        made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
+        table.decided = made.count()
+        table.start = max(0, min(start, table.decided - 1)) // MOST * MOST
+        table.decisions = list(
+            made.select_related("review__person", "review__dialogue")
+            .defer("review__dialogue__search_text")
+            .prefetch_related("participants", "review__rulings")
+            .order_by("review_id")[table.start : table.start + MOST]
+        )
+        rulings = Ruling.objects.filter(review__in=seen, review__joint_decision__session=session)
+        table.choices = _tally(rulings, "choice")
+        table.reasons = _tally(rulings, "reason_kind")
+    return table
+
+
+def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict]) -> list[OpenConflict]:
+    """The conflicts, each with why the actor may not settle it: nobody goes through those that are not for them."""
+    roles = roles_in(project, actor)
+    cycles = [one.slot.cycle_id for one in conflicts if one.slot is not None]
+    mine = Slot.objects.filter(cycle__in=cycles, holder=actor)
+    held: dict[int, list[Held]] = {}
+    for cycle, slot_id, run, stage, number in mine.values_list("cycle", "pk", "stage_run", "stage", "round"):
+        held.setdefault(cycle, []).append(Held(slot_id, run, stage, number))
+    return [
+        replace(one, refusal=refusal(person=actor, roles=roles, slot=slot, stage=claims.stage_of(slot),
+                                     held=held.get(slot.cycle_id, [])))
+        if (slot := one.slot) is not None
+        else one
+        for one in conflicts
+    ]  # fmt: skip
+
+
+def _tally(rulings: QuerySet[Ruling], name: str) -> list[tuple[str, int]]:
+    counted = rulings.values_list(name).annotate(count=Count("pk")).order_by("-count", name)
+    return [(str(value), int(count)) for value, count in counted]
+
+
+def members_of(project: Project) -> list[User]:
+    """Everybody who could sit at the table."""
+    people = User.objects.filter(is_active=True, memberships__project=project, memberships__ended_at=None)
+    return list(people.distinct().order_by("display_name", "pk"))
+
+
+def gather(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> JointSession:
+    """Open the session, or say anew who is present: public ids of members. Raises Denied, Invalid."""
+    require_role(actor=actor, project=project, roles=OVERSEERS)
+    present = _members(project, people)
+    with transaction.atomic():
+        session, _ = JointSession.objects.select_for_update(of=("self",)).get_or_create(
+            project=project, stage=round.stage, round=round.number, defaults={"opened_by": actor}
+        )
+        session.participants.set(present)
+        append_event(
+            actor=actor,
+            project=project,
+            kind="joint.gathered",
+            after={"stage": round.stage, "round": round.number, "people": sorted(one.public_id for one in present)},
+        )
+    return session
+
+
+def take_up(*, actor: User, project: Project, round: Round, dialogue_id: str) -> Slot:
+    """Take one item of the session: the actor decides it. What they held of the session before goes back.
+
+    Raises Denied where the actor may not settle it, Conflict where it is settled or somebody else is at it.
+    """
+    session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
+    if session is None:
+        raise Conflict("Say first who is present.")
+    conflicts = open_conflicts(project, round.stage, round.number, actor=actor)
+    conflict = next((one for one in conflicts if one.dialogue.public_id == dialogue_id), None)
+    if conflict is None or conflict.slot is None:
+        raise Conflict("This item is not in dispute any more; take another one.")
+    claims.claim_slot(actor=actor, slot=conflict.slot)
+    others = [one.slot.pk for one in conflicts if one.slot is not None and one.slot.pk != conflict.slot.pk]
+    for claim in Claim.objects.filter(person=actor, slot__in=others, state=ClaimState.LIVE):
+        claims.release(actor=actor, token=claim.token)
+    return conflict.slot
+
+
+def session_of(*, slot: Slot, session: Any) -> JointSession | None:
+    """The session a slot's item was taken up in, as the reviewer's draft names it; None where there is none."""
+    if not isinstance(session, int):
+        return None
+    return JointSession.objects.filter(pk=session, project_id=slot.project_id).first()
+
+
+def decide_together(
+    *, actor: User, session: JointSession, people: Sequence[str], note: str, submission: dict[str, Any]
+) -> Review:
+    """Hand in the decision, and record who was present: one transaction. ``submission``: see ``submit_review``.
+
+    ``people``: public ids of members; whoever decides is present anyhow. Raises Invalid where nobody else was.
+    """
+    project = session.project
+    present = [one for one in _members(project, people) if one.pk != actor.pk]
+    if not present:
+        raise Invalid("Tick who was present besides you; alone you settle it like any other item.")
+    note = note.strip()
+    if len(note) > MAX_NOTE or "\x00" in note:
+        raise Invalid(f"The note has at most {MAX_NOTE:,} characters, none of them NUL.")
+    with transaction.atomic():
+        review = submit_review(actor=actor, **submission)
+        decision, made = JointDecision.objects.get_or_create(review=review, defaults={"session": session, "note": note})
+        if made:
+            decision.participants.set([actor, *present])
+            append_event(
+                actor=actor,
+                project=project,
+                dialogue=review.dialogue,
+                kind="joint.decided",
+                after={
+                    "review": review.public_id,
+                    "stage": session.stage,
+                    "round": session.round,
+                    "people": sorted(one.public_id for one in (actor, *present)),
+                },
+                sealed=review.sealed,
+            )
+    return review
+
+
+def _members(project: Project, people: Sequence[str]) -> list[User]:
+    wanted = set(people)
+    found = [one for one in members_of(project) if one.public_id in wanted]
+    if len(found) != len(wanted):
+        raise Invalid("Somebody you ticked is not a member of this project any more; load the page again.")
+    if not found:
+        raise Invalid("Tick who is present.")
+    return found

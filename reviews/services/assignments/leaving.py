@@ -1,0 +1,44 @@
+"""What somebody has in hand as their roles change: named before one ends, given back with it; ended by a new one."""
+
+from annotator.models import Membership, Project, Role, User
+from annotator.services.access.permissions import OVERSEERS
+from annotator.services.dialogues.revisions import lock_dialogue
+from reviews.models import Claim, ClaimState
+from reviews.services.assignments.changes import free_claim
+from reviews.services.queue.claims import lock_slot, stage_of, withdraw
+from reviews.services.queue.notifications import losses_told_last
+
+
+def name_claims(project: Project, person: User, left: frozenset[Role]) -> list[str]:
+    """The items the person is at work on in stages in which these roles do not review, with the stage."""
+    return [f"{claim.slot.dialogue}: {stage_of(claim.slot).title}" for claim in _held(project, person, left)]
+
+
+@losses_told_last()
+def give_back_claims(actor: User, project: Project, person: User, left: frozenset[Role]) -> None:
+    """Open those items to others; drafts are kept. In the caller's transaction."""
+    for claim in _held(project, person, left):
+        free_claim(actor=actor, slot=claim.slot, reason="The person who was at work on it has no role for it any more.")
+
+
+def end_tests(project: Project, person: User, role: Role) -> None:
+    """End their claims on gold items where the role lets them read the answers; drafts are kept.
+
+    In the caller's transaction. The item's history says nothing of it, as of an ordinary one that was given back.
+    """
+    if role not in OVERSEERS:
+        return
+    # Whoever claims or hands in at this moment has locked these: they are done with it, or see the new role.
+    members = Membership.objects.select_for_update(no_key=True).filter(project=project, user=person, ended_at=None)
+    list(members.order_by("pk").values_list("pk", flat=True))
+    live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE, slot__position__lt=0)
+    for dialogue_id, slot_id in live.order_by("slot__dialogue").values_list("slot__dialogue", "slot"):
+        lock_dialogue(dialogue_id)
+        withdraw(lock_slot(slot_id))
+
+
+def _held(project: Project, person: User, left: frozenset[Role]) -> list[Claim]:
+    live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE)
+    live = live.select_related("slot__dialogue", "slot__protocol", "slot__project").order_by("pk")
+    kept = {str(role) for role in left}
+    return [claim for claim in live if not {str(role) for role in stage_of(claim.slot).eligible.roles} & kept]

@@ -1,0 +1,275 @@
+"""Who holds what, what waits, and how much each person has to do: read by the indexes that claiming uses.
+
+Nothing here counts a large table: what waits comes from the counters, what is held is as little as there are people,
+and what waits for one person is counted up to ``MANY``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotator.models import Dialogue, Membership, Project, Role, User
+from annotator.models.content import SetApart
+from annotator.services.database.filters import no_place, one_of
+from annotator.services.database.statements import Value, rows
+from annotator.services.dialogues import listing
+from annotator.services.dialogues.listing import filter_dialogues, searched
+from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.queue.absence import last_signs
+from reviews.services.queue.order import ASIDE
+from reviews.services.queue.pauses import live_pauses
+from reviews.services.statistics.counters import read_counters
+
+#: Rows of a page; and up to where something is counted, before it says “or more”.
+PAGE_SIZE, MANY = 50, 200
+FILTERS = ("state", "stage", "person", "priority", "q")
+STATES = {"held": "At work", "reserved": "Reserved", "waiting": "Waiting for anybody"}
+
+
+@dataclass(frozen=True)
+class PersonLoad:
+    """One person's share of the work."""
+
+    person: User
+    roles: list[Role]
+    held: int
+    #: Reserved for them; at most ``MANY``.
+    waiting: int
+    #: Handed in during the last seven days, gold items and what is sealed apart; at most ``MANY``.
+    done: int
+    seen_at: datetime
+    pause: Pause | None
+
+    @property
+    def waiting_words(self) -> str:
+        return f"{self.waiting}+" if self.waiting >= MANY else str(self.waiting)
+
+    @property
+    def done_words(self) -> str:
+        return f"{self.done}+" if self.done >= MANY else str(self.done)
+
+
+@dataclass(frozen=True)
+class StageLoad:
+    """What waits and what is at work in one stage, reserved slots included."""
+
+    key: str
+    title: str
+    open: int
+    claimed: int
+    pooled: int
+    pause: Pause | None
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the list shows."""
+
+    state: str = "held"
+    stage: str = ""
+    person: str = ""
+    priority: str = ""
+    #: An id, or words that the dialogue holds, as in the list of dialogues.
+    q: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, Any], *, project: Project, stages: Iterable[str]) -> "Filters":
+        """Filters from a query string's values; ``stages``: the keys of the project's. Raises UnknownFilter."""
+
+        def people() -> Iterable[str]:
+            members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
+            return members.values_list("public_id", flat=True)
+
+        return cls(
+            state=one_of(query, "state", STATES, otherwise=cls.state),
+            stage=one_of(query, "stage", stages),
+            person=one_of(query, "person", people),
+            priority=one_of(query, "priority", [str(one.value) for one in Priority]),
+            q=searched(query),
+        )
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What stands in a query string for them."""
+        return {name: value for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One slot, and since when and until when somebody has it."""
+
+    slot: Slot
+    claim: Claim | None
+    overdue: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    rows: list[Row] = field(default_factory=list)
+    #: The key of the next page; blank on the last.
+    after: str = ""
+
+
+def read_people(project: Project) -> list[PersonLoad]:
+    """Everybody in the project, by name."""
+    people: dict[int, User] = {}
+    roles: dict[int, list[Role]] = {}
+    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True).select_related("user")
+    for member in members.order_by("user__display_name", "user_id", "role"):
+        people[member.user_id] = member.user
+        roles.setdefault(member.user_id, []).append(Role(member.role))
+    held: dict[int, int] = {}
+    # Gold items come to people beside the lists that this page shows.
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__position__gte=0)
+    for key in live.values_list("person_id", flat=True):
+        held[key] = held.get(key, 0) + 1
+    waiting = _bounded(
+        "SELECT reserved_for_id AS person FROM reviews_slot WHERE state = 'open' AND reserved_for_id = %s "
+        "AND project_id = %s",
+        [[key, project.pk] for key in people],
+    )
+    week = timezone.now() - timedelta(days=7)
+    # As the statistics count people's work: no gold items, whose past is a copy, and nothing that is sealed yet.
+    latest = (
+        "SELECT r.person_id AS person, r.created_at FROM reviews_review r WHERE r.project_id = %s AND r.person_id = %s "  # noqa: S608
+        "AND NOT r.sealed AND (SELECT d.set_apart FROM annotator_dialogue d WHERE d.id = r.dialogue_id) <> %s "
+        f"ORDER BY r.id DESC LIMIT {MANY:d}"
+    )
+    done = _bounded(
+        f"SELECT person FROM ({latest}) latest WHERE created_at >= %s",  # noqa: S608 - no value is in it
+        [[project.pk, key, SetApart.GOLD.value, week] for key in people],
+    )
+    signs = last_signs(project)
+    pauses = {one.person_id: one for one in live_pauses(project).filter(person__isnull=False)}
+    return [
+        PersonLoad(
+            person=person,
+            roles=roles[key],
+            held=held.get(key, 0),
+            waiting=waiting.get(key, 0),
+            done=done.get(key, 0),
+            seen_at=signs[key],
+            pause=pauses.get(key),
+        )
+        for key, person in people.items()
+    ]
+
+
+def read_stages(project: Project) -> list[StageLoad]:
+    """Every stage of the project's protocols, in order."""
+    counts = read_counters(project)
+    pauses = {one.stage: one for one in live_pauses(project).exclude(stage="")}
+    return [
+        StageLoad(
+            key=key,
+            title=title,
+            open=counts.get(f"stage:{key}:open", 0),
+            claimed=counts.get(f"stage:{key}:claimed", 0),
+            pooled=counts.get(f"stage:{key}:pooled", 0),
+            pause=pauses.get(key),
+        )
+        for key, title in stage_titles(project).items()
+    ]
+
+
+def project_pause(project: Project) -> Pause | None:
+    """The pause of the whole project, where there is one."""
+    return live_pauses(project).filter(person=None, stage="").select_related("actor").first()
+
+
+def list_slots(*, project: Project, filters: Filters, after: str = "", size: int = PAGE_SIZE) -> Page:
+    """A page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter."""
+    found = _found(project, filters, after, size + 1)
+    more, found = len(found) > size, found[:size]
+    claims = {
+        claim.slot_id: claim
+        for claim in Claim.objects.filter(slot__in=[slot.pk for slot in found], state=ClaimState.LIVE)
+    }
+    now = timezone.now()
+    rows = [
+        Row(slot, claim := claims.get(slot.pk), overdue=claim is not None and claim.expires_at <= now) for slot in found
+    ]
+    last = found[-1] if found else None
+    return Page(rows, f"{last.priority}.{last.position}.{last.pk}" if last is not None and more else "")
+
+
+def matching(*, project: Project, filters: Filters, limit: int) -> list[int]:
+    """Keys of all slots that the list would show, at most ``limit`` of them and one more."""
+    return [slot.pk for slot in _found(project, filters, "", limit + 1, bare=True)]
+
+
+def found_dialogues(project: Project, text: str) -> list[int]:
+    """Keys of the dialogues that a search finds, the oldest first: ``MANY`` of them and one more."""
+    rows = filter_dialogues(Dialogue.objects.filter(project=project, published=True), listing.Filters(text=text))
+    return list(rows.order_by("pk").values_list("pk", flat=True)[: MANY + 1])
+
+
+# --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _found(project: Project, filters: Filters, after: str, size: int, *, bare: bool = False) -> list[Slot]:
+    """Priority by priority, each in the order of its queue: that way an index serves each of them."""
+    key = _key(after)
+    among = found_dialogues(project, filters.q)[:MANY] if filters.q else None
+    priorities = [int(filters.priority)] if filters.priority else list(Priority.values)
+    out: list[Slot] = []
+    of_state = _of_state(project, filters)
+    for priority in priorities:
+        if key is not None and priority < key[0]:
+            continue
+        slots = of_state.filter(priority=priority)
+        if among is not None:
+            slots = slots.filter(dialogue__in=among)
+        if key is not None and priority == key[0]:
+            slots = slots.filter(position__gte=key[1]).exclude(position=key[1], pk__lte=key[2])
+        if bare:
+            slots = slots.only("pk", "priority", "position")
+        else:
+            slots = slots.select_related("dialogue__owner", "holder", "reserved_for").defer("dialogue__search_text")
+        out += slots.order_by("position", "pk")[: size - len(out)]
+        if len(out) >= size:
+            break
+    return out
+
+
+def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
+    slots = Slot.objects.filter(project=project).exclude(ASIDE)
+    if filters.stage:
+        slots = slots.filter(stage=filters.stage)
+    if filters.state == "held":
+        # As few as there are people at work: found by their claims.
+        live = Claim.objects.filter(project=project, state=ClaimState.LIVE)
+        if filters.person:
+            live = live.filter(person__public_id=filters.person)
+        return slots.filter(pk__in=list(live.values_list("slot_id", flat=True)), state=SlotState.CLAIMED)
+    slots = slots.filter(state=SlotState.OPEN)
+    if filters.state == "waiting":
+        return slots.filter(reserved_for__isnull=True)
+    if filters.person:
+        return slots.filter(reserved_for__in=list(User.objects.filter(public_id=filters.person)))
+    return slots.filter(reserved_for__isnull=False)
+
+
+def _key(after: str) -> tuple[int, int, int] | None:
+    if not after:
+        return None
+    parts = after.split(".")
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+        raise no_place("after")
+    return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def _bounded(select: str, values: list[list[Value]]) -> dict[int, int]:
+    """How many rows each selection has, counted up to ``MANY``: one statement for everybody."""
+    out: dict[int, int] = {}
+    for start in range(0, len(values), 50):
+        some = values[start : start + 50]
+        parts = [f"SELECT * FROM ({select} LIMIT {MANY:d}) q{n}" for n in range(len(some))]  # noqa: S608
+        statement = f"SELECT person, count(*) FROM ({' UNION ALL '.join(parts)}) a GROUP BY person"  # noqa: S608
+        out |= {int(person): int(count) for person, count in rows(statement, [one for row in some for one in row])}
+    return out

@@ -1,0 +1,132 @@
+"""An owner's other items go back where the audit of a draw shows that too many of them are wrong.
+
+The evidence is a settable rate of errors among at least a settable number of audited items of one owner in one draw.
+What was passed over by that draw then begins the protocol anew, with its owner. Once for each draw and owner.
+"""
+
+from collections import Counter as Tally
+from decimal import Decimal
+from fractions import Fraction
+
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from annotator.core.wording import counted
+from annotator.errors import Conflict
+from annotator.models import User
+from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.history.events import append_event
+from annotator.services.jobs.jobs import Running, job_kind, start_job
+from reviews.core.protocols import Evidence, Stage
+from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.feedback.giving import report_sent_back
+from reviews.services.statistics.audits import IS_ERROR
+from reviews.services.transitions.moves import NOT_DRAWN, Passage
+
+JOB = "send_items_back"
+
+
+def is_evidence(evidence: Evidence, *, audited: int, errors: int) -> bool:
+    """Whether so many errors in so many audited items send the rest back."""
+    # The rate as it is written (0.2 is a fifth), not as its nearest binary number.
+    return audited >= evidence.audited and errors > Fraction(Decimal(repr(evidence.above))) * audited
+
+
+def judge_owner(*, passage: Passage, run: StageRun, stage: Stage, review: Review) -> SentBack | None:
+    """After an audited item has settled: send its owner's other items of the draw back if the evidence is there.
+
+    In the caller's transaction, which holds the dialogue; the items themselves go back in a job.
+    """
+    evidence = stage.entry.send_back
+    item = DrawItem.objects.filter(stage_run=run).first() if evidence is not None else None
+    if evidence is None or item is None or not item.stratum:
+        return None
+    # The audits of a draw are judged one after another: of two at one moment the second sees the first.
+    draw = Draw.objects.select_for_update(no_key=True).get(pk=item.draw_id)
+    owner = User.objects.get(pseudonym=item.stratum)
+    looked_at = StageRun.objects.filter(
+        draw_item__draw=draw, draw_item__stratum=item.stratum, draw_item__selected=True, state=StageRunState.SETTLED
+    )
+    audited = looked_at.count()
+    errors = looked_at.filter(IS_ERROR).count()
+    if not is_evidence(evidence, audited=audited, errors=errors):
+        return None
+    if SentBack.objects.filter(draw=draw, owner=owner).exists():
+        return None
+    items = _rest(draw, item.stratum).count()
+    if not items:
+        return None
+    sent = SentBack.objects.create(draw=draw, owner=owner, audited=audited, errors=errors, items=items)
+    share = f"{100 * errors / audited:.0f} %"
+    report_sent_back(
+        review=review,
+        owner_id=owner.pk,
+        text=(
+            f"{errors} of your {counted(audited, 'dialogue')} that were audited in draw {draw.number} held an error "
+            f"({share}; more than {100 * evidence.above:g} % is too many). "
+            f"{counted(items, 'other', 'others')} of yours that this draw passed over "
+            f"{'comes' if items == 1 else 'come'} back to you: look at them again with these errors in mind."
+        ),
+    )
+    append_event(
+        actor=None,
+        project=passage.journal.project,
+        kind="stratum.sent_back",
+        after={
+            "draw": draw.public_id, "stage": draw.stage, "number": draw.number, "owner": owner.public_id,
+            "audited": audited, "errors": errors, "items": items,
+        },
+    )  # fmt: skip
+    start_job(actor=None, project=passage.journal.project, kind=JOB, parameters={"sent_back": sent.pk})
+    return sent
+
+
+@job_kind(JOB, "Sending an owner’s items back")
+def _run(running: Running) -> dict[str, int]:
+    sent = SentBack.objects.select_related("draw", "owner").get(pk=running.job.parameters["sent_back"])
+    reason = f"Draw {sent.draw.number}: {sent.errors} of {sent.audited} audited dialogues of this owner held an error."
+    counts: Tally[str] = Tally(running.checkpoint.get("counts", {}))
+    last: int = running.checkpoint.get("last", 0)
+    while True:
+        left = _rest(sent.draw, sent.owner.pseudonym).filter(pk__gt=last)
+        portion = list(left.select_related("dialogue", "draw").order_by("pk")[:200])
+        for item in portion:
+            with running.chunk() as chunk:
+                done = _send_back(item, reason)
+                if done:
+                    SentBack.objects.filter(pk=sent.pk).update(returned=F("returned") + 1)
+                counts["returned" if done else "skipped"] += 1
+                last = item.pk
+                chunk.advance(
+                    done=counts.total(), total=max(sent.items, counts.total()),
+                    checkpoint={"last": last, "counts": dict(counts)},
+                )  # fmt: skip
+        if not portion:
+            return dict(counts)
+
+
+def _send_back(item: DrawItem, reason: str) -> bool:
+    lock_dialogue(item.dialogue_id)
+    if not _rest(item.draw, item.stratum).filter(pk=item.pk).exists():
+        # Reopened since the portion was read; somebody may be at work on it.
+        return False
+    try:
+        supersede_cycle(actor=None, dialogue=item.dialogue, reason=reason, force=True, for_owner=True)
+    except Conflict:
+        # In another draw, or a gold item meanwhile: it is looked at there.
+        return False
+    return True
+
+
+def _rest(draw: Draw, stratum: str) -> QuerySet[DrawItem]:
+    """What the draw passed over of an owner's items and nothing has reopened since."""
+    later = Cycle.objects.filter(dialogue=OuterRef("dialogue"), number__gt=OuterRef("stage_run__cycle__number"))
+    return DrawItem.objects.filter(
+        ~Exists(later),
+        draw=draw,
+        stratum=stratum,
+        selected=False,
+        stage_run__outcome=NOT_DRAWN,
+        stage_run__cycle__state__in=[CycleState.VERIFIED, CycleState.ACTIVE],
+        dialogue__archived_at=None,
+    )

@@ -1,0 +1,161 @@
+"""Settling a stage: when its last review is in, its outcome is looked up and the dialogue goes on."""
+
+from functools import partial
+from itertools import combinations
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core.comparison import discrepancies, same_content
+from annotator.models import Revision
+from annotator.services.database.statements import rows, write
+from annotator.services.dialogues.revisions import move_head
+from reviews.core.agreement import Circumstances
+from reviews.core.protocols import Outcome, Stage, StageKind, decide
+from reviews.models import Review, StageRun, StageRunState, Verdict
+from reviews.services.cycles.sending_back import judge_owner
+from reviews.services.feedback.giving import report_audit_error, report_ruling
+from reviews.services.sampling.draws import tend_rounds
+from reviews.services.sampling.rounds import count_settled
+from reviews.services.statistics.agreement import await_counting
+from reviews.services.statistics.audits import is_error
+from reviews.services.transitions.moves import Passage, advance
+from reviews.services.transitions.sealing import unseal_stage
+
+
+def settle_if_complete(passage: Passage, run: StageRun, stage: Stage, latest: Review) -> Outcome | None:
+    """Settle the run if ``latest`` was its last review; None while others are out.
+
+    The dialogue is locked, so of two reviewers who hand in at one moment the second sees the first's slot done, and
+    exactly one settles.
+    """
+    if stage.reviewers == 1:
+        outcome = _settle(passage, run, stage, [latest])
+        latest.sealed = False
+        return outcome
+    if rows("SELECT 1 FROM reviews_slot WHERE stage_run_id = %s AND state <> 'done' LIMIT 1", [run.pk]):
+        return None
+    reviews = Review.objects.filter(stage_run=run).select_related("made_revision").order_by("slot__index")
+    outcome = _settle(passage, run, stage, list(reviews))
+    latest.sealed = False
+    return outcome
+
+
+def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:
+    entry, journal, dialogue = run.entry_revision, passage.journal, passage.dialogue
+    same = same_fixes(reviews)
+    equal = contents_equal(reviews, same)
+    outcome = decide(stage, [review.verdict for review in reviews], equal, len(same))
+    if outcome is Outcome.PASS and stage.consecutive > 1 and reviews[0].slot.confirms + 1 < stage.consecutive:
+        outcome = Outcome.CONFIRM
+    if run.blind:
+        fixes = [review.made_revision for review in reviews if review.made_revision]
+        # What was sealed in an earlier run, which was set aside, is opened with it.
+        unseal_stage(dialogue, fixes, only=run.round == 1 and passage.cycle.number == 1)
+        journal.unseal()
+    revision = entry
+    fix = _fix_to_take(outcome, reviews, equal, same)
+    if fix is not None:
+        if fix.toolset_revision_id == entry.toolset_revision_id:
+            fix.toolset_revision = entry.toolset_revision
+        revision = fix
+        move_head(dialogue=dialogue, revision=revision)
+    run.state, run.outcome, run.exit_revision, run.settled_at = StageRunState.SETTLED, outcome, revision, timezone.now()
+    if len(reviews) > 1:
+        run.discrepancy_count = _count_discrepancies(entry, reviews)
+    write(
+        "UPDATE reviews_stagerun SET state = %s, outcome = %s, exit_revision_id = %s, settled_at = %s, "
+        "discrepancy_count = %s WHERE id = %s",
+        [run.state, run.outcome, revision.pk, run.settled_at, run.discrepancy_count, run.pk],
+    )
+    journal.event(
+        "stage.settled",
+        after={
+            "stage": run.stage,
+            "round": run.round,
+            "outcome": outcome.value,
+            "discrepancies": run.discrepancy_count,
+            "content_hash": revision.content_hash,
+        },
+    )
+    journal.count(f"outcome:{run.stage}:{outcome}")
+    if run.discrepancy_count is not None:
+        journal.count(f"compared:{run.stage}")
+        journal.count(f"discrepant:{run.stage}", 1 if run.discrepancy_count else 0)
+    if run.blind and len(reviews) > 1:
+        await_counting(
+            run=run,
+            circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, passage.cycle.number),
+        )
+    error = is_error(outcome, [review.verdict for review in reviews])
+    if run.entered_as == "sampled":
+        journal.count(f"sampled:{run.stage}")
+        journal.count(f"sampled_errors:{run.stage}", int(error))
+    if stage.kind is StageKind.EXPERT:
+        _report(passage, run, reviews[-1], revision, error)
+        if run.entered_as == "sampled":
+            judge_owner(passage=passage, run=run, stage=stage, review=reviews[-1])
+    changed = revision.content_hash != entry.content_hash
+    round_of = count_settled(passage, run, stage, changed)
+    advance(passage, run, outcome, revision)
+    if round_of:
+        # Once this is committed: of several that settle at one moment the last one finds all done.
+        tend = partial(tend_rounds, project_id=run.project_id, stage=round_of)
+        transaction.on_commit(tend, robust=True)
+    dialogue.updated_at = run.settled_at
+    return outcome
+
+
+def contents_equal(reviews: list[Review], same: list[Revision]) -> bool:
+    """Whether all who approve, with or without changes, hand in content that means the same. ``same``: such fixes."""
+    fixes = _fixes(reviews)
+    if fixes and any(review.verdict == Verdict.APPROVE for review in reviews):
+        return False
+    return len(same) == len(fixes)
+
+
+def same_fixes(reviews: list[Review]) -> list[Revision]:
+    """The largest group of fixes that mean the same; of two as large the one whose first fix came first."""
+    groups: list[list[Revision]] = []
+    for one in sorted(_fixes(reviews), key=lambda revision: revision.pk):
+        for group in groups:
+            if one.content_hash == group[0].content_hash or same_content(group[0].document(), one.document()):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    return max(groups, key=len, default=[])
+
+
+def _fixes(reviews: list[Review]) -> list[Revision]:
+    return [review.made_revision for review in reviews if review.verdict == Verdict.FIX and review.made_revision]
+
+
+def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool, same: list[Revision]) -> Revision | None:
+    """The fix with which the item goes on: what passes, or what a restarted stage is to look at."""
+    again = outcome in (Outcome.RESTART, Outcome.RETURN)
+    takes = outcome is Outcome.PASS_WITH_FIX or (again and (equal or len(_fixes(reviews)) == 1))
+    return same[0] if takes and same else None
+
+
+def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:
+    # Versions with the same bytes say the same; most reviewers approve what they saw.
+    handed_in = [review.made_revision or entry for review in reviews]
+    versions = [one.document() for one in {one.content_hash: one for one in handed_in}.values()]
+    places = {place.anchor for left, right in combinations(versions, 2) for place in discrepancies(left, right)}
+    # Approve and approve with changes say the same of the item; what the changes are is counted above.
+    said = {"pass" if review.verdict in (Verdict.APPROVE, Verdict.FIX) else review.verdict for review in reviews}
+    return len(places) + (1 if len(said) > 1 else 0)
+
+
+def _report(passage: Passage, run: StageRun, review: Review, revision: Revision, error: bool) -> None:
+    journal, dialogue = passage.journal, passage.dialogue
+    if run.entered_as == "sampled":
+        if not error:
+            return
+        people = report_audit_error(
+            review=review, cycle=passage.cycle, protocol=passage.protocol, owner_id=dialogue.owner_id
+        )
+        journal.event("audit.error", after={"review": review.public_id, "people": len(people)})
+    elif run.entered_as == "escalated":
+        report_ruling(review=review, run=run, revision=revision, protocol=passage.protocol, owner_id=dialogue.owner_id)

@@ -1,0 +1,292 @@
+"""Cycles: a dialogue's passages through the protocol begin here, one at a time or by the thousand."""
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Count, Max
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Job, Project, User
+from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.keys import new_public_ids
+from annotator.services.database.bulk_insert import allocate_ids, insert_rows
+from annotator.services.dialogues.creation import Written
+from annotator.services.dialogues.outdated import clear_stale
+from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.history.event_chain import extend_chains, in_portions
+from reviews.models import (
+    Claim,
+    ClaimState,
+    Cycle,
+    CycleState,
+    ProtocolVersion,
+    Review,
+    Slot,
+    SlotState,
+    StageRun,
+    StageRunState,
+)
+from reviews.services.gold.settings import retire_where_variants_come, retire_with
+from reviews.services.protocols.versions import parse, require_version
+from reviews.services.queue.notifications import tell_of_new_beginning
+from reviews.services.queue.order import new_position
+from reviews.services.statistics.counters import write_deltas
+from reviews.services.statistics.item_history import await_course, await_courses
+from reviews.services.transitions.moves import Passage, end_cycle, open_run
+from reviews.services.transitions.sealing import unseal_set_aside
+from reviews.services.transitions.transition_log import Journal
+
+
+@dataclass(slots=True)
+class _Entering:
+    """A dialogue that enters a cycle, as the rows need it."""
+
+    dialogue_id: int
+    revision_id: int
+    revision_author_id: int | None = None
+    owner_id: int | None = None
+    number: int = 1
+    #: Under which it is counted so far; blank for one that nobody has counted yet.
+    status: str = ""
+
+
+def begin_cycles(
+    *,
+    actor: User | None,
+    project: Project,
+    dialogues: Sequence[Dialogue] | Sequence[Written],
+    hidden: bool,
+) -> int:
+    """Begin a cycle under the protocol in force for each of these dialogues; returns how many.
+
+    ``dialogues``: published rows without an active cycle, or what ``write_dialogues`` has just written in this
+    transaction. ``hidden``: their slots can be claimed by nobody, and nothing counts them, until ``publish_batch``.
+    Runs in the caller's transaction or its own. Raises Conflict where the project has no protocol, IntegrityError
+    where a dialogue has an active cycle.
+    """
+    if not dialogues:
+        return 0
+    version = require_version(project)
+    stage = parse(version).stages[0]
+    with transaction.atomic():
+        entering = _entering(dialogues)
+        count = len(entering)
+        now = timezone.now()
+        cycle_ids, run_ids = allocate_ids(Cycle, count), allocate_ids(StageRun, count)
+        insert_rows(
+            Cycle,
+            ("id", "dialogue_id", "entry_revision_id", "number"),
+            [(key, one.dialogue_id, one.revision_id, one.number) for key, one in zip(cycle_ids, entering, strict=True)],
+            constants={"project_id": project.pk, "protocol_id": version.pk, "created_at": now},
+        )
+        insert_rows(
+            StageRun,
+            ("id", "cycle_id", "entry_revision_id"),
+            [
+                (run_id, cycle_id, one.revision_id)
+                for run_id, cycle_id, one in zip(run_ids, cycle_ids, entering, strict=True)
+            ],
+            constants={"project_id": project.pk, "stage": stage.key, "blind": stage.blind, "opened_at": now},
+        )
+        slots = count * stage.reviewers
+        public_ids, position = iter(new_public_ids(slots)), new_position()
+        insert_rows(
+            Slot,
+            (
+                "public_id", "stage_run_id", "index", "dialogue_id", "cycle_id", "revision_id", "revision_author_id",
+                "owner_id", "position",
+            ),
+            [
+                (
+                    next(public_ids), run_id, index, one.dialogue_id, cycle_id, one.revision_id,
+                    one.revision_author_id, one.owner_id, position + place * stage.reviewers + index,
+                )
+                for place, (run_id, cycle_id, one) in enumerate(zip(run_ids, cycle_ids, entering, strict=True))
+                for index in range(stage.reviewers)
+            ],
+            constants={
+                "project_id": project.pk, "protocol_id": version.pk, "stage": stage.key, "stage_kind": str(stage.kind),
+                "state": SlotState.HIDDEN if hidden else SlotState.OPEN, "created_at": now,
+            },
+        )  # fmt: skip
+        extend_chains(
+            actor=actor,
+            project=project,
+            kind="cycle.begun",
+            entries={one.dialogue_id: {"cycle": one.number, "protocol": version.number} for one in entering},
+        )
+        reopened = [one.dialogue_id for one in entering if one.number > 1]
+        if reopened:
+            await_courses(dialogue_ids=reopened, project_id=project.pk)
+        if not hidden:
+            _announce(project, stage.key, slots, entering)
+    return count
+
+
+def publish_batch(*, job: Job) -> int:
+    """Make the dialogues a job brought in visible and their slots open; returns how many. In the caller's transaction.
+
+    A project without a protocol keeps them as candidates. Does nothing for what is published already.
+    """
+    unpublished = Dialogue.objects.filter(batch=job, published=False)
+    retire_where_variants_come(actor=job.requester, project=job.project, coming=unpublished)
+    hidden = Slot.objects.filter(state=SlotState.HIDDEN, dialogue__batch=job)
+    stages = dict(hidden.values_list("stage").annotate(Count("id")).order_by())
+    deltas: Tally[str] = Tally({f"left:{stage}": count for stage, count in stages.items()})
+    # One stage, unless another protocol was adopted while the import ran.
+    for stage in stages:
+        begun = unpublished.filter(pk__in=hidden.filter(stage=stage).values("dialogue"))
+        deltas["status:in_review"] += begun.update(published=True, status=DialogueStatus.IN_REVIEW, stage=stage)
+    hidden.update(state=SlotState.OPEN)
+    deltas["status:candidate"] += unpublished.update(published=True)
+    write_deltas(project_id=job.project_id, deltas=deltas)
+    return deltas["status:in_review"] + deltas["status:candidate"]
+
+
+def supersede_cycle(
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    reason: str,
+    force: bool = False,
+    if_idle: bool = False,
+    for_owner: bool = False,
+) -> Cycle:
+    """Let the dialogue, as its head is now, begin the protocol anew; what its earlier cycle found stays on record.
+
+    For a revised import, an erratum, or a dialogue that goes back after its end. Raises Conflict where somebody is at
+    work on it or has reviewed it in the active cycle, unless ``force``; their drafts and reviews are kept.
+    ``if_idle``: reviews are set aside as well, but only while nobody holds the item, which is asked under its lock.
+    ``for_owner``: a self-check with which it begins is reserved for the dialogue's owner.
+    """
+    with transaction.atomic():
+        dialogue = lock_dialogue(dialogue.pk)
+        if dialogue.set_apart == SetApart.GOLD:
+            raise Conflict(f"{dialogue.external_id} is a gold item, which stays as it is; retire it instead.")
+        if dialogue.set_apart == SetApart.ANSWER:
+            retire_with(actor=actor, dialogue_ids=[dialogue.pk], reason="The known answer is in review again.")
+        version = require_version(dialogue.project)
+        journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+        active = Cycle.objects.select_for_update().filter(dialogue=dialogue, state=CycleState.ACTIVE).first()
+        blind = _abandon(journal, active, reason, force=force, if_idle=if_idle) if active is not None else set()
+        last = Cycle.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0
+        if last and active is None:
+            await_course(dialogue_id=dialogue.pk, project_id=dialogue.project_id)
+        head = dialogue.head
+        if head is None:
+            raise ValueError("a dialogue without content cannot be reviewed")
+        cycle = Cycle.objects.create(
+            dialogue=dialogue,
+            project=dialogue.project,
+            protocol=version,
+            number=last + 1,
+            entry_revision=head,
+            reason=reason[:500],
+        )
+        protocol = parse(version)
+        passage = Passage(journal, cycle, protocol)
+        journal.event(
+            "cycle.begun",
+            after={"cycle": cycle.number, "protocol": version.number, "reason": reason[:500]},
+        )
+        open_run(passage, protocol.stages[0], head, for_owner=for_owner)
+        unseal_set_aside(dialogue, blind)
+        clear_stale([dialogue.pk])
+        dialogue.save(update_fields=["status", "stage"])
+        journal.write()
+    return cycle
+
+
+def _entering(dialogues: Sequence[Dialogue] | Sequence[Written]) -> list[_Entering]:
+    new = [_Entering(one.dialogue_id, one.revision_id) for one in dialogues if isinstance(one, Written)]
+    if new:
+        return new
+    out = []
+    for portion in in_portions(sorted(one.pk for one in dialogues if isinstance(one, Dialogue))):
+        rows = Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=portion).order_by("pk")
+        for row in rows.values("pk", "head_id", "head__author_id", "owner_id", "status"):
+            out.append(_Entering(row["pk"], row["head_id"], row["head__author_id"], row["owner_id"], 1, row["status"]))
+        numbers = dict(
+            Cycle.objects.filter(dialogue_id__in=portion).values_list("dialogue").annotate(Max("number")).order_by()
+        )
+        for one in out[-len(portion) :]:
+            one.number = numbers.get(one.dialogue_id, 0) + 1
+    return out
+
+
+def _announce(project: Project, stage: str, slots: int, entering: list[_Entering]) -> None:
+    for portion in in_portions([one.dialogue_id for one in entering]):
+        Dialogue.objects.filter(pk__in=portion).update(status=DialogueStatus.IN_REVIEW, stage=stage)
+    deltas = Tally({f"left:{stage}": slots, f"status:{DialogueStatus.IN_REVIEW}": len(entering)})
+    deltas.subtract(f"status:{one.status}" for one in entering if one.status)
+    write_deltas(project_id=project.pk, deltas=deltas)
+
+
+def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
+    """Close what is unfinished of a cycle: claims end, slots and runs are cancelled, what was handed in is kept.
+
+    Returns the keys of the blind stages among it, for ``unseal_set_aside`` once the dialogue stands elsewhere. The
+    caller has locked the dialogue. Raises Conflict for an item in a draw that is being carried out.
+    """
+    slots = _unfinished_slots(cycle)
+    runs = StageRun.objects.filter(cycle=cycle)
+    if runs.filter(state=StageRunState.DRAWN).exists():
+        raise Conflict(f"{journal.dialogue.external_id} is in a draw that is being carried out; try again in a moment.")
+    live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
+    tell_of_new_beginning(actor=journal.actor, dialogue=journal.dialogue, people=live.values_list("person", flat=True))
+    live.update(state=ClaimState.WITHDRAWN, ended_at=Now())
+    for slot in slots:
+        if slot.state != SlotState.HIDDEN:
+            journal.count(f"left:{slot.stage}", -1)
+    Slot.objects.filter(pk__in=[slot.pk for slot in slots]).update(state=SlotState.CANCELLED, holder=None)
+    for stage, pooled in runs.filter(state=StageRunState.POOLED).values_list("stage").annotate(Count("id")).order_by():
+        journal.count(f"pooled:{stage}", -pooled)
+    unfinished = runs.filter(state__in=[StageRunState.OPEN, StageRunState.POOLED])
+    blind = set(unfinished.filter(blind=True).values_list("stage", flat=True))
+    unfinished.update(state=StageRunState.CANCELLED)
+    return blind
+
+
+def at_work_on(name: str) -> str:
+    """Why a dialogue that somebody has claimed gets no new cycle, and what to do."""
+    return (
+        f"Somebody is at work on {name}. Wait until they have handed it in, or take it from them on the page "
+        "Assignments (“Open to everybody”); then try again."
+    )
+
+
+def under_review(name: str) -> str:
+    """Why a dialogue with reviews in its present cycle gets no new one, and what to do."""
+    return (
+        f"{name} is under review, and has been reviewed in its present cycle: a new one would set those reviews aside. "
+        "Let its review end first: its page says where it stands, the page Assignments who has it, and what waits in "
+        "a pool goes on when the project’s page draws. Then try again."
+    )
+
+
+def _unfinished_slots(cycle: Cycle) -> list[Slot]:
+    unfinished = [SlotState.HIDDEN, SlotState.OPEN, SlotState.CLAIMED]
+    return list(Slot.objects.select_for_update().filter(cycle=cycle, state__in=unfinished).order_by("pk"))
+
+
+def _abandon(journal: Journal, cycle: Cycle, reason: str, *, force: bool, if_idle: bool) -> set[str]:
+    dialogue = journal.dialogue
+    if not force:
+        slots = _unfinished_slots(cycle)
+        live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
+        # Somebody who returns to an overdue item renews their claim, and locks only the claim.
+        list(live.select_for_update().order_by("pk").values_list("pk"))
+        if live.filter(expires_at__gt=Now()).exists():
+            raise Conflict(at_work_on(dialogue.external_id))
+        idle = all(slot.state != SlotState.CLAIMED for slot in slots)
+        if not (if_idle and idle) and Review.objects.filter(stage_run__cycle=cycle).exists():
+            raise Conflict(under_review(dialogue.external_id))
+    blind = set_aside_runs(journal, cycle)
+    passage_cycle = Passage(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
+    end_cycle(passage_cycle, CycleState.SUPERSEDED, None, reason)
+    journal.event("cycle.superseded", after={"cycle": cycle.number, "reason": reason[:500]})
+    return blind

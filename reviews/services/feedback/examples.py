@@ -1,0 +1,168 @@
+"""Gold-standard examples: marked by who knows, found by who works on something alike."""
+
+from collections.abc import Collection, Sequence
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Dialogue, Project, Role, User
+from annotator.models.content import DialogueStatus
+from annotator.presentation.dialogue import POLICY_LABELS, DialogueView
+from annotator.presentation.document import present
+from annotator.services.access.permissions import require_role
+from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.history.events import append_event
+from reviews.models import Cycle, CycleState, Example
+from reviews.services.protocols.versions import stage_titles
+
+#: Who may mark and withdraw examples.
+MARKERS = {Role.SENIOR_REVIEWER, Role.ADMINISTRATOR}
+MAX_COMMENT = 4000
+#: Examples of one project in use: more than anybody reads.
+MOST = 200
+
+
+def mark_example(
+    *,
+    actor: User,
+    project: Project,
+    dialogue: Dialogue,
+    comment: str,
+    task: str = "",
+    stages: Sequence[str] = (),
+    policies: Sequence[str] = (),
+) -> Example:
+    """Make the verified version of a dialogue, or one task of it, an example that says what it shows.
+
+    ``stages`` and ``policies``: keys of where it is shown; none means all. Raises Denied, Conflict for a dialogue that
+    is not verified or is an example already, Invalid for what does not exist.
+    """
+    require_role(actor=actor, project=project, roles=MARKERS)
+    comment = comment.strip()
+    if not comment:
+        raise Invalid("Say what the example shows: without that nobody knows what to look at.")
+    if len(comment) > MAX_COMMENT or "\x00" in comment:
+        raise Invalid(f"The comment has at most {MAX_COMMENT:,} characters, none of them NUL.")
+    unknown = [key for key in stages if key not in stage_titles(project)]
+    if unknown:
+        raise Invalid(f"This project has no stage called “{unknown[0][:40]}”; load the page again.")
+    unknown = [key for key in policies if key not in POLICY_LABELS]
+    if unknown:
+        raise Invalid(f"There is no policy called “{unknown[0][:40]}”; choose one of: {', '.join(POLICY_LABELS)}.")
+    with transaction.atomic():
+        dialogue = lock_dialogue(dialogue.pk)
+        require_markable(dialogue)
+        cycle = (
+            Cycle.objects.filter(dialogue=dialogue, state=CycleState.VERIFIED)
+            .select_related("exit_revision")
+            .order_by("-number")
+            .first()
+        )
+        if cycle is None or cycle.exit_revision is None:
+            raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
+        if task and task not in {one["id"] for one in cycle.exit_revision.document().get("tasks", ())}:
+            raise Invalid("The verified dialogue has no such task; load the page again.")
+        known = Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).first()
+        if known is not None:
+            said = (known.author, known.comment, known.stages, known.policies)
+            if said == (actor, comment, sorted(set(stages)), sorted(set(policies))):
+                # A second click.
+                return known
+            raise Conflict("This is an example already; withdraw that one first.")
+        if Example.objects.filter(project=project, withdrawn_at=None).count() >= MOST:
+            raise Conflict(f"A project has at most {MOST} examples; withdraw one that is no use any more.")
+        example = Example.objects.create(
+            project=project,
+            dialogue=dialogue,
+            revision=cycle.exit_revision,
+            task=task,
+            comment=comment,
+            stages=sorted(set(stages)),
+            policies=sorted(set(policies)),
+            author=actor,
+        )
+        append_event(
+            actor=actor,
+            project=project,
+            dialogue=dialogue,
+            kind="example.marked",
+            after={
+                "example": example.public_id,
+                "task": task,
+                "content_hash": cycle.exit_revision.content_hash,
+                "stages": example.stages,
+                "policies": example.policies,
+            },
+        )
+    return example
+
+
+def require_markable(dialogue: Dialogue) -> None:
+    """Raises Conflict for a dialogue that cannot be an example now."""
+    if dialogue.status != DialogueStatus.VERIFIED:
+        raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
+    if dialogue.set_apart:
+        raise Conflict("This dialogue tests reviewers, so it cannot be shown to them as an example; take another.")
+
+
+def withdraw_example(*, actor: User, project: Project, public_id: str) -> Example:
+    """Show an example to nobody any more; it stays on record. Raises Hidden, Denied."""
+    require_role(actor=actor, project=project, roles=MARKERS)
+    with transaction.atomic():
+        example = load_example(actor=actor, project=project, public_id=public_id)
+        dialogue = lock_dialogue(example.dialogue_id)
+        changed = Example.objects.filter(pk=example.pk, withdrawn_at=None).update(
+            withdrawn_at=timezone.now(), withdrawn_by=actor
+        )
+        if changed:
+            append_event(
+                actor=actor, project=project, dialogue=dialogue, kind="example.withdrawn",
+                before={"example": example.public_id, "task": example.task},
+            )  # fmt: skip
+    return example
+
+
+def visible_examples(*, actor: User, project: Project) -> QuerySet[Example]:
+    """The examples in use that the actor may see, newest first; their content is not read."""
+    return (
+        Example.objects.visible_to(actor)
+        .filter(project=project, withdrawn_at=None, dialogue__in=Dialogue.objects.visible_to(actor))
+        .select_related("dialogue", "author", "revision")
+        .defer("revision__content", "dialogue__search_text")
+        .order_by("-pk")
+    )
+
+
+def load_example(*, actor: User, project: Project, public_id: str) -> Example:
+    """One example, also a withdrawn one. Raises Hidden."""
+    example = (
+        Example.objects.visible_to(actor)
+        .filter(project=project, public_id=public_id, dialogue__in=Dialogue.objects.visible_to(actor))
+        .select_related("dialogue", "author", "revision", "withdrawn_by")
+        .first()
+    )
+    if example is None:
+        raise Hidden("There is no such example in this project.")
+    return example
+
+
+def fitting_examples(
+    *, actor: User, project: Project, stage: str, policies: Collection[str], without: Dialogue
+) -> list[Example]:
+    """The examples for a stage: those of one of these policies first, then those of all, then the others.
+
+    ``without``: the dialogue under review, whose own verified version would give the answer away.
+    """
+    found = visible_examples(actor=actor, project=project).exclude(dialogue=without)
+    fits = [one for one in found[:MOST] if not one.stages or stage in one.stages]
+    return sorted(fits, key=lambda one: 0 if set(one.policies) & set(policies) else 2 if one.policies else 1)
+
+
+def view_example(example: Example) -> DialogueView:
+    """The example's content to read: of a task the one task, with what the dialogue says of it all."""
+    view = present(example.revision.document(), [])
+    if example.task:
+        view.tasks = [task for task in view.tasks if task.id == example.task]
+    return view

@@ -1,0 +1,216 @@
+"""Feedback as it is read: what was wrong, where, what the guideline says of it, and which kinds of fault recur."""
+
+from collections import Counter as Tally
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from annotator.core.comparison import describe
+from annotator.core.guideline_sections import Passage, find_passage
+from annotator.errors import Denied, Hidden
+from annotator.models import Guideline, Notice, NoticeKind, Project, User
+from annotator.services.access.blindness import blind_to
+from annotator.services.access.permissions import OVERSEERS, roles_in
+from annotator.services.database.keyset import read_page
+from annotator.services.dialogues.revisions import latest_guideline
+from reviews.core.protocols import FindingKind
+from reviews.models import Feedback, FeedbackKind, ReviewFinding, Ruling
+from reviews.services.protocols.versions import current_protocol
+
+PAGE = 25
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault a feedback names: its kind and place in words, the place's anchor, what was said of it."""
+
+    kind: str
+    label: str
+    place: str
+    anchor: str
+    note: str
+    guideline: Passage | None
+
+
+@dataclass(frozen=True)
+class Told:
+    """One feedback, ready for a page."""
+
+    feedback: Feedback
+    faults: list[Fault]
+    unread: bool
+    #: Whether reasons are hidden, since the person may look at the dialogue again, and blind.
+    veiled: bool = False
+
+
+@dataclass(frozen=True)
+class FeedbackPage:
+    """A page of feedback, newest first, and the cursors of its neighbours."""
+
+    rows: list[Told]
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class KindCount:
+    """How often one kind of fault was found: ``share`` of the most frequent one's count, for a bar of 0 to 100."""
+
+    key: str
+    label: str
+    count: int
+    share: int
+    guideline: Passage | None
+
+
+@dataclass
+class PersonCount:
+    """What one person was told: feedback in all, and their most frequent kinds of fault."""
+
+    person: User
+    count: int
+    kinds: list[tuple[str, int]] = field(default_factory=list)
+
+
+def require_overseer(*, actor: User, project: Project) -> None:
+    """Raises Denied unless the actor may see what others were told."""
+    held = roles_in(project, actor)
+    if not held:
+        raise Hidden("There is no such project, or you are not a member of it.")
+    if not held & OVERSEERS:
+        raise Denied("What colleagues were told is for senior reviewers and administrators; your own is on this page.")
+
+
+def list_feedback(
+    *,
+    actor: User,
+    project: Project,
+    person: User | None = None,
+    everybody: bool = False,
+    before: str | None = None,
+    after: str | None = None,
+) -> FeedbackPage:
+    """Feedback to the actor, to one ``person`` or to ``everybody``. The latter two raise Denied for annotators."""
+    if everybody or (person is not None and person.pk != actor.pk):
+        require_overseer(actor=actor, project=project)
+    rows = _of(project, None if everybody else person or actor)
+    rows = rows.select_related("dialogue__head", "person", "review__person").defer("dialogue__search_text")
+    rows = rows.prefetch_related("review__findings", "rulings")
+    page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
+    unread = set(
+        Notice.objects.filter(subject__in=[row.public_id for row in page.rows], kind=NoticeKind.FEEDBACK, read_at=None)
+        .order_by()
+        .values_list("subject", flat=True)
+    )
+    kinds, guideline = _kinds(project), latest_guideline(project)
+    again = [row.dialogue_id for row in page.rows if row.kind == FeedbackKind.OVERRULED]
+    blind = blind_to(actor=actor, dialogues=again)
+    told = [
+        Told(row, [], row.public_id in unread, veiled=True)
+        if row.kind == FeedbackKind.OVERRULED and row.dialogue_id in blind
+        else _told(row, kinds, guideline, row.public_id in unread)
+        for row in page.rows
+    ]
+    return FeedbackPage(told, page.before, page.after)
+
+
+def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
+    """What somebody was shown of their own feedback is read: its notices are, too."""
+    shown = [told.feedback.public_id for told in page.rows if told.unread and told.feedback.person_id == actor.pk]
+    if shown:
+        own = Notice.objects.visible_to(actor).unread().filter(kind=NoticeKind.FEEDBACK, subject__in=shown)
+        own.update(read_at=timezone.now())
+
+
+def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:
+    """How often each kind of fault was found in what people (one person) were told, most frequent first.
+
+    A fault counts once for each person it was told to. Two queries, over the feedback of the project alone.
+    """
+    tally: Tally[str] = Tally()
+    for _, kind, count in _tallied(project, person):
+        tally[kind] += count
+    kinds, guideline = _kinds(project), latest_guideline(project)
+    most = max(tally.values(), default=1)
+    return [
+        KindCount(key, _label(kinds, key), count, round(100 * count / most), passage_of(kinds.get(key), guideline))
+        for key, count in sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+
+
+def count_people(*, actor: User, project: Project) -> list[PersonCount]:
+    """Who was told how much, and of what, most told first. Raises Denied for annotators."""
+    require_overseer(actor=actor, project=project)
+    told = dict(_of(project, None).values_list("person").annotate(Count("id")).order_by())
+    out = {person.pk: PersonCount(person, told[person.pk]) for person in User.objects.filter(pk__in=told)}
+    kinds = _kinds(project)
+    tallies: dict[int, Tally[str]] = {}
+    for person_id, kind, count in _tallied(project, None):
+        tallies.setdefault(person_id, Tally())[_label(kinds, kind)] += count
+    for person_id, tally in tallies.items():
+        out[person_id].kinds = tally.most_common(3)
+    return sorted(out.values(), key=lambda row: (-row.count, str(row.person)))
+
+
+def passage_of(kind: FindingKind | None, guideline: Guideline | None) -> Passage | None:
+    """Where the guideline explains a kind of fault; None where it does not."""
+    if kind is None or guideline is None:
+        return None
+    # “Other” is a word of every guideline and explained in none.
+    words = [] if kind.key == "other" else [kind.label, kind.key]
+    return find_passage(guideline.text, heading=kind.guideline, words=words)
+
+
+def _of(project: Project, person: User | None) -> QuerySet[Feedback]:
+    rows = Feedback.objects.filter(review__project=project)
+    return rows if person is None else rows.filter(person=person)
+
+
+def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, int]]:
+    """(person id, kind, count) of findings, then of rulings."""
+    told: dict[str, Any] = {"person__isnull": False} if person is None else {"person": person}
+    # What an expert names besides the rulings is of the dialogue, and no word of whoever reviewed it.
+    authors = {"kind__in": set(FeedbackKind) - {FeedbackKind.OVERRULED}}
+    named = {f"review__feedback__{name}": value for name, value in (told | authors).items()}
+    ruled = {f"feedback__{name}": value for name, value in told.items()}
+    findings = ReviewFinding.objects.filter(review__project=project, **named).values_list(
+        "review__feedback__person", "kind"
+    )
+    rulings = Ruling.objects.filter(review__project=project, **ruled).values_list("feedback__person", "reason_kind")
+    yield from findings.annotate(count=Count("id")).order_by()
+    yield from rulings.annotate(count=Count("id")).order_by()
+
+
+def _kinds(project: Project) -> dict[str, FindingKind]:
+    protocol = current_protocol(project)
+    return {kind.key: kind for kind in protocol.taxonomy} if protocol else {}
+
+
+def _label(kinds: dict[str, FindingKind], key: str) -> str:
+    return kinds[key].label if key in kinds else key.replace("_", " ").capitalize()
+
+
+def _told(row: Feedback, kinds: dict[str, FindingKind], guideline: Guideline | None, unread: bool) -> Told:
+    head = row.dialogue.head
+    document = head.document() if head is not None else {}
+    faults = row.review.findings.all() if row.kind != FeedbackKind.OVERRULED else ()
+    named = [(fault.kind, fault.anchor, fault.note) for fault in faults]
+    named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.rulings.all()]
+    return Told(
+        row,
+        [
+            Fault(
+                kind,
+                _label(kinds, kind),
+                describe(document, anchor) if anchor else "",
+                anchor,
+                note,
+                passage_of(kinds.get(kind), guideline),
+            )
+            for kind, anchor, note in named
+        ],
+        unread,
+    )

@@ -1,0 +1,281 @@
+"""The past of a gold item: what had happened to the verified dialogue until it came into the stage, written anew.
+
+Versions, reviews, comments and events get keys and hashes of their own; people, words and times stay.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from annotator.core.comparison import same_content
+from annotator.core.schema import content_hash, load_text
+from annotator.errors import Invalid
+from annotator.models import Dialogue, Event, Replay, Revision, VariantMatch
+from annotator.models.keys import new_public_id
+from annotator.services.history.events import event_digest
+from reviews.models import Comment, Cycle, Review, ReviewFinding, StageRun, StageRunState
+
+#: Tells of the group, which an item has as its dialogue has it now.
+JOINED = "dialogue.joined_variants"
+
+
+def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> tuple[StageRun, dict[int, Revision]]:
+    """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened.
+
+    Returns its own open run of that stage, and of each version that was copied: key of the original → its copy.
+    ``text``: canonical content of the version that is shown, in place of the one that came into the run.
+    """
+    versions = _copy_versions(dialogue, run, text)
+    own = Cycle.objects.create(
+        dialogue=dialogue,
+        project_id=cycle.project_id,
+        protocol_id=cycle.protocol_id,
+        number=1,
+        entry_revision=versions.get(cycle.entry_revision_id, versions[run.entry_revision_id]),
+        created_at=cycle.created_at,
+    )
+    runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
+    seen = _versions(run)
+    hashes = {came_in(run).content_hash: versions[seen[0].pk].content_hash}
+    hashes |= {revision.content_hash: versions[revision.pk].content_hash for revision in seen}
+    _copy_events(dialogue, cycle, run, reviews, hashes)
+    _copy_comments(dialogue, cycle, run, runs)
+    _copy_replays(dialogue, cycle, run, versions)
+    return runs[run.pk], versions
+
+
+def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
+    """Let the copies of what was found to say the same, by then, say the same as well.
+
+    ``versions``: key of the original → its copy, of all variants.
+    """
+    known = VariantMatch.objects.filter(first__in=versions, second__in=versions, created_at__lte=until)
+    VariantMatch.objects.bulk_create(
+        _again(match, first=versions[match.first_id], second=versions[match.second_id]) for match in known
+    )
+
+
+def _versions(run: StageRun) -> list[Revision]:
+    """The versions that were there when the run opened, oldest first, from the one that came into its cycle on: those
+    that led to what came into the run, and what reviewers made in stages before it.
+
+    Earlier ones would stand there without the reviews and events that made them.
+    """
+    chain: dict[int, Revision] = {}
+    revision: Revision | None = run.entry_revision
+    while revision is not None:
+        chain[revision.pk] = revision
+        revision = None if revision.pk == run.cycle.entry_revision_id else revision.parent
+    reviews = Review.objects.filter(stage_run__cycle=run.cycle_id, stage_run__lt=run.pk)
+    made = Revision.objects.filter(pk__in=reviews.values("made_revision"), parent__in=chain, sealed=False)
+    return sorted([*chain.values(), *made.exclude(pk__in=chain)], key=lambda one: one.pk)
+
+
+def came_in(run: StageRun) -> Revision:
+    """The version in which the dialogue came in."""
+    revision = run.cycle.entry_revision
+    while revision.parent is not None:
+        revision = revision.parent
+    return revision
+
+
+def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
+    """Key of the original → its copy."""
+    out: dict[int, Revision] = {}
+    first = came_in(run)
+    for number, original in enumerate(_versions(run), 1):
+        # The first is what came in, whatever had been made of it by then.
+        origin = original if out else first
+        # Two reviewers may have made the same fix: beside the other's, a planted fault would show.
+        content = text if original.content_hash == run.entry_revision.content_hash else original.content
+        parent = out.get(original.parent_id or 0)
+        if parent is not None and original.parent is not None:
+            shown = (content, parent.content) != (original.content, original.parent.content)
+            if shown and same_content(load_text(content), parent.document()):
+                raise Invalid(
+                    f"Version {number} of the item would say what version {parent.number} says. An ordinary dialogue "
+                    "has no such versions, so people would know the item by it. Plant another fault.",
+                    field="document",
+                )
+        out[original.pk] = Revision.objects.create(
+            dialogue=dialogue,
+            parent=parent,
+            branch=original.branch if out else "main",
+            number=number,
+            author_id=origin.author_id,
+            message=origin.message,
+            toolset_revision=original.toolset_revision,
+            guideline_id=origin.guideline_id,
+            # By it is known what came in together, or anew.
+            batch_id=origin.batch_id,
+            content_hash=content_hash(content),
+            content=content,
+            created_at=origin.created_at,
+        )
+    return out
+
+
+def _copy_runs(
+    dialogue: Dialogue, own: Cycle, cycle: Cycle, run: StageRun, versions: dict[int, Revision]
+) -> tuple[dict[int, StageRun], dict[str, str]]:
+    """Key of each run up to and including ``run`` → its copy; public id of each review before it → its copy's."""
+    runs: dict[int, StageRun] = {}
+    reviews: dict[str, str] = {}
+    shown = versions[run.entry_revision_id]
+    for original in StageRun.objects.filter(cycle=cycle, pk__lte=run.pk).order_by("pk"):
+        last = original.pk == run.pk
+        runs[original.pk] = copy = _again(
+            original,
+            cycle=own,
+            entry_revision=shown if last else versions.get(original.entry_revision_id, shown),
+            exit_revision=None if last else versions.get(original.exit_revision_id or 0, shown),
+            escalated_from=runs.get(original.escalated_from_id or 0),
+        )
+        if last:
+            copy.state, copy.outcome, copy.settled_at, copy.discrepancy_count = StageRunState.OPEN, "", None, None
+        copy.save(force_insert=True)
+        if not last:
+            _copy_reviews(dialogue, own, original, copy, versions, reviews)
+    return runs, reviews
+
+
+def _copy_reviews(
+    dialogue: Dialogue,
+    own: Cycle,
+    original: StageRun,
+    copy: StageRun,
+    versions: dict[int, Revision],
+    reviews: dict[str, str],
+) -> None:
+    for review in Review.objects.filter(stage_run=original).select_related("slot").order_by("pk"):
+        seen, made = versions.get(review.seen_revision_id), versions.get(review.made_revision_id or 0)
+        if seen is None or (made is None and review.verdict == "fix"):
+            # Of a branch that nothing came of: no version of it is shown.
+            continue
+        slot = _again(
+            review.slot, stage_run=copy, dialogue=dialogue, cycle=own, protocol_id=own.protocol_id, revision=seen
+        )
+        slot.public_id = new_public_id()
+        slot.save(force_insert=True)
+        twin = _again(
+            review, slot=slot, stage_run=copy, dialogue=dialogue, seen_revision=seen, made_revision=made, sealed=False
+        )
+        twin.public_id = reviews[review.public_id] = new_public_id()
+        document = (made or seen).document()
+        twin.labels = {
+            task["id"]: {"policy": task["policy"], "information": task["information"]}
+            for task in document.get("tasks", [])
+        }
+        twin.save(force_insert=True)
+        ReviewFinding.objects.bulk_create(_again(finding, review=twin) for finding in review.findings.order_by("pk"))
+
+
+def _copy_events(
+    dialogue: Dialogue,
+    cycle: Cycle,
+    run: StageRun,
+    reviews: dict[str, str],
+    hashes: dict[str, str],
+) -> None:
+    """The events of the source's beginning and of the cycle until the run opened, on a chain of their own."""
+    chain = list(Event.objects.filter(dialogue=cycle.dialogue_id).order_by("number"))
+    begun = [event for event in chain if event.kind == "cycle.begun"]
+    first = begun[cycle.number - 1].number or 0 if len(begun) >= cycle.number else 0
+    before = StageRun.objects.filter(cycle=cycle, pk__lt=run.pk).order_by("pk").last()
+    until = max(
+        [first]
+        + [
+            event.number or 0
+            for event in chain
+            if (event.number or 0) > first
+            and before is not None
+            and event.kind == "stage.settled"
+            and (event.after.get("stage"), event.after.get("round")) == (before.stage, before.round)
+        ]
+    )
+    digest, number = "", 0
+    copies = []
+    for event in chain:
+        place = event.number or 0
+        of_then = place <= until and (place >= first or event.kind == "dialogue.imported")
+        # What is in the stage was moved to another version of the protocol, too.
+        moved = place > first and event.kind == "cycle.migrated"
+        if not of_then and not moved and event.kind != JOINED:
+            continue
+        number += 1
+        after = _renamed(event.after, event.kind, reviews, hashes)
+        created_at = event.created_at
+        if event.kind == "cycle.begun":
+            # As if it had come in as it was then: what is reviewed for the first time begins as it comes in.
+            created_at, after["protocol"] = begun[0].created_at, begun[0].after.get("protocol", 1)
+        previous, digest = digest, event_digest(
+            previous_hash=digest,
+            project_id=event.project_id,
+            dialogue_id=dialogue.pk,
+            number=number,
+            actor_id=event.actor_id,
+            kind=event.kind,
+            before=event.before,
+            after=after,
+            created_at=created_at.isoformat(timespec="microseconds"),
+        )  # fmt: skip
+        copies.append(
+            _again(event, dialogue=dialogue, number=number, after=after, previous_hash=previous, hash=digest,
+                   created_at=created_at, sealed=False)
+        )  # fmt: skip
+    Event.objects.bulk_create(copies)
+
+
+def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mapping[int, StageRun]) -> None:
+    """What could be read of the source when the run opened; what was dealt with later is open again."""
+    said = Comment.objects.filter(dialogue=cycle.dialogue_id, sealed=False, created_at__lte=run.opened_at)
+    copies: dict[int | None, Comment] = {}
+    for comment in said.order_by("pk"):
+        if comment.parent_id is not None and comment.parent_id not in copies:
+            continue
+        copies[comment.pk] = copy = _again(
+            comment,
+            dialogue=dialogue,
+            parent=copies.get(comment.parent_id),
+            stage_run=runs.get(comment.stage_run_id or 0),
+            public_id=new_public_id(),
+        )
+        if copy.resolved_at and copy.resolved_at > run.opened_at:
+            copy.resolved_at = copy.resolved_by = None
+        copy.save(force_insert=True)
+
+
+def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, versions: Mapping[int, Revision]) -> None:
+    """Those that everybody could read when the run opened; of a version with a planted fault there are none."""
+    ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, pasted__isnull=True)
+    ran = ran.filter(record__isnull=False, created_at__lte=run.opened_at).select_related("job", "revision")
+    for replay in ran.order_by("pk"):
+        shown = versions[replay.revision_id or 0]
+        if replay.revision is not None and shown.content_hash == replay.revision.content_hash:
+            # Nobody's, or whoever asked for it would find it twice among their jobs.
+            job = _again(replay.job, requester=None, public_id=new_public_id())
+            job.save(force_insert=True)
+            twin = _again(replay, dialogue=dialogue, revision=shown, job=job, public_id=new_public_id())
+            twin.save(force_insert=True)
+
+
+def _renamed(after: dict[str, Any], kind: str, reviews: dict[str, str], hashes: dict[str, str]) -> dict[str, Any]:
+    out = dict(after)
+    if kind == "cycle.begun":
+        out = {"cycle": 1}
+    if "review" in out:
+        out["review"] = reviews.get(out["review"], new_public_id())
+    if "content_hash" in out:
+        out["content_hash"] = hashes.get(out["content_hash"], out["content_hash"])
+    return out
+
+
+def _again(row: Any, **changes: Any) -> Any:
+    """An unsaved copy of a row with these fields changed; every other field is the row's."""
+    fields = {
+        field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if not field.primary_key
+    }
+    copy = type(row)(**fields)
+    for name, value in changes.items():
+        setattr(copy, name, value)
+    return copy

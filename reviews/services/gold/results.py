@@ -1,0 +1,262 @@
+"""What is known of gold items and of how people did: for who oversees the project, and for each of themselves."""
+
+from collections import Counter as Tally
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from annotator.errors import Denied, Hidden
+from annotator.models import Dialogue, Project, Role, User
+from annotator.models.content import SetApart
+from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
+from reviews.core.agreement import Figure, wilson
+from reviews.core.gold import FATES, Fate, why_not
+from reviews.core.protocols import Stage
+from reviews.models import (
+    ClaimState,
+    Cycle,
+    CycleState,
+    Example,
+    GoldItem,
+    GoldRate,
+    GoldScore,
+    Review,
+    Slot,
+    StageRun,
+    StageRunState,
+)
+from reviews.services.gold.making import PUBLIC_IN, gold_stage, versions_like_now
+from reviews.services.protocols.versions import current_protocol
+
+#: Dialogues that are offered to make an item of.
+SUGGESTED = 20
+
+
+@dataclass(frozen=True)
+class StageGold:
+    """One stage of the protocol in force: how often gold items come there, or why there can be none."""
+
+    stage: Stage
+    rate: float
+    reveal: bool
+    #: A sentence; blank where there can be some.
+    barred: str
+    #: Items in use.
+    items: int
+
+    @property
+    def percent(self) -> str:
+        """The rate in per cent, as it is typed."""
+        return f"{100 * self.rate:g}"
+
+
+@dataclass
+class Result:
+    """How one person did, over all gold items they handed in."""
+
+    person: User
+    reviews: int = 0
+    right: int = 0
+    faults: int = 0
+    found: int = 0
+    false_changes: int = 0
+    #: What was missed: kind of place → how often.
+    missed: Tally[str] = field(default_factory=Tally)
+
+    @property
+    def verdicts(self) -> Figure:
+        """Share of right verdicts, with Wilson's interval."""
+        return wilson("Right verdicts", self.right, self.reviews)
+
+    @property
+    def sight(self) -> Figure:
+        """Share of faults found."""
+        return wilson("Faults found", self.found, self.faults, none="None of these items had a fault.")
+
+
+@dataclass(frozen=True)
+class GoldOverview:
+    """Everything on the page of gold items."""
+
+    stages: list[StageGold]
+    #: Newest first, those in use before the retired ones; each with ``handed_in``, ``right`` and ``out``.
+    items: list[GoldItem]
+    #: By name.
+    results: list[Result]
+    everybody: Result | None
+
+
+def require_oversight(*, actor: User, project: Project) -> frozenset[Role]:
+    """The actor's roles. Raises Denied unless they may know of gold items, Hidden for an outsider."""
+    return require_role(actor=actor, project=project, roles=set(OVERSEERS))
+
+
+def read_gold(*, actor: User, project: Project) -> GoldOverview:
+    """The project's gold items and how people did. Raises Denied."""
+    require_oversight(actor=actor, project=project)
+    items = list(_items(project))
+    live = Tally(item.stage for item in items if item.live)
+    rates = {rate.stage: rate for rate in GoldRate.objects.filter(project=project)}
+    protocol = current_protocol(project)
+    stages = [
+        StageGold(
+            stage=stage,
+            rate=rates[stage.key].rate if stage.key in rates else 0.0,
+            reveal=stage.key in rates and rates[stage.key].reveal,
+            barred=why_not(stage),
+            items=live[stage.key],
+        )
+        for stage in (protocol.stages if protocol else ())
+    ]
+    scores = GoldScore.objects.filter(project=project).select_related("person").order_by("pk")
+    results = sum_up(scores)
+    return GoldOverview(stages=stages, items=items, results=results, everybody=_together(results))
+
+
+def sum_up(scores: Iterable[GoldScore]) -> list[Result]:
+    """One result for each person, by name."""
+    results: dict[int, Result] = {}
+    for score in scores:
+        result = results.setdefault(score.person_id, Result(score.person))
+        result.reviews += 1
+        result.right += score.verdict_right
+        result.faults += score.faults
+        result.found += score.found
+        result.false_changes += score.false_changes
+        result.missed.update(place["label"] for place in score.places if place["fate"] == Fate.MISSED)
+    return sorted(results.values(), key=lambda result: (str(result.person), result.person.pk))
+
+
+def load_gold_item(*, actor: User, project: Project, public_id: str) -> GoldItem:
+    """An item with its dialogues and its answer. Raises Denied or Hidden."""
+    require_oversight(actor=actor, project=project)
+    item = _items(project).select_related("answer", "stage_run__entry_revision").filter(public_id=public_id).first()
+    if item is None:
+        raise Hidden("There is no such gold item.")
+    return item
+
+
+def scores_of(item: GoldItem) -> list[GoldScore]:
+    """How people did on an item, the first first."""
+    scores = GoldScore.objects.filter(item=item).select_related("person", "review").order_by("pk")
+    return list(scores)
+
+
+def not_scored(item: GoldItem) -> list[Slot]:
+    """The slots of an item without a score: somebody is at work, gave it back, or handed it in when it was retired."""
+    slots = Slot.objects.filter(stage_run=item.stage_run_id).exclude(review__in=item.scores.values("review"))
+    return list(slots.order_by("pk").prefetch_related("claims__person"))
+
+
+def own_results(*, actor: User, project: Project) -> list[GoldScore]:
+    """How the actor did on retired items of stages whose results are told, newest first. Never of one in use.
+
+    Raises Denied where nothing is told, Hidden for an outsider.
+    """
+    if not roles_in(project, actor):
+        raise Hidden("There is no such project, or you are not a member of it.")
+    scores = _told_to(actor, project)
+    if scores is None:
+        raise Denied("Results on known answers are for administrators and senior reviewers of this project.")
+    return list(scores.select_related("item__dialogue", "review").order_by("-item__retired_at", "-pk"))
+
+
+def count_own_results(*, actor: User, project: Project, roles: Iterable[Role]) -> int | None:
+    """How many results of their own the actor can read; None where none are told, and for who sees everybody's."""
+    scores = None if OVERSEERS & set(roles) else _told_to(actor, project)
+    return None if scores is None else scores.count()
+
+
+def _told_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
+    told = list(GoldRate.objects.filter(project=project, reveal=True).values_list("stage", flat=True))
+    if not told:
+        return None
+    return GoldScore.objects.filter(
+        project=project, person=person, item__retired_at__isnull=False, item__stage__in=told
+    )
+
+
+def suggest(*, project: Project, stage: str) -> list[Dialogue]:
+    """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real faults.
+
+    Without those of which no item can be made because of what became of them, or of a variant.
+    """
+    fit = _fit(project, gold_stage(project, stage))
+    group = OuterRef("cycle__dialogue__variant_group")
+    # Not of a blank group: that of all dialogues that have no variants.
+    others = Dialogue.objects.filter(project=project, variant_group=group, published=True, archived_at=None)
+    others = others.exclude(variant_group="").exclude(set_apart=SetApart.GOLD)
+    barred = others.filter(~Exists(fit.filter(cycle__dialogue=OuterRef("pk"))))
+    runs = (
+        fit.filter(Q(cycle__dialogue__variant_group="") | ~Exists(barred))
+        .exclude(entry_revision__content_hash=F("cycle__exit_revision__content_hash"))
+        .select_related("cycle__dialogue")
+        .only(
+            *(f"cycle__dialogue__{name}" for name in ("public_id", "external_id", "title", "variant_group", "project"))
+        )
+        .order_by("-pk")
+    )
+    found = {run.cycle.dialogue_id: run.cycle.dialogue for run in runs[:SUGGESTED]}.values()
+    return [dialogue for dialogue in found if not any(ask(dialogue) for ask in PUBLIC_IN)]
+
+
+def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
+    """Runs of the stage by which an item can be made of their dialogue, as ``gold_making`` wants it."""
+    runs = StageRun.objects.filter(
+        cycle__protocol__in=list(versions_like_now(project, stage)),
+        project=project,
+        stage=stage.key,
+        state=StageRunState.SETTLED,
+        cycle__state=CycleState.VERIFIED,
+        cycle__dialogue__set_apart="",
+        cycle__dialogue__archived_at=None,
+        cycle__dialogue__status="verified",
+    )
+    shown = Example.objects.filter(dialogue=OuterRef("cycle__dialogue"), withdrawn_at=None)
+    later = Cycle.objects.filter(dialogue=OuterRef("cycle__dialogue"), number__gt=OuterRef("cycle__number"))
+    anew = Review.objects.filter(
+        stage_run__cycle=OuterRef("cycle"), stage_run__stage=stage.key, stage_run__state=StageRunState.CANCELLED
+    )
+    return runs.filter(~Exists(shown), ~Exists(later), ~Exists(anew.filter(stage_run__lt=OuterRef("pk"))))
+
+
+def find_source(*, actor: User, project: Project, name: str) -> Dialogue:
+    """The dialogue with this id (the one files bear, or the one in its address). Raises Hidden."""
+    dialogues = Dialogue.objects.visible_to(actor).filter(project=project).exclude(set_apart=SetApart.GOLD)
+    found = dialogues.filter(Q(external_id=name) | Q(public_id=name)).first() if name else None
+    if found is None:
+        raise Hidden(f"This project has no dialogue called “{name}”.")
+    found.project = project
+    return found
+
+
+def fate_words(place: dict[str, str]) -> str:
+    """What became of a place, in words."""
+    return FATES[Fate(place["fate"])]
+
+
+def _items(project: Project) -> QuerySet[GoldItem]:
+    items = GoldItem.objects.filter(project=project).select_related(
+        "dialogue", "source", "stage_run", "created_by", "retired_by"
+    )
+    items = items.defer("dialogue__search_text", "source__search_text")
+    return items.annotate(
+        handed_in=Count("scores", distinct=True),
+        right=Count("scores", filter=Q(scores__verdict_right=True), distinct=True),
+        out=Count("stage_run__slots__claims", filter=Q(stage_run__slots__claims__state=ClaimState.LIVE), distinct=True),
+    ).order_by(F("retired_at").desc(nulls_first=True), "-pk")
+
+
+def _together(results: list[Result]) -> Result | None:
+    if len(results) < 2:
+        return None
+    total = Result(results[0].person)
+    for one in results:
+        total.reviews += one.reviews
+        total.right += one.right
+        total.faults += one.faults
+        total.found += one.found
+        total.false_changes += one.false_changes
+        total.missed += one.missed
+    return total

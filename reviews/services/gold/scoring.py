@@ -1,0 +1,39 @@
+"""A review of a gold item, held against the known answer as it is handed in; nothing goes on because of it."""
+
+from annotator.models import Revision
+from reviews.core.gold import Score, score
+from reviews.models import GoldItem, GoldScore, Review
+
+
+def score_review(*, review: Review, seen: Revision, made: Revision | None) -> GoldScore | None:
+    """Score a review that is being handed in, in its transaction, which has locked the dialogue.
+
+    None for a retired item, whose answer anybody can read.
+    """
+    item = GoldItem.objects.select_related("answer").get(stage_run_id=review.stage_run_id)
+    if not item.live:
+        return None
+    found = compare(item=item, review=review, seen=seen, made=made)
+    return GoldScore.objects.create(
+        item=item,
+        review=review,
+        project_id=item.project_id,
+        person_id=review.person_id,
+        verdict_right=found.verdict_right,
+        faults=found.faults,
+        found=found.found,
+        false_changes=found.false_changes,
+        places=[{"anchor": one.anchor, "label": one.label, "fate": one.fate} for one in found.places],
+        created_at=review.created_at,
+    )
+
+
+def compare(*, item: GoldItem, review: Review, seen: Revision, made: Revision | None) -> Score:
+    """The review against the item's answer. ``made``: the version handed in, if it differs from the one seen."""
+    return score(
+        shown=seen.document(),
+        answer=item.answer.document(),
+        handed_in=(made or seen).document(),
+        verdict=review.verdict,
+        named=list(review.findings.values_list("anchor", flat=True)),
+    )

@@ -1,0 +1,273 @@
+"""The history of a project: who did what, when, before and after; filtered, page by page, and as a file."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db.models import Max, Min, Q, QuerySet
+from django.utils import timezone
+
+from annotator.core.schema.exact_json import dumps
+from annotator.errors import Denied, Hidden, Invalid
+from annotator.models import Event, Project, Role, User
+from annotator.services.access.permissions import require_administrator, roles_in
+from annotator.services.database.filters import one_of
+from annotator.services.database.keyset import BY_KEY, read_page
+from reviews.services.history.dialogue_history import event_words
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.transitions.sealing import reviewed_blind
+
+PAGE = 50
+FILTERS = ("kind", "person", "item", "since", "until")
+#: Stands for nobody in the filter of people: what the program did by itself.
+PROGRAM = "program"
+#: Families of kinds (what stands before the dot), in words; those of the project as a whole, then those of items.
+SETTINGS = {
+    "project": "Project settings",
+    "guideline": "Guideline",
+    "protocol": "Protocol",
+    "membership": "Roles",
+    "invitation": "Invitations",
+    "token": "API tokens",
+    "import": "Imports",
+    "toolset": "Toolsets",
+    "release": "Releases",
+    "job": "Jobs",
+}
+ITEMS = {
+    "dialogue": "Dialogues",
+    "cycle": "Cycles",
+    "review": "Reviews",
+    "stage": "Stages settled",
+    "slot": "Slots",
+    "draw": "Draws",
+    "audit": "Audits",
+}
+#: Keys whose values are public ids of people.
+_PEOPLE = frozenset({"user", "person", "owner"})
+_NAMES = {
+    "sha256": "SHA-256",
+    "hash": "SHA-256",
+    "content_hash": "SHA-256 of the content",
+    "toolset_hash": "SHA-256 of the toolset",
+}
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What is shown. Dates are days of the project's time zone, both included."""
+
+    person: str = ""
+    family: str = ""
+    item: str = ""
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def active(self) -> dict[str, str]:
+        """Those that are set, as a query string has them."""
+        return {name: str(value) for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value that differs, as text; None where there was, or is, nothing. ``mono``: it is JSON, not prose."""
+
+    name: str
+    before: str | None
+    after: str | None
+    mono: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event, ready for a page."""
+
+    event: Event
+    text: str
+    values: list[Value]
+
+    @property
+    def alone(self) -> list[Value]:
+        """Values there was nothing before, or is nothing after: what is told rather than compared."""
+        return [value for value in self.values if value.before is None or value.after is None]
+
+    @property
+    def pairs(self) -> list[Value]:
+        """Values that became others."""
+        return [value for value in self.values if value.before is not None and value.after is not None]
+
+
+@dataclass(frozen=True)
+class HistoryPage:
+    """A page, newest first, and the cursors of its neighbours."""
+
+    lines: list[Line] = field(default_factory=list)
+    before: str | None = None
+    after: str | None = None
+
+
+def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filters, dict[str, str]]:
+    """Filters from a query string, and field → what is wrong with a day. Raises UnknownFilter."""
+    days: dict[str, date | None] = {}
+    wrong = {}
+    for name in ("since", "until"):
+        raw = query.get(name, "").strip()
+        try:
+            days[name] = date.fromisoformat(raw) if raw else None
+        except ValueError:
+            wrong[name] = f"“{raw[:40]}” is no day; write it as in 2026-05-31."
+
+    def people() -> Iterable[str]:
+        members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
+        return [PROGRAM, *members.values_list("public_id", flat=True)]
+
+    filters = Filters(
+        person=one_of(query, "person", people),
+        family=one_of(query, "kind", [*SETTINGS, *ITEMS]),
+        item=query.get("item", "").strip()[:200],
+        **days,
+    )
+    return filters, wrong
+
+
+def read_filters(query: Mapping[str, str], *, project: Project) -> Filters:
+    """The same for those who do not ask back. Raises UnknownFilter, and Invalid for a day."""
+    filters, wrong = check_filters(query, project=project)
+    for name, sentence in wrong.items():
+        raise Invalid(sentence, field=name)
+    return filters
+
+
+def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
+    """What of the project's history is for the actor: administrators all, senior reviewers what concerns items.
+
+    Nobody sees what belongs to a colleague's blind review that has not settled, nor anything of a dialogue they review
+    blind themselves (who did what would show in a filter), nor rows of an unfinished import.
+    Raises Hidden for an outsider, Denied for an annotator.
+    """
+    roles = roles_in(project, actor)
+    if not roles:
+        raise Hidden("There is no such project, or you are not a member of it.")
+    rows = Event.objects.filter(Q(sealed=False) | Q(actor=actor), project=project)
+    rows = rows.exclude(dialogue__in=reviewed_blind(actor, project))
+    if Role.ADMINISTRATOR in roles:
+        return rows.filter(Q(dialogue=None) | Q(dialogue__published=True))
+    if Role.SENIOR_REVIEWER in roles:
+        return rows.filter(dialogue__published=True)
+    raise Denied("The project’s history is for administrators and senior reviewers; a dialogue’s own is on its page.")
+
+
+def list_events(
+    *, actor: User, project: Project, filters: Filters, before: str | None = None, after: str | None = None
+) -> HistoryPage:
+    """A page of the history. Costs the same at any depth."""
+    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
+    rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
+    page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True, by=BY_KEY)
+    titles, names = stage_titles(project), _names(page.rows)
+    lines = [Line(one, event_words(one, titles), _values(one, names)) for one in page.rows]
+    return HistoryPage(lines, page.before, page.after)
+
+
+def export_events(*, actor: User, project: Project, filters: Filters) -> Iterator[bytes]:
+    """The history as JSON lines, oldest first, with all that each hash was made of. For administrators.
+
+    A dialogue under blind review is told up to its first sealed event: a gap in the numbers would tell the rest.
+    """
+    require_administrator(actor=actor, project=project)
+    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
+    # What happens from here on is left to the next file: it could follow something sealed that is not known here.
+    last = rows.aggregate(last=Max("pk"))["last"] or 0
+    sealed = Event.objects.filter(project=project, sealed=True).exclude(actor=actor).order_by()
+    first_sealed = dict(sealed.values_list("dialogue").annotate(Min("number")))
+    rows = rows.filter(pk__lte=last).select_related("actor", "dialogue").defer("dialogue__search_text").order_by("pk")
+    return (_exported(event) for event in rows.iterator(2000) if _is_open(event, first_sealed))
+
+
+def _is_open(event: Event, first_sealed: dict[int, int]) -> bool:
+    """Whether nothing sealed stands before the event in its chain."""
+    return event.dialogue_id is None or (event.number or 0) < first_sealed.get(event.dialogue_id, 2**63)
+
+
+def _exported(event: Event) -> bytes:
+    line = {
+        "dialogue": event.dialogue.external_id if event.dialogue else None,
+        "actor": event.actor.pseudonym if event.actor else None,
+        # What the hash is made of, with the keys of the database: docs/history.md says how.
+        "previous_hash": event.previous_hash,
+        "project_id": event.project_id,
+        "dialogue_id": event.dialogue_id,
+        "number": event.number,
+        "actor_id": event.actor_id,
+        "kind": event.kind,
+        "before": event.before,
+        "after": event.after,
+        "created_at": event.created_at.isoformat(timespec="microseconds"),
+        "hash": event.hash,
+    }
+    return dumps(line) + b"\n"
+
+
+def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> QuerySet[Event]:
+    if filters.person == PROGRAM:
+        rows = rows.filter(actor=None)
+    elif filters.person:
+        rows = rows.filter(actor__public_id=filters.person)
+    if filters.family:
+        rows = rows.filter(kind__startswith=f"{filters.family}.")
+        if filters.family in SETTINGS:
+            # There is an index of these few alone.
+            rows = rows.filter(dialogue=None)
+    if filters.item:
+        rows = rows.filter(dialogue__external_id=filters.item)
+    zone = ZoneInfo(project.time_zone)
+    if filters.since is not None:
+        rows = rows.filter(created_at__gte=_midnight(filters.since, zone))
+    if filters.until is not None and filters.until < _LAST:
+        rows = rows.filter(created_at__lt=_midnight(filters.until + timedelta(days=1), zone))
+    return rows
+
+
+#: Nothing happened before or will after; a little further off, moments of some time zones do not exist.
+_FIRST, _LAST = date(1000, 1, 1), date(9000, 1, 1)
+
+
+def _midnight(day: date, zone: ZoneInfo) -> datetime:
+    return timezone.make_aware(datetime.combine(min(max(day, _FIRST), _LAST), time.min), zone)
+
+
+def _names(events: Iterable[Event]) -> dict[str, str]:
+    """Public id → name of the people whom the events' values name."""
+    ids = {
+        str(value)
+        for event in events
+        for side in (event.before, event.after)
+        for key, value in side.items()
+        if key in _PEOPLE
+    }
+    return {person.public_id: str(person) for person in User.objects.filter(public_id__in=ids)} if ids else {}
+
+
+def _values(event: Event, names: dict[str, str]) -> list[Value]:
+    """What the event says, key by key; what was and still is the same is left out."""
+    out = []
+    for key in sorted({*event.before, *event.after}):
+        was, now = event.before.get(key, _ABSENT), event.after.get(key, _ABSENT)
+        if was == now:
+            continue
+        mono = any(not isinstance(value, str) for value in (was, now) if value is not _ABSENT)
+        out.append(Value(_NAMES.get(key, key.replace("_", " ")), _text(key, was, names), _text(key, now, names), mono))
+    return out
+
+
+def _text(key: str, value: Any, names: dict[str, str]) -> str | None:
+    if value is _ABSENT:
+        return None
+    if isinstance(value, str):
+        return names.get(value, value) if key in _PEOPLE else value
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)

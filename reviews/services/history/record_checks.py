@@ -1,0 +1,191 @@
+"""Whether reviews, stages, cycles and dialogues still say what the history recorded of them.
+
+Each of these rows repeats what an event says: a verdict, an outcome, a state, the version that is the newest. The
+events are chained, the rows are not: one that was changed in the database shows here, and one that was slipped in.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from annotator.core.schema import content_hash
+from annotator.models import Dialogue, Event, Project, Revision
+from annotator.models.content import DialogueStatus, SetApart
+from reviews.models import Cycle, CycleState, Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
+from reviews.services.transitions.moves import NOT_DRAWN
+
+_ENDS = {f"cycle.{state}": state for state in ("verified", "rejected", "superseded")}
+_HEADS = ("dialogue.imported", "dialogue.revised_by_import", "stage.settled")
+_KINDS = (*_HEADS, *_ENDS, "cycle.begun", "review.submitted")
+#: Where a dialogue stands whose newest cycle is in this state. A superseded one has a cycle after it.
+_STANDS: dict[str, tuple[str, ...]] = {
+    "": (DialogueStatus.CANDIDATE,),
+    CycleState.ACTIVE: (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED),
+    CycleState.VERIFIED: (DialogueStatus.VERIFIED,),
+    CycleState.REJECTED: (DialogueStatus.REJECTED,),
+    CycleState.SUPERSEDED: (),
+}
+
+
+@dataclass
+class _Recorded:
+    """What a dialogue's events say, each with the number of the event."""
+
+    #: By public id: who, stage, round, verdict, content.
+    reviews: dict[str, tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
+    #: By cycle, stage and round: outcome, discrepancies, content.
+    runs: dict[tuple[int, str, int], tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
+    #: By number: state, content where it was verified.
+    cycles: dict[int, tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
+    head: tuple[int, str] | None = None
+    cycle: int = 0
+
+    def read(self, number: int, kind: str, actor: int | None, after: dict[str, Any]) -> None:
+        content = after.get("content_hash")
+        if kind == "cycle.begun":
+            self.cycle = after["cycle"]
+            self.cycles[self.cycle] = (number, (CycleState.ACTIVE, None))
+        elif kind in _ENDS:
+            self.cycles[after["cycle"]] = (number, (_ENDS[kind], content))
+        elif kind == "review.submitted":
+            self.reviews[after["review"]] = (number, (actor, after["stage"], after["round"], after["verdict"], content))
+        elif kind == "stage.settled":
+            key = (self.cycle, after["stage"], after["round"])
+            self.runs[key] = (number, (after["outcome"], after["discrepancies"], content))
+        if kind in _HEADS and content:
+            self.head = (number, content)
+
+
+def record_faults(keys: Sequence[int]) -> Iterable[str]:
+    """Which rows of these dialogues differ from what the history recorded, as sentences."""
+    if suspects := {key for key, _ in _differences(keys)}:
+        # Somebody may have handed in between two looks: what is still so under the lock of every transition is so.
+        with transaction.atomic():
+            rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=suspects).order_by("pk")
+            found = list(_differences(list(rows.values_list("pk", flat=True))))
+        yield from (fault for _, fault in found)
+
+
+def project_record_faults(project: Project) -> Iterator[str]:
+    """What protocols and draws say otherwise than the history recorded as they were adopted and drawn, as sentences."""
+    adopted: dict[int, str] = {}
+    drawn: dict[str, dict[str, Any]] = {}
+    events = Event.objects.filter(project=project, dialogue=None, kind__in=("protocol.adopted", "draw.closed"))
+    for kind, after in events.order_by("pk").values_list("kind", "after"):
+        if kind == "draw.closed":
+            drawn[after["draw"]] = after
+        elif "hash" in after:
+            adopted[after["number"]] = after["hash"]
+    versions = ProtocolVersion.objects.filter(project=project).order_by("number")
+    for number, stored, text in versions.values_list("number", "content_hash", "definition"):
+        if content_hash(text) != stored or adopted.get(number, stored) != stored:
+            yield f"version {number} of the protocol is not what was adopted"
+    for draw in Draw.objects.filter(project=project).order_by("pk"):
+        said = drawn.pop(draw.public_id, {})
+        is_now = {
+            "stage": draw.stage, "number": draw.number, "seed": draw.seed, "population_hash": draw.population_hash,
+            "population": draw.population_size, "sample": draw.sample_size,
+        }  # fmt: skip
+        if any(said.get(key) != value for key, value in is_now.items()):
+            yield f"draw {draw.number} of {draw.stage} is not what was recorded as it was drawn"
+    for said in drawn.values():
+        yield f"draw {said['number']} of {said['stage']} is gone"
+
+
+def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
+    # An import that is under way has not said everything yet.
+    dialogues = Dialogue.objects.filter(pk__in=keys, published=True).order_by("pk")
+    columns = ("pk", "external_id", "set_apart", "status", "content_hash", "head__content_hash")
+    items = list(dialogues.values_list(*columns))
+    recorded: dict[int, _Recorded] = defaultdict(_Recorded)
+    events = Event.objects.filter(dialogue__in=keys, kind__in=_KINDS).order_by("dialogue_id", "number")
+    for key, number, *event in events.values_list("dialogue_id", "number", "kind", "actor_id", "after").iterator(2000):
+        recorded[key].read(number or 0, *event)
+    contents: dict[int, set[str]] = defaultdict(set)
+    for key, content in Revision.objects.filter(dialogue__in=keys).values_list("dialogue_id", "content_hash"):
+        contents[key].add(content)
+    reviews, runs, cycles = _reviews(keys), _runs(keys), _cycles(keys)
+    unreviewed = Slot.objects.filter(dialogue__in=keys, state=SlotState.DONE, review=None)
+    done: dict[int, list[str]] = defaultdict(list)
+    for key, slot in unreviewed.order_by("pk").values_list("dialogue_id", "public_id"):
+        done[key].append(slot)
+    for key, name, set_apart, status, content, head in items:
+        said = recorded[key]
+        gold = set_apart == SetApart.GOLD
+        faults = [
+            *_compare("review {}", said.reviews, reviews[key], contents[key], gold=gold),
+            *_compare("stage {0[1]} in round {0[2]} of cycle {0[0]}", said.runs, runs[key], contents[key], gold=gold),
+            *_compare("cycle {}", said.cycles, cycles[key], contents[key], gold=gold),
+            *(f"item {slot} counts as done and has no review" for slot in done[key]),
+        ]
+        if not gold:
+            faults += _standing(said, status, content, head, contents[key])
+        for fault in faults:
+            yield key, f"dialogue {name}: {fault}"
+
+
+def _compare(
+    name: str,
+    recorded: dict[Any, tuple[int, tuple[Any, ...]]],
+    rows: dict[Any, tuple[Any, ...]],
+    contents: set[str],
+    *,
+    gold: bool,
+) -> Iterator[str]:
+    """``gold``: copied from another dialogue, events included, as far as people see it; some of it has no row."""
+    for key, (number, said) in recorded.items():
+        row = rows.pop(key, None)
+        if row is None:
+            if not gold:
+                yield f"{name.format(key)}, of which event {number} tells, is not there"
+        elif said[:-1] != row[:-1] or (not gold and said[-1] != row[-1] and (said[-1] is None or said[-1] in contents)):
+            # Content that no version has is named where versions are compared.
+            yield f"{name.format(key)} is not what event {number} recorded"
+    if not gold:
+        yield from (f"{name.format(key)} stands there, and no event tells of it" for key in rows)
+
+
+def _standing(said: _Recorded, status: str, content: str, head: str | None, contents: set[str]) -> Iterator[str]:
+    number, (state, *_) = said.cycles.get(said.cycle, (0, ("",)))
+    if status not in _STANDS[state]:
+        yield f"its status is not what event {number} left it in" if number else "its status is not what it began with"
+    if said.head is not None and head != said.head[1] and said.head[1] in contents:
+        yield f"its newest version is not the one that event {said.head[0]} names"
+    if content != head:
+        yield "it is listed under the checksum of another version"
+
+
+def _reviews(keys: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
+    out: dict[int, dict[str, tuple[Any, ...]]] = defaultdict(dict)
+    columns = ("made_revision__content_hash", "seen_revision__content_hash", "slot__state", "slot__holder_id")
+    reviews = Review.objects.filter(dialogue__in=keys).order_by("pk")
+    for key, name, person, stage, round_, verdict, made, seen, state, holder in reviews.values_list(
+        "dialogue_id", "public_id", "person_id", "slot__stage", "stage_run__round", "verdict", *columns
+    ):
+        # The item is done, and by whoever reviewed it.
+        by = person if (state, holder) == (SlotState.DONE, person) else None
+        out[key][name] = (by, stage, round_, verdict, made or seen)
+    return out
+
+
+def _runs(keys: Sequence[int]) -> dict[int, dict[tuple[int, str, int], tuple[Any, ...]]]:
+    out: dict[int, dict[tuple[int, str, int], tuple[Any, ...]]] = defaultdict(dict)
+    # What was not drawn leaves no event of its own.
+    runs = StageRun.objects.filter(cycle__dialogue__in=keys, state=StageRunState.SETTLED).exclude(outcome=NOT_DRAWN)
+    for key, cycle, stage, round_, *row in runs.order_by("pk").values_list(
+        "cycle__dialogue_id", "cycle__number", "stage", "round",
+        "outcome", "discrepancy_count", "exit_revision__content_hash",
+    ):  # fmt: skip
+        out[key][cycle, stage, round_] = tuple(row)
+    return out
+
+
+def _cycles(keys: Sequence[int]) -> dict[int, dict[int, tuple[Any, ...]]]:
+    out: dict[int, dict[int, tuple[Any, ...]]] = defaultdict(dict)
+    cycles = Cycle.objects.filter(dialogue__in=keys).order_by("pk")
+    for key, number, *row in cycles.values_list("dialogue_id", "number", "state", "exit_revision__content_hash"):
+        out[key][number] = tuple(row)
+    return out

@@ -1,0 +1,266 @@
+"""What the project page and My work show: read from counters and the heads of queues, never by counting dialogues."""
+
+from dataclasses import dataclass, field, replace
+
+from django.db.models.functions import Now
+
+from annotator.models import Project, Role, User
+from annotator.models.content import DialogueStatus
+from annotator.services.access.permissions import OVERSEERS, roles_in
+from reviews.core.protocols import Outcome, Protocol, Stage
+from reviews.models import Claim, ClaimState, SlotState
+from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
+from reviews.services.queue.gold_turns import items_for
+from reviews.services.queue.order import (
+    before_what_was_given_back,
+    count_waiting,
+    queues_for,
+    read_turns,
+    read_versions,
+)
+from reviews.services.queue.pauses import pauses_for, sentence
+from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
+from reviews.services.statistics.counters import read_counters
+
+#: My work counts up to here in each queue, then says “or more”.
+MANY = 100
+
+
+@dataclass(frozen=True)
+class StageProgress:
+    """How many items stand in a stage, and what became of those that left it."""
+
+    stage: Stage
+    #: Slots that nobody works on, that somebody works on, and that are done.
+    open: int
+    claimed: int
+    done: int
+    #: Items that wait for the random draw.
+    pooled: int
+    #: Items that left the stage, and how.
+    settled: int
+    outcomes: dict[str, int]
+    #: Items that two or more people reviewed independently, and those of them on which they disagreed.
+    compared: int
+    discrepant: int
+    alarm_above: float
+    #: How many items must have been compared before there is an alarm.
+    alarm_after: int
+    #: Drawn items that were reviewed, and those of them that held an error.
+    sampled: int
+    sampled_errors: int
+    #: Of the items with open slots, those that nobody may take; of who does not oversee the project, nothing is asked.
+    stuck: Stuck | None = None
+
+    @property
+    def key(self) -> str:
+        return self.stage.key
+
+    @property
+    def title(self) -> str:
+        return self.stage.title
+
+    @property
+    def discrepancy_rate(self) -> float | None:
+        """Share of compared items on which reviewers disagreed; None while there is none to compare."""
+        return self.discrepant / self.compared if self.compared else None
+
+    @property
+    def percent(self) -> str:
+        """The discrepancy rate in per cent, with one digit."""
+        return f"{100 * (self.discrepancy_rate or 0):.1f}"
+
+    @property
+    def alarm_percent(self) -> str:
+        return f"{100 * self.alarm_above:g}"
+
+    @property
+    def alarm(self) -> bool:
+        """Whether reviewers disagree more often than the protocol finds good, once enough items are compared."""
+        rate = self.discrepancy_rate
+        return rate is not None and self.compared >= self.alarm_after and rate > self.alarm_above
+
+    @property
+    def sample_error_rate(self) -> float | None:
+        return self.sampled_errors / self.sampled if self.sampled else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many items stand where in a project."""
+
+    #: Status → published dialogues; every status is there.
+    statuses: dict[str, int]
+    stages: list[StageProgress]
+    protocol: Protocol | None
+    #: Stages for which there are too few people, or for some of what waits there, as sentences.
+    shortfalls: list[str]
+
+    @property
+    def total(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def verified(self) -> int:
+        return self.statuses[DialogueStatus.VERIFIED]
+
+    @property
+    def pooled(self) -> int:
+        """Items that wait for a draw."""
+        return sum(stage.pooled for stage in self.stages)
+
+    @property
+    def alarms(self) -> list[StageProgress]:
+        return [stage for stage in self.stages if stage.alarm]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One stage of somebody's work: how much of it waits. ``count`` is at most ``MANY`` a queue."""
+
+    key: str
+    title: str
+    count: int
+    #: Nothing of it is given out to them now.
+    paused: bool = False
+    #: How many more there are that nobody can take: told to those who oversee the project.
+    stuck: Stuck | None = None
+
+    @property
+    def more(self) -> bool:
+        """Whether the true number may be larger."""
+        return self.count >= MANY
+
+
+@dataclass(frozen=True)
+class MyWork:
+    """What one person finds in one project."""
+
+    project: Project
+    roles: frozenset[Role]
+    #: What they hold, the newest first.
+    claims: list[Claim]
+    #: The stages they take part in, in the protocol's order, also those where nothing waits.
+    waiting: list[Waiting] = field(default_factory=list)
+    #: Why nothing, or nothing of a stage, is given out to them, as sentences.
+    pauses: list[str] = field(default_factory=list)
+    #: What waits and can be taken by nobody, as sentences.
+    stuck: list[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """What they can take: of a stage that is paused, nothing."""
+        return sum(stage.count for stage in self.waiting if not stage.paused)
+
+
+def read_progress(*, project: Project, roles: frozenset[Role] | None = None, viewer: User | None = None) -> Progress:
+    """How many items stand where in a project. ``roles``: of the ``viewer``; without them, what goes on record.
+
+    Who is not to know gold items sees them counted as the ordinary items they look like.
+    """
+    versions = read_versions(project)
+    counts = read_counters(project, with_gold=roles is not None and not roles & OVERSEERS, viewer=viewer)
+    stages: dict[str, StageProgress] = {}
+    for version in versions:
+        protocol = parse(version)
+        for stage in protocol.stages:
+            if stage.key not in stages:
+                stages[stage.key] = _stage_progress(stage, counts, protocol)
+    current = parse(versions[0]) if versions else None
+    # A stage of an earlier version only matters while something is or was in it.
+    keys = {stage.key for stage in current.stages} if current else set()
+    lacking = shortfalls(project=project, protocol=current) if current else []
+    waiting = [one.stage for one in stages.values() if one.open]
+    if waiting and roles is not None and roles & OVERSEERS:
+        stuck = count_stuck(project=project, stages=waiting, people=roles_of_members(project))
+        stages |= {stage.key: replace(stages[stage.key], stuck=count) for stage, count in stuck.items()}
+        lacking += [stuck_sentence(stage, count) for stage, count in stuck.items()]
+    return Progress(
+        statuses={status: counts.get(f"status:{status}", 0) for status in DialogueStatus.values},
+        stages=[one for key, one in stages.items() if key in keys or one.open or one.claimed or one.pooled or one.done],
+        protocol=current,
+        shortfalls=lacking,
+    )
+
+
+def read_my_work(*, actor: User, project: Project) -> MyWork:
+    """What waits for the actor in a project, and what they hold."""
+    roles = roles_in(project, actor)
+    versions = read_versions(project)
+    held = list(
+        Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE)
+        .select_related("slot__dialogue")
+        .defer("slot__dialogue__search_text")
+        .order_by("-pk")
+    )
+    queues = queues_for(roles=roles, versions=versions, stage=None)
+    if not queues:
+        return MyWork(project=project, roles=roles, claims=held)
+    known = {stage.key: stage for version in reversed(versions) for stage in parse(version).stages}
+    titles = {key: stage.title for key, stage in known.items()}
+    order = {key: place for place, key in enumerate(titles)}
+    turns = read_turns(actor=actor, project=project)
+    cursors = turns.cursors and before_what_was_given_back(actor=actor, project=project, cursors=turns.cursors)
+    counts = count_waiting(actor=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
+    # At the end of a queue whoever claims begins it again: what was given back stands before their place.
+    ended = [queue for queue in queues if queue.stage not in counts]
+    if ended and turns.cursors:
+        counts |= count_waiting(actor=actor, project=project, queues=ended, cursors={}, limit=MANY)
+    if not roles & OVERSEERS:
+        for stage in turns.gold.keys() & {queue.stage for queue in queues}:
+            more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
+            counts[stage] = min(counts.get(stage, 0) + more, MANY)
+    overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
+    # An item with an open place is counted by that.
+    overdue = overdue.exclude(slot__position__lt=0).exclude(slot__stage_run__slots__state=SlotState.OPEN)
+    for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
+        if stage in order and any(queue.stage == stage for queue in queues):
+            counts[stage] = counts.get(stage, 0) + 1
+    pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
+    everything = any(one.what != "stage" for one in pauses)
+    stuck = {}
+    if roles & OVERSEERS:
+        mine = [known[queue.stage] for queue in queues]
+        stuck = count_stuck(project=project, stages=mine, people=roles_of_members(project))
+    waiting = [
+        Waiting(
+            queue.stage,
+            titles[queue.stage],
+            counts.get(queue.stage, 0),
+            paused=everything or any(one.stage == queue.stage for one in pauses),
+            stuck=stuck.get(known[queue.stage]),
+        )
+        for queue in queues
+    ]
+    return MyWork(
+        project=project,
+        roles=roles,
+        claims=held,
+        waiting=sorted(waiting, key=lambda one: order[one.key]),
+        pauses=[sentence(one, titles) for one in pauses],
+        stuck=[stuck_sentence(stage, count) for stage, count in stuck.items()],
+    )
+
+
+def _stage_progress(stage: Stage, counts: dict[str, int], protocol: Protocol) -> StageProgress:
+    key = stage.key
+    outcomes = {
+        outcome: counts[f"outcome:{key}:{outcome}"]
+        for outcome in (*map(str, Outcome), "not_drawn")
+        if f"outcome:{key}:{outcome}" in counts
+    }
+    return StageProgress(
+        stage=stage,
+        open=counts.get(f"stage:{key}:open", 0),
+        claimed=counts.get(f"stage:{key}:claimed", 0),
+        done=counts.get(f"stage:{key}:done", 0),
+        pooled=counts.get(f"stage:{key}:pooled", 0),
+        settled=counts.get(f"settled:{key}", 0),
+        outcomes=outcomes,
+        compared=counts.get(f"compared:{key}", 0),
+        discrepant=counts.get(f"discrepant:{key}", 0),
+        alarm_above=protocol.discrepancy_alarm,
+        alarm_after=protocol.alarm_after,
+        sampled=counts.get(f"sampled:{key}", 0),
+        sampled_errors=counts.get(f"sampled_errors:{key}", 0),
+    )

@@ -1,0 +1,403 @@
+"""Random draws, of an audit or a round: a population is closed, then a seed is drawn, then the seed says what is drawn.
+
+Drawing records everything in one transaction and takes the members out of the pool. Carrying the draw out (a slot for
+whoever was drawn, the end of the protocol for the others) follows at once where it is small, else as a job in chunks;
+either way each member's step is one transaction, so a killed worker leaves nothing half done.
+
+What is not drawn for an audit goes on. What is not drawn for a round waits for the next one, until a round has found no
+error and everything was seen once without conflict: then the whole pool goes on (``reviews.services.sampling.rounds``).
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.content import DialogueStatus, SetApart
+from annotator.services.access.permissions import require_administrator
+from annotator.services.database.bulk_insert import insert_rows
+from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.history.event_chain import in_portions
+from annotator.services.history.events import append_event
+from annotator.services.jobs.jobs import Running, job_kind, start_job
+from reviews.core.protocols import Allotment, Candidate, EntryMode, Stage, draw_round, draw_sample, population_hash
+from reviews.core.protocols.drawing import ALGORITHM, ROUNDS, SEEN, UNSEEN
+from reviews.models import Draw, DrawItem, ProtocolVersion, StageRun, StageRunState
+from reviews.services.protocols.versions import parse
+from reviews.services.sampling.not_drawn import settle_as_not_drawn, verify_all, wait_for_next_round
+from reviews.services.sampling.rounds import (
+    end_last_round,
+    is_over,
+    is_under_way,
+    last_round,
+    people_of,
+    share_out_round,
+)
+from reviews.services.statistics.counters import write_deltas
+from reviews.services.transitions.moves import NOT_DRAWN, Passage, forward, open_slots
+from reviews.services.transitions.transition_log import Journal
+
+#: A draw with more members than this is carried out by a job.
+AT_ONCE = 500
+#: Members that one transaction of that job carries out.
+CHUNK = 500
+JOB = "carry_out_draw"
+
+#: How the projects of ``manage.py simulate_project`` are called, and no other's draw takes its seed from elsewhere.
+SIMULATED = "sim-"
+#: (key of a simulation's project, where its seeds come from), for as long as one is played.
+_simulation: ContextVar[tuple[int, Callable[[], str]] | None] = ContextVar("simulation", default=None)
+
+_UNFINISHED = (StageRunState.OPEN, StageRunState.POOLED, StageRunState.DRAWN)
+
+
+def close_population_and_draw(*, actor: User | None, project: Project, stage: str | None = None) -> Draw | None:
+    """Draw the sample from everything that waits in the pool of a stage (without one: of the first that has a pool).
+
+    Of a stage that goes by rounds: the next round, or, where the last one found no error and everything was seen once
+    without conflict, the draw that lets the whole pool go on (``Draw.closing``). None when nothing waits. None as
+    actor: the program, because nothing is left upstream. Raises Denied for others than administrators, Conflict where a
+    round is under way.
+    """
+    if actor is not None:
+        require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        # Draws of a project wait for one another here; reviewers do not (their rows only refer to the project's key).
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        drawn_stage = _stage_with_pool(project, stage)
+        if drawn_stage is None:
+            return None
+        closing = False
+        if drawn_stage.in_rounds:
+            last = end_last_round(actor=actor, project=project, stage=drawn_stage.key)
+            if last is not None and is_under_way(last):
+                raise Conflict(
+                    f"Round {last.number} of “{drawn_stage.title}” is under way: the next one is drawn when everything "
+                    "drawn is settled, conflicts too."
+                )
+            closing = is_over(last)
+        draw = _close_and_draw(actor, project, drawn_stage, closing=closing)
+        if draw.population_size <= AT_ONCE:
+            carry_out(draw)
+        else:
+            start_job(actor=actor, project=project, kind=JOB, parameters={"draw": draw.pk})
+    draw.refresh_from_db()
+    return draw
+
+
+@contextmanager
+def simulated_seeds(*, project: Project, source: Callable[[], str]) -> Iterator[None]:
+    """Within it, and in this thread alone, the draws of a simulation's project take their seeds from ``source``.
+
+    A simulation has to come out the same twice. The event of each draw says that it was simulated. Raises ValueError
+    for any project but a simulation's.
+    """
+    if not project.slug.startswith(SIMULATED):
+        raise ValueError("only a simulation may say where the seeds of its draws come from")
+    token = _simulation.set((project.pk, source))
+    try:
+        yield
+    finally:
+        _simulation.reset(token)
+
+
+def members_of(draw: Draw) -> list[tuple[Candidate, bool]]:
+    """The recorded population of a draw, each with whether it was drawn; in the order in which it was hashed."""
+    rows = draw.items.values_list("dialogue__external_id", "stratum", "seen", "selected")
+    in_rounds = draw.algorithm == ROUNDS
+    members = [
+        (Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else stratum), selected)
+        for external_id, stratum, seen, selected in rows.iterator()
+    ]
+    return sorted(members, key=lambda member: member[0].external_id)
+
+
+def member_line(draw: Draw, member: Candidate, *, drawn: bool) -> dict[str, Any]:
+    """A line of ``draws.jsonl``, as docs/sampling.md says."""
+    return {
+        "stage": draw.stage, "draw": draw.number, "id": member.external_id, "stratum": member.stratum, "drawn": drawn,
+    }  # fmt: skip
+
+
+def recompute_draw(draw: Draw) -> list[str]:
+    """Draw again from what was recorded; what does not come out the same, as sentences. Empty for an honest draw."""
+    members = members_of(draw)
+    population = [one for one, _ in members]
+    draw_again = draw_round if draw.algorithm == ROUNDS else draw_sample
+    drawn, allotments = draw_again(population, fraction=draw.fraction, seed=draw.seed)
+    recorded = {one.external_id for one, selected in members if selected}
+    strata = {name: [one.population, one.sample] for name, one in allotments.items()}
+    problems = []
+    if draw.algorithm not in (ALGORITHM, ROUNDS):
+        problems.append(
+            f"It was drawn by version {draw.algorithm} of the algorithm; this program has {ALGORITHM} and {ROUNDS}."
+        )
+    if population_hash(population) != draw.population_hash:
+        problems.append("The recorded population is not the one whose hash was recorded before the seed was drawn.")
+    if drawn != recorded:
+        missed, extra = len(drawn - recorded), len(recorded - drawn)
+        problems.append(f"The seed draws {missed} that were not looked at, and not {extra} that were.")
+    if strata != draw.strata or len(population) != draw.population_size or len(drawn) != draw.sample_size:
+        problems.append("The recorded sizes are not those of the population and its sample.")
+    return problems
+
+
+def draw_where_upstream_is_done() -> int:
+    """Draw in every project in which items wait and no more can come: nothing is left in an earlier stage."""
+    count = 0
+    waiting = StageRun.objects.filter(state=StageRunState.POOLED, project__archived_at=None)
+    for project_id, key in waiting.values_list("project_id", "stage").distinct().order_by("project_id", "stage"):
+        project = Project.objects.get(pk=project_id)
+        stage = _stage_with_pool(project, key)
+        if stage is not None and stage.in_rounds:
+            count += tend_rounds(project_id=project_id, stage=key) is not None
+            continue
+        upstream = _earlier_stages(project, key)
+        left = StageRun.objects.filter(project=project, stage__in=upstream, state__in=_UNFINISHED)
+        # Gold items never go on.
+        left = left.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+        if not left.exists() and close_population_and_draw(actor=None, project=project, stage=key) is not None:
+            count += 1
+    return count
+
+
+def tend_rounds(*, project_id: int, stage: str) -> Draw | None:
+    """End the stage's round if all of it is settled, and draw the next one, or let the pool go on, if it is time.
+
+    Called after whatever may have ended a round, and by beat. Of two that come at once the second finds it done.
+    """
+    last = last_round(project_id, stage)
+    if last is not None and is_under_way(last):
+        return None
+    with transaction.atomic():
+        project = Project.objects.select_for_update(no_key=True).get(pk=project_id)
+        drawn_stage = _stage_with_pool(project, stage)
+        if drawn_stage is not None and not drawn_stage.in_rounds:
+            return None
+        last = end_last_round(actor=None, project=project, stage=stage)
+        if drawn_stage is None or (last is not None and is_under_way(last)) or _more_is_coming(project, stage):
+            return None
+        try:
+            return close_population_and_draw(actor=None, project=project, stage=stage)
+        except Conflict:
+            # What was in the pool a moment ago has been taken out of it.
+            return None
+
+
+def carry_out(draw: Draw) -> None:
+    """Let every member of a draw go its way, in the caller's transaction."""
+    _carry_out(draw, list(draw.items.filter(stage_run__state=StageRunState.DRAWN).order_by("dialogue_id")))
+    Draw.objects.filter(pk=draw.pk).update(carried_out_at=timezone.now())
+
+
+@job_kind(JOB, "Carrying out a draw")
+def _run(running: Running) -> dict[str, int]:
+    draw = Draw.objects.select_related("project").get(pk=running.job.parameters["draw"])
+    done: int = running.checkpoint.get("done", 0)
+    while True:
+        with running.chunk() as chunk:
+            waiting = draw.items.filter(stage_run__state=StageRunState.DRAWN)
+            items = list(waiting.order_by("dialogue_id")[:CHUNK])
+            _carry_out(draw, items)
+            done += len(items)
+            if not items:
+                Draw.objects.filter(pk=draw.pk).update(carried_out_at=timezone.now())
+            chunk.advance(done=done, total=draw.population_size, checkpoint={"done": done})
+        if not items:
+            return {"population": draw.population_size, "sample": draw.sample_size}
+
+
+def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
+    """The stage to draw for, as the newest protocol that has it says."""
+    pooled = set(
+        StageRun.objects.filter(project=project, state=StageRunState.POOLED).values_list("stage", flat=True).distinct()
+    )
+    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
+        for stage in parse(version).stages:
+            if stage.key in pooled and key in (None, stage.key) and stage.entry.mode is not EntryMode.ALL:
+                return stage
+    return None
+
+
+def _more_is_coming(project: Project, key: str) -> bool:
+    """Whether anything may still come into a stage's pool: from earlier stages, or settled and sent back."""
+    upstream = _earlier_stages(project, key)
+    runs = StageRun.objects.filter(project=project)
+    return (
+        runs.filter(stage__in=upstream, state__in=_UNFINISHED).exists()
+        or runs.filter(state=StageRunState.OPEN, escalated_from__stage__in=[*upstream, key]).exists()
+    )
+
+
+def _close_and_draw(
+    actor: User | None,
+    project: Project,
+    stage: Stage,
+    *,
+    closing: bool = False,
+) -> Draw:
+    runs = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED)
+    # One statement decides who is in: what settles a moment later waits for the next draw. The dialogues' rows come
+    # first, as everywhere; what left the pool while we waited for them is out.
+    list(
+        Dialogue.objects.select_for_update(of=("self",))
+        .filter(pk__in=runs.values("cycle__dialogue"))
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
+    members = list(
+        runs.order_by("cycle__dialogue__external_id")
+        .values_list(
+            "pk", "cycle__dialogue_id", "cycle__dialogue__external_id", "cycle__dialogue__owner__pseudonym", "seen"
+        )
+        .select_for_update(of=("self",))
+    )
+    if not members:
+        raise Conflict("Somebody else has just drawn; nothing is waiting for a draw any more.")
+    in_rounds = stage.in_rounds
+    population = [
+        Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else owner or "")
+        for _, _, external_id, owner, seen in members
+    ]
+    closed = population_hash(population)
+    # Only now: whoever could have steered the population cannot have known the seed.
+    simulation = _simulation.get()
+    simulated = simulation is not None and simulation[0] == project.pk
+    seed = simulation[1]() if simulation is not None and simulated else secrets.token_hex(32)
+    fraction = 0.0 if closing else stage.entry.fraction
+    drawn: set[str]
+    allotments: dict[str, Allotment]
+    drawn, allotments = (draw_round if in_rounds else draw_sample)(population, fraction=fraction, seed=seed)
+    last = Draw.objects.filter(project=project, stage=stage.key).aggregate(last=Max("number"))["last"] or 0
+    pairs: list[tuple[str, str, int]] = []
+    pair_of: dict[int, int] = {}
+    if in_rounds and drawn:
+        chosen = [run_id for run_id, _, external_id, *_ in members if external_id in drawn]
+        pairs, pair_of = share_out_round(project=project, stage=stage, draw_number=last + 1, run_ids=chosen, seed=seed)
+    draw = Draw.objects.create(
+        project=project,
+        stage=stage.key,
+        number=last + 1,
+        fraction=fraction,
+        algorithm=ROUNDS if in_rounds else ALGORITHM,
+        seed=seed,
+        population_hash=closed,
+        population_size=len(population),
+        sample_size=len(drawn),
+        strata={name: [one.population, one.sample] for name, one in allotments.items()},
+        pairs=pairs,
+        closing=closing,
+        actor=actor,
+    )
+    insert_rows(
+        DrawItem,
+        ("dialogue_id", "stage_run_id", "stratum", "seen", "selected", "pair"),
+        [
+            (dialogue_id, run_id, owner or "", seen, external in drawn, pair_of.get(run_id))
+            for run_id, dialogue_id, external, owner, seen in members
+        ],
+        constants={"draw_id": draw.pk},
+    )
+    for portion in in_portions([run_id for run_id, *_ in members]):
+        # What came in while the draw before was being made may not have known its number.
+        number = {"round": draw.number} if in_rounds else {}
+        StageRun.objects.filter(pk__in=portion).update(state=StageRunState.DRAWN, **number)
+    write_deltas(project_id=project.pk, deltas={f"pooled:{stage.key}": -len(members)})
+    append_event(
+        actor=actor,
+        project=project,
+        kind="draw.closed",
+        after={
+            "draw": draw.public_id,
+            "stage": stage.key,
+            "number": draw.number,
+            "population_hash": closed,
+            "population": draw.population_size,
+            "sample": draw.sample_size,
+            "seed": seed,
+            **({"pairs": len(pairs), "closing": closing} if in_rounds else {}),
+            **({"simulated": True} if simulated else {}),
+        },
+    )
+    return draw
+
+
+def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
+    """Carry out some members of a draw, in the caller's transaction; their runs are all in state drawn."""
+    dialogue_ids = sorted(item.dialogue_id for item in items)
+    if not dialogue_ids:
+        return
+    list(Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=dialogue_ids).order_by("pk").values_list("pk"))
+    runs = {
+        run.pk: run
+        for run in StageRun.objects.filter(pk__in=[item.stage_run_id for item in items], state=StageRunState.DRAWN)
+        .select_related("cycle__protocol", "entry_revision")
+        .defer("cycle__protocol__definition", "entry_revision__content")
+    }
+    pairs = people_of(draw)
+    passed_over: list[StageRun] = []
+    waiting: list[StageRun] = []
+    for item in items:
+        run = runs.get(item.stage_run_id)
+        if run is None:
+            continue
+        protocol = parse(run.cycle.protocol)
+        if item.selected:
+            _open(draw, run, () if item.pair is None else pairs[item.pair])
+        elif draw.algorithm == ROUNDS and not draw.closing:
+            waiting.append(run)
+        elif protocol.next_taking(run.stage) is None:
+            passed_over.append(run)
+        else:
+            _pass_over(draw, run)
+    wait_for_next_round(draw, waiting)
+    verify_all(draw, passed_over)
+
+
+def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
+    passage = _passage(draw, run)
+    stage = passage.protocol.stage(run.stage)
+    run.state = StageRunState.OPEN
+    if draw.algorithm != ROUNDS:
+        run.entered_as = "sampled"
+    run.save(update_fields=["state", "entered_as"])
+    passage.place(DialogueStatus.IN_REVIEW, run.stage)
+    open_slots(passage, run, stage, run.entry_revision, people=people)
+    passage.journal.event("draw.selected", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
+    passage.dialogue.save(update_fields=["status", "stage"])
+    passage.journal.write()
+
+
+def _pass_over(draw: Draw, run: StageRun) -> None:
+    passage = _passage(draw, run)
+    settle_as_not_drawn([run])
+    run.outcome = NOT_DRAWN
+    passage.journal.count(f"outcome:{run.stage}:{NOT_DRAWN}")
+    passage.journal.event("draw.passed_over", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
+    revision = Revision.objects.get(pk=run.entry_revision_id)
+    forward(passage, run, revision)
+    passage.dialogue.save(update_fields=["status", "stage"])
+    passage.journal.write()
+
+
+def _passage(draw: Draw, run: StageRun) -> Passage:
+    dialogue = lock_dialogue(run.cycle.dialogue_id)
+    journal = Journal(actor=draw.actor, project=dialogue.project, dialogue=dialogue)
+    return Passage(journal, run.cycle, parse(run.cycle.protocol))
+
+
+def _earlier_stages(project: Project, key: str) -> list[str]:
+    """The stages before one, in any version of the project's protocol that has it."""
+    out: set[str] = set()
+    for version in ProtocolVersion.objects.filter(project=project).defer("definition"):
+        keys = [stage.key for stage in parse(version).stages]
+        if key in keys:
+            out.update(keys[: keys.index(key)])
+    return sorted(out)

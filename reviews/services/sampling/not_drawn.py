@@ -1,0 +1,80 @@
+"""What a draw passes over, thousands of items at a time: it is verified, or waits for the next round."""
+
+from django.db.models import F, OuterRef, Subquery
+from django.utils import timezone
+
+from annotator.models import Dialogue
+from annotator.models.content import DialogueStatus
+from annotator.services.database.bulk_insert import insert_rows
+from annotator.services.history.event_chain import extend_chains, in_portions
+from reviews.models import Cycle, CycleState, Draw, StageRun, StageRunState
+from reviews.services.statistics.counters import write_deltas
+from reviews.services.statistics.item_history import await_courses
+from reviews.services.transitions.moves import NOT_DRAWN
+
+
+def settle_as_not_drawn(runs: list[StageRun]) -> None:
+    """The runs end without having been looked at. Their dialogues are locked, here and below."""
+    for portion in in_portions([run.pk for run in runs]):
+        StageRun.objects.filter(pk__in=portion).update(
+            state=StageRunState.SETTLED,
+            outcome=NOT_DRAWN,
+            exit_revision=F("entry_revision"),
+            settled_at=timezone.now(),
+        )
+
+
+def wait_for_next_round(draw: Draw, runs: list[StageRun]) -> None:
+    """What was not drawn stays in the pool, thousands at a time: this round of it is over, the next one waits."""
+    if not runs:
+        return
+    settle_as_not_drawn(runs)
+    insert_rows(
+        StageRun,
+        ("cycle_id", "stage", "entry_revision_id", "blind", "looks", "seen"),
+        [(run.cycle_id, run.stage, run.entry_revision_id, run.blind, run.looks, run.seen) for run in runs],
+        constants={
+            "project_id": draw.project_id, "round": draw.number + 1, "state": StageRunState.POOLED,
+            "opened_at": timezone.now(),
+        },
+    )  # fmt: skip
+    write_deltas(
+        project_id=draw.project_id,
+        deltas={f"outcome:{draw.stage}:{NOT_DRAWN}": len(runs), f"pooled:{draw.stage}": len(runs)},
+    )
+
+
+def verify_all(draw: Draw, runs: list[StageRun]) -> None:
+    """What is left of the last stage's pool is verified, thousands at a time: nothing else follows for them."""
+    if not runs:
+        return
+    settle_as_not_drawn(runs)
+    for portion in in_portions([run.pk for run in runs]):
+        entry = StageRun.objects.filter(pk__in=portion, cycle=OuterRef("pk")).values("entry_revision")[:1]
+        Cycle.objects.filter(stage_runs__in=portion).update(
+            state=CycleState.VERIFIED, ended_at=timezone.now(), exit_revision=Subquery(entry)
+        )
+    for portion in in_portions([run.cycle.dialogue_id for run in runs]):
+        Dialogue.objects.filter(pk__in=portion).update(
+            status=DialogueStatus.VERIFIED, stage="", updated_at=timezone.now()
+        )
+    await_courses(dialogue_ids=[run.cycle.dialogue_id for run in runs], project_id=draw.project_id)
+    by_stage: dict[str, int] = {}
+    for run in runs:
+        key = f"outcome:{run.stage}:{NOT_DRAWN}"
+        by_stage[key] = by_stage.get(key, 0) + 1
+    moved = {f"status:{DialogueStatus.POOLED}": -len(runs), f"status:{DialogueStatus.VERIFIED}": len(runs)}
+    write_deltas(project_id=draw.project_id, deltas={**by_stage, **moved})
+    extend_chains(
+        actor=draw.actor,
+        project=draw.project,
+        kind="cycle.verified",
+        entries={
+            run.cycle.dialogue_id: {
+                "cycle": run.cycle.number,
+                "content_hash": run.entry_revision.content_hash,
+                "draw": draw.public_id,
+            }
+            for run in runs
+        },
+    )

@@ -1,0 +1,383 @@
+"""Stages that go by rounds: which round it is, what it has found, and whether it was the last one.
+
+A round is a draw of such a stage. It is under way until everything drawn is settled, conflicts too. The rounds are over
+when one has found no error and everything in the pool was seen once without conflict. An *error* is an item that was
+changed or rejected, in the round itself or by whoever settled its conflict; a *conflict* is an item on which its
+reviewers did not agree. Counted as it happens under ``round:<what>:<stage>:<number>``; see
+``reviews.services.statistics.counters``.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from annotator.models import Dialogue, Membership, Project, User
+from annotator.models.content import SetApart
+from annotator.services.history.events import append_event
+from reviews.core.agreement import Figure, wilson
+from reviews.core.protocols import Outcome, Protocol, Stage
+from reviews.core.protocols.drawing import ROUNDS
+from reviews.core.protocols.pairing import History, Look, pair_up, share_out
+from reviews.models import Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
+from reviews.services.protocols.versions import parse
+from reviews.services.queue.absence import absent_people
+from reviews.services.statistics.counters import stored_counters
+from reviews.services.statistics.hidden_gold import hidden_runs
+from reviews.services.transitions.moves import NOT_DRAWN, Passage
+
+_WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a round has found."""
+
+    #: Drawn items that were looked at.
+    seen: int
+    errors: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFigures:
+    """One round of one stage. ``accuracy`` is WildToolBench's "accuracy by iteration", estimated from the round."""
+
+    stage: str
+    title: str
+    number: int
+    began_at: datetime
+    #: None while it is under way.
+    ended_at: datetime | None
+    #: All items of the stage, those of them that had not been seen without conflict, and how many were drawn.
+    population: int
+    unseen: int
+    drawn: int
+    #: Drawn items that were looked at so far, and in how many there was an error or a conflict.
+    seen: int
+    errors: int
+    conflicts: int
+    #: Conflicts that nobody has settled yet.
+    open_conflicts: int
+    #: Errors by items decided, with Wilson's interval. Of an open conflict nobody knows yet whether it is one.
+    error_rate: Figure
+    #: The share of items decided in which nothing had to be changed.
+    accuracy: Figure
+    #: (pseudonym, pseudonym, items given to the two)
+    pairs: list[tuple[str, str, int]] = field(default_factory=list)
+    #: Whether this is the round after which everything went on.
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConflict:
+    """An item on which the reviewers of a round did not agree and which nobody has settled."""
+
+    dialogue: Dialogue
+    #: The run of the round, and how many places (a differing verdict counts as one) they differ on.
+    run: StageRun
+    discrepancies: int
+    #: Where it waits to be settled: claim this slot and rule as on any escalated item. None if nobody can take it yet.
+    slot: Slot | None
+    #: What the reviewers handed in, in the order of their slots.
+    reviews: list[Review]
+    #: Why whoever asks may not settle it, as a sentence; blank where they may, or nobody has asked.
+    refusal: str = ""
+
+
+def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFigures]:
+    """Every round of the project, stage by stage in their order. Reads counters and draws, never items.
+
+    ``hide_answers``: what was found is without the known answers of gold items, for who must think that these wait in
+    an earlier stage; what was drawn, and of how many, is as it was.
+
+    Open conflicts are counted among those of the round under way alone: an earlier one has none.
+    """
+    draws = list(Draw.objects.filter(project=project, algorithm=ROUNDS).order_by("stage", "number"))
+    if not draws:
+        return []
+    titles = _titles(project)
+    counts = Tally(stored_counters(project))
+    if hide_answers:
+        counts.subtract(_hidden_counts(project))
+    ended = {(draw.stage, draw.number - 1) for draw in draws if draw.closing}
+    waiting = _open_by_round(project)
+    out = []
+    for draw in sorted(draws, key=lambda draw: (titles.get(draw.stage, (99, ""))[0], draw.stage, draw.number)):
+        if draw.closing:
+            continue
+        seen, errors, conflicts = (
+            counts[f"round:{what}:{draw.stage}:{draw.number}"] for what in ("seen", "errors", "conflicts")
+        )
+        still_open = waiting.get((draw.stage, draw.number), 0)
+        # Two statements: a conflict may have opened between them.
+        decided = max(errors, seen - still_open)
+        none = (
+            "No item of this round has been decided yet." if seen else "No item of this round has been looked at yet."
+        )
+        out.append(
+            RoundFigures(
+                stage=draw.stage,
+                title=titles.get(draw.stage, (99, draw.stage))[1],
+                number=draw.number,
+                began_at=draw.created_at,
+                ended_at=draw.round_ended_at,
+                population=draw.population_size,
+                unseen=draw.strata.get("unseen", [0])[0],
+                drawn=draw.sample_size,
+                seen=seen,
+                errors=errors,
+                conflicts=conflicts,
+                open_conflicts=still_open,
+                error_rate=wilson("Error rate", errors, decided, none=none),
+                accuracy=wilson("Accuracy", decided - errors, decided, none=none),
+                pairs=[(one, other, int(items)) for one, other, items in draw.pairs],
+                last=(draw.stage, draw.number) in ended,
+            )
+        )
+    return out
+
+
+def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> list[OpenConflict]:
+    """The items of a stage's round on which its reviewers did not agree and which nobody has settled, oldest first.
+
+    Where several experts settle an item, its slot is the one that the actor holds, else one that is open.
+
+    Of any stage that escalates; of one that goes by rounds ``round`` is the number of the draw. The caller has made
+    sure that the actor may see disputes. Settling is the normal review of an expert: ``claim_slot`` with the conflict's
+    slot, then ``submit_review`` with rulings.
+    """
+    settlements = list(
+        _waiting(project)
+        .filter(escalated_from__stage=stage, escalated_from__round=round)
+        .select_related("escalated_from__entry_revision", "cycle__dialogue__project")
+        .order_by("escalated_from__settled_at", "pk")
+    )
+    origins = [one.escalated_from_id for one in settlements]
+    unfinished = Slot.objects.filter(
+        stage_run__in=[one.pk for one in settlements], state__in=[SlotState.OPEN, SlotState.CLAIMED]
+    )
+    unfinished = unfinished.select_related("protocol").defer("protocol__definition")
+    # The last one of a run counts.
+    in_turn = sorted(unfinished, key=lambda slot: (slot.holder_id == actor.pk, slot.holder_id is None))
+    slots = {slot.stage_run_id: slot for slot in in_turn}
+    reviews: dict[int, list[Review]] = {}
+    for review in (
+        Review.objects.filter(stage_run__in=origins, sealed=False)
+        .select_related("person", "made_revision", "slot")
+        .order_by("stage_run_id", "slot__index")
+    ):
+        reviews.setdefault(review.stage_run_id, []).append(review)
+    out = []
+    for one in settlements:
+        run = one.escalated_from
+        if run is not None:
+            out.append(
+                OpenConflict(
+                    dialogue=one.cycle.dialogue,
+                    run=run,
+                    discrepancies=run.discrepancy_count or 0,
+                    slot=slots.get(one.pk),
+                    reviews=reviews.get(run.pk, []),
+                )
+            )
+    return out
+
+
+# --- as it happens --------------------------------------------------------------------------------------------------
+
+
+def count_settled(passage: Passage, run: StageRun, stage: Stage, changed: bool) -> str:
+    """Count what a settled run says of a round; returns the key of the stage whose round it may have ended, or blank.
+
+    ``changed``: whether the content that goes out is another than came in.
+    """
+    journal = passage.journal
+    if stage.in_rounds:
+        journal.count(f"round:seen:{run.stage}:{run.round}")
+        if run.outcome == Outcome.ESCALATE:
+            journal.count(f"round:conflicts:{run.stage}:{run.round}")
+        elif changed or run.outcome in _WRONG:
+            journal.count(f"round:errors:{run.stage}:{run.round}")
+        return run.stage
+    origin = run.escalated_from if run.escalated_from_id is not None else None
+    if origin is None or origin.looks is None:
+        return ""
+    if changed or run.outcome == Outcome.REJECTED:
+        journal.count(f"round:errors:{origin.stage}:{origin.round}")
+    return origin.stage
+
+
+def tally_round(draw: Draw) -> Found:
+    """What a round has found, counted from its items: what its end is decided by."""
+    runs = StageRun.objects.filter(
+        project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
+    ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__set_apart=SetApart.GOLD))
+    conflicts = runs.filter(outcome=Outcome.ESCALATE)
+    settled = StageRun.objects.filter(
+        project=draw.project_id, state=StageRunState.SETTLED, escalated_from__stage=draw.stage,
+        escalated_from__round=draw.number, escalated_from__looks__isnull=False,
+    )  # fmt: skip
+    return Found(
+        seen=runs.count(),
+        errors=runs.exclude(outcome=Outcome.ESCALATE).filter(_wrong()).count() + settled.filter(_wrong()).count(),
+        conflicts=conflicts.count(),
+    )
+
+
+def last_round(project_id: int, stage: str) -> Draw | None:
+    """The newest draw of a stage that goes by rounds; also one that ended them."""
+    return Draw.objects.filter(project=project_id, stage=stage, algorithm=ROUNDS).order_by("-number").first()
+
+
+def is_under_way(draw: Draw) -> bool:
+    """Whether anything drawn, or a conflict of it, is still to be settled."""
+    if draw.carried_out_at is None:
+        return True
+    # Asked after each review of a round: open runs have an index, all runs of a stage have none.
+    runs = StageRun.objects.filter(project=draw.project_id, state=StageRunState.OPEN)
+    # Gold items never go on.
+    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+    of_round = runs.filter(stage=draw.stage, round=draw.number)
+    conflict = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
+    return of_round.exists() or conflict.exists()
+
+
+def is_over(last: Draw | None) -> bool:
+    """The rule by which rounds stop: the last one found no error, and all that waits was seen without conflict."""
+    if last is None or last.closing or last.carried_out_at is None:
+        return False
+    found = tally_round(last)
+    # A round whose items all began anew has found nothing, since nobody looked.
+    if found.errors or not found.seen:
+        return False
+    unseen = StageRun.objects.filter(project=last.project_id, stage=last.stage, state=StageRunState.POOLED, seen=False)
+    return not unseen.exists()
+
+
+def end_last_round(*, actor: User | None, project: Project, stage: str) -> Draw | None:
+    """The stage's newest draw; if everything of it is settled, its end is written down, with what it has found.
+
+    The caller holds the project's row, so that it is said once.
+    """
+    draw = last_round(project.pk, stage)
+    if draw is None or draw.closing or draw.round_ended_at is not None or is_under_way(draw):
+        return draw
+    tally = tally_round(draw)
+    draw.round_ended_at = timezone.now()
+    draw.save(update_fields=["round_ended_at"])
+    append_event(
+        actor=actor,
+        project=project,
+        kind="round.ended",
+        after={
+            "draw": draw.public_id, "stage": draw.stage, "round": draw.number, "drawn": draw.sample_size,
+            "seen": tally.seen, "errors": tally.errors, "conflicts": tally.conflicts,
+        },
+    )  # fmt: skip
+    return draw
+
+
+def share_out_round(
+    *, project: Project, stage: Stage, draw_number: int, run_ids: Sequence[int], seed: str
+) -> tuple[list[tuple[str, str, int]], dict[int, int]]:
+    """Who looks at what in a round that is being drawn: the pairs with how much each gets, and {run id: pair's place}.
+
+    ``run_ids``: the drawn runs. Only for stages of two reviewers; with more, slots are for whoever takes them.
+    """
+    if stage.reviewers != 2:
+        return [], {}
+    people = _people(project, stage)
+    earlier = Draw.objects.filter(project=project, stage=stage.key, algorithm=ROUNDS, number__lt=draw_number)
+    before = earlier.order_by("number").values_list("pairs", flat=True)
+    history = History([[(one, other) for one, other, _ in pairs] for pairs in before])
+    looks = _looks(stage, run_ids)
+    pairs = pair_up(people, history=history, seed=seed)
+    shares = share_out(list(looks), pairs, people, history=history, seed=seed)
+    used = list(dict.fromkeys(shares.values()))
+    places = {pair: place for place, pair in enumerate(used)}
+    sizes = [sum(pair == one for pair in shares.values()) for one in used]
+    by_run = {looks[look]: places[shares[look.external_id]] for look in looks if look.external_id in shares}
+    return [(one, other, size) for (one, other), size in zip(used, sizes, strict=True)], by_run
+
+
+def _people(project: Project, stage: Stage) -> list[str]:
+    members = Membership.objects.filter(
+        project=project, ended_at=None, user__is_active=True, role__in=[str(role) for role in stage.eligible.roles]
+    )
+    there = members.exclude(user__in=list(absent_people(project)))
+    return sorted(set(there.values_list("user__pseudonym", flat=True)))
+
+
+def _looks(stage: Stage, run_ids: Sequence[int]) -> dict[Look, int]:
+    """What is to be looked at: {look: run id}."""
+    runs = StageRun.objects.filter(pk__in=run_ids).values_list(
+        "pk", "cycle_id", "cycle__dialogue__external_id", "cycle__dialogue__owner__pseudonym",
+        "entry_revision__author__pseudonym",
+    )  # fmt: skip
+    found = list(runs)
+    met: dict[int, set[str]] = {}
+    for cycle_id, name in Slot.objects.filter(
+        cycle__in=[cycle_id for _, cycle_id, *_ in found], stage=stage.key, state=SlotState.DONE
+    ).values_list("cycle_id", "holder__pseudonym"):
+        met.setdefault(cycle_id, set()).add(name)
+    return {
+        Look(
+            external_id,
+            barred=frozenset(name for name in (owner, author) if name),
+            met=frozenset(met.get(cycle_id, ())),
+        ): run_id
+        for run_id, cycle_id, external_id, owner, author in found
+    }
+
+
+def people_of(draw: Draw) -> list[tuple[int, ...]]:
+    """The keys of each pair's members, in the order of the draw's pairs."""
+    names = {name for one, other, _ in draw.pairs for name in (one, other)}
+    keys = dict(User.objects.filter(pseudonym__in=names).values_list("pseudonym", "pk"))
+    return [(keys[one], keys[other]) for one, other, _ in draw.pairs]
+
+
+def _hidden_counts(project: Project) -> Tally[str]:
+    """What known answers add to the counters of rounds, under their stored keys."""
+    runs = StageRun.objects.filter(pk__in=[run.pk for run in hidden_runs(project)])
+    looked = runs.filter(looks__isnull=False).exclude(outcome=NOT_DRAWN)
+    conflicts = looked.filter(outcome=Outcome.ESCALATE)
+    errors = looked.exclude(outcome=Outcome.ESCALATE).filter(_wrong())
+    settled = runs.filter(escalated_from__looks__isnull=False).filter(_wrong())
+    found = (
+        ("seen", looked.values_list("stage", "round")),
+        ("conflicts", conflicts.values_list("stage", "round")),
+        ("errors", errors.values_list("stage", "round")),
+        ("errors", settled.values_list("escalated_from__stage", "escalated_from__round")),
+    )
+    return Tally(f"round:{what}:{stage}:{number}" for what, rounds in found for stage, number in rounds)
+
+
+def _wrong() -> Q:
+    return Q(outcome__in=_WRONG) | ~Q(exit_revision__content_hash=F("entry_revision__content_hash"))
+
+
+def _waiting(project: Project) -> QuerySet[StageRun]:
+    return StageRun.objects.filter(project=project, state=StageRunState.OPEN, escalated_from__isnull=False)
+
+
+def _open_by_round(project: Project) -> dict[tuple[str, int], int]:
+    out: dict[tuple[str, int], int] = {}
+    waiting = _waiting(project).filter(escalated_from__looks__isnull=False)
+    for key in waiting.values_list("escalated_from__stage", "escalated_from__round"):
+        out[key] = out.get(key, 0) + 1
+    return out
+
+
+def _titles(project: Project) -> dict[str, tuple[int, str]]:
+    """Stage → its place and title, as the newest protocol that has it says."""
+    out: dict[str, tuple[int, str]] = {}
+    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
+        protocol: Protocol = parse(version)
+        for place, stage in enumerate(protocol.stages):
+            out.setdefault(stage.key, (place, stage.title))
+    return out

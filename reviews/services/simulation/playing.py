@@ -1,0 +1,312 @@
+"""Playing a project whose truth is known, through the services people use. ``core.simulation`` models the world.
+
+Nothing here writes a row of the review itself: people claim, edit, submit; an administrator draws. What the people of a
+simulation make of an item is decided by the pure model alone.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from annotator.core.schema import canonical, content_hash, load_text
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Job, Project, Role, User
+from annotator.services.dialogues import drafts
+from annotator.services.jobs import jobs
+from reviews.core.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
+from reviews.core.simulation import Document, Item, Judgement, Person, World, judge, put, settle, value_at
+from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot, SlotState
+from reviews.services.queue.claims import claim_next, load_work
+from reviews.services.queue.slot_payload import read_worksheet
+from reviews.services.sampling import draws as sampling
+from reviews.services.submission.rulings import Dispute, load_dispute
+from reviews.services.submission.submit import submit_review
+from reviews.services.submission.waivers import waive_all
+
+REASON = "Looked at it: right in this dialogue."
+#: Reviews of one item, on average, after which a simulation is taken not to end.
+MOST_REVIEWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one person handed in, as the model has it: held against what the services counted."""
+
+    item: str
+    cycle: int
+    stage: str
+    round: int
+    person: int
+    verdict: Verdict
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One person before one item, and what they have in hand."""
+
+    user: User
+    person: Person
+    claim: Claim
+    stage: Stage
+    item: Item
+    cycle: int
+    seen: Document
+    dispute: Dispute | None
+
+    @property
+    def slot(self) -> Slot:
+        return self.claim.slot
+
+
+@dataclass
+class Play:
+    """A project in the hands of a simulation."""
+
+    world: World
+    project: Project
+    protocol: Protocol
+    administrator: User
+    users: dict[str, User]
+    said: list[Said] = field(default_factory=list)
+    draws: int = 0
+    #: Hashes of versions whose warnings have to be waived.
+    warned: set[str] = field(default_factory=set)
+    _cycles: dict[int, int] = field(default_factory=dict)
+
+    def cycle_number(self, slot: Slot) -> int:
+        """Which passage of its dialogue a slot belongs to."""
+        if slot.cycle_id not in self._cycles:
+            self._cycles[slot.cycle_id] = Cycle.objects.values_list("number", flat=True).get(pk=slot.cycle_id)
+        return self._cycles[slot.cycle_id]
+
+    def next_seed(self) -> str:
+        """The seed of the next draw."""
+        self.draws += 1
+        return _seed(self, self.draws)
+
+    def stages_of(self, person: Person) -> Iterator[str | None]:
+        """Where a person works: annotators everywhere, experts where annotators do not, nearest to the end first.
+
+        Who settles a dispute had better not be a party to it: in other stages experts do what is reserved for them.
+        """
+        if not person.expert:
+            yield None
+            return
+        yield from (stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
+        # What they hold too: a connection that broke between claiming and handing in leaves it claimed.
+        theirs = Q(state=SlotState.OPEN, reserved_for=self.users[person.name])
+        held = Q(state=SlotState.CLAIMED, holder=self.users[person.name])
+        own = Slot.objects.filter(theirs | held, project=self.project).order_by("position")
+        yield from dict.fromkeys(own.values_list("stage", flat=True))
+
+
+def play_to_the_end(play: Play, *, tell: Callable[[int], None] = lambda reviews: None) -> None:
+    """Let people take turns until every item is verified or rejected. ``tell`` hears of the reviews so far.
+
+    Raises Conflict where it cannot come to its end, saying why.
+    """
+    with sampling.simulated_seeds(project=play.project, source=play.next_seed):
+        _take_turns(play, tell)
+    _require_end(play)
+
+
+def take_turn(play: Play, person: Person) -> Said | None:
+    """Claim the next item, look at it, hand it in; None where nothing waits for this person."""
+    user = play.users[person.name]
+    claims = (claim_next(actor=user, project=play.project, stage=stage) for stage in play.stages_of(person))
+    claim = next((claim for claim in claims if claim is not None), None)
+    return None if claim is None else hand_in(play, person, claim)
+
+
+def hand_in(play: Play, person: Person, claim: Claim) -> Said:
+    """Look at what one holds and submit what the model makes of it."""
+    slot, sheet = claim.slot, read_worksheet(claim.slot_id)
+    look = Look(
+        user=play.users[person.name],
+        person=person,
+        claim=claim,
+        stage=sheet.stage,
+        item=play.world.item(sheet.external_id),
+        cycle=play.cycle_number(slot),
+        seen=load_text(sheet.content),
+        dispute=load_dispute(slot) if sheet.stage.kind is StageKind.EXPERT else None,
+    )
+    judgement = _judgement(play, look)
+    review = _submit(play, look, judgement)
+    said = Said(
+        look.item.name, look.cycle, slot.stage, slot.round, look.user.pk, Verdict(review.verdict), judgement.document
+    )
+    play.said.append(said)
+    return said
+
+
+def draw(play: Play) -> bool:
+    """Draw a sample where items wait for one; False where none do."""
+    drawn = sampling.close_population_and_draw(actor=play.administrator, project=play.project)
+    if drawn is None:
+        return False
+    if drawn.carried_out_at is None:
+        job = Job.objects.get(project=play.project, kind=sampling.JOB, parameters={"draw": drawn.pk})
+        jobs.run(job.pk)
+    return True
+
+
+# --- in detail --------------------------------------------------------------------------------------------------------
+
+
+def _take_turns(play: Play, tell: Callable[[int], None]) -> None:
+    chance = play.world.chance("turns")
+    people = list(play.world.people)
+    most = MOST_REVIEWS * len(play.world.items)
+    while True:
+        chance.shuffle(people)
+        sittings = ((person, chance.randint(2, 8)) for person in people)
+        worked = next((True for person, length in sittings if _sit_down(play, person, length)), False)
+        tell(len(play.said))
+        if len(play.said) > most:
+            raise Conflict(f"After {len(play.said):,} reviews the simulation has not come to its end.")
+        if not worked and not draw(play):
+            return
+
+
+def _only_experts(stage: Stage) -> bool:
+    roles = set(map(str, stage.eligible.roles))
+    return Role.SENIOR_REVIEWER in roles and Role.ANNOTATOR not in roles
+
+
+def _sit_down(play: Play, person: Person, length: int) -> bool:
+    """Up to so many items in a row; False where there was not one."""
+    done = 0
+    while done < length and take_turn(play, person) is not None:
+        done += 1
+    return bool(done)
+
+
+def _judgement(play: Play, look: Look) -> Judgement:
+    slot, dispute = look.slot, look.dispute
+    chance = play.world.chance("look", look.person.name, look.item.name, look.cycle, slot.stage, slot.round)
+    if dispute is None:
+        offered = offered_verdicts(look.stage)
+        return judge(person=look.person, item=look.item, seen=look.seen, offered=offered, chance=chance)
+    return settle(
+        person=look.person,
+        item=look.item,
+        base=dispute.base,
+        left=dispute.left.document,
+        right=dispute.right.document,
+        chance=chance,
+    )
+
+
+def _submit(play: Play, look: Look, judgement: Judgement) -> Review:
+    slot, dispute, seen = look.slot, look.dispute, look.seen
+    refused = judgement.verdict in (Verdict.REJECT, Verdict.ESCALATE)
+    rulings = {} if refused or dispute is None else dict(_rulings(look.item, dispute, judgement.document))
+    edited = seen if refused else _own_edits(look, judgement)
+    given: dict[str, Any] = {
+        "actor": look.user,
+        "slot": slot,
+        "token": look.claim.token,
+        "verdict": "" if rulings else judgement.verdict,
+        "reason": "It cannot be saved." if refused else "",
+        "findings": [] if refused or dispute else _findings(judgement, seen),
+        "checklist": {} if refused else _checklist(look.stage, seen),
+        "rulings": rulings,
+    }
+    if edited != seen and look.person.edits:
+        _edit(look, edited)
+    elif edited != seen:
+        given["document"] = edited
+    final = content_hash(canonical(judgement.document))
+    if not refused and final in play.warned:
+        waive_all(actor=look.user, slot=slot, reason=REASON, document=judgement.document)
+    try:
+        review = submit_review(**given)
+    except Invalid as refusal:
+        findings = refusal.details.get("findings", [])
+        if final in play.warned or not findings or any(one["severity"] != "warning" for one in findings):
+            raise
+        play.warned.add(final)
+        waive_all(actor=look.user, slot=slot, reason=REASON, document=judgement.document)
+        review = submit_review(**given)
+    stored = review.made_revision.content_hash if review.made_revision else content_hash(canonical(seen))
+    if not refused and stored != final:
+        raise AssertionError(f"what {look.person.name} handed in of {look.item.name} is not what was stored")
+    return review
+
+
+def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The choice at every disputed place that makes the version the expert wants."""
+    places = {place.anchor: place for place in item.original.places}
+    for disputed in dispute.places:
+        place = places[disputed.anchor]
+        value = value_at(wanted, place)
+        choice = "left" if value == disputed.left else "right" if value == disputed.right else "third"
+        kind = place.kind_of(disputed.right if choice == "left" else disputed.left)
+        ruling = {"choice": choice, "reason_kind": kind, "reason": "As the dialogue has it."}
+        yield disputed.anchor, ruling | ({"value": value} if choice == "third" else {})
+
+
+def _own_edits(look: Look, judgement: Judgement) -> Document:
+    """What the person writes themselves: all they change, in a dispute only where nothing is ruled on."""
+    dispute, seen = look.dispute, look.seen
+    if dispute is None:
+        return judgement.document
+    edited = load_text(canonical(seen))
+    for place in judgement.changed:
+        sides = [value_at(side.document, place) for side in (dispute.left, dispute.right)]
+        if sides == [value_at(seen, place)] * 2:
+            put(edited, place, value_at(judgement.document, place))
+    return edited
+
+
+def _findings(judgement: Judgement, seen: Document) -> list[dict[str, str]]:
+    return [
+        {"kind": kind, "anchor": place.anchor, "note": "Does not fit the dialogue."}
+        for place, kind in judgement.kinds(seen)
+    ]
+
+
+def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
+    items = stage.checklist.items
+    answers = {"dialogue": {item.key: True for item in items if not item.per_task}}
+    answers |= {task["id"]: {item.key: True for item in items if item.per_task} for task in document["tasks"]}
+    return {place: given for place, given in answers.items() if given}
+
+
+def _edit(look: Look, wanted: Document) -> None:
+    """Bring the draft from one version to the other, edit by edit, as the page does."""
+    work = load_work(actor=look.user, public_id=look.slot.public_id)
+    draft = drafts.open_draft(actor=look.user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
+    for place in look.item.original.places:
+        value = value_at(wanted, place)
+        if value != value_at(look.seen, place):
+            operation = {"op": "set", "anchor": place.anchor, "value": value}
+            draft = drafts.edit_draft(actor=look.user, draft=draft, operation=operation, seen=draft.version).draft
+
+
+def _seed(play: Play, number: int) -> str:
+    return hashlib.sha256(f"{play.world.seed}\ndraw\n{number}".encode()).hexdigest()
+
+
+def _require_end(play: Play) -> None:
+    stuck = Cycle.objects.filter(project=play.project, state=CycleState.ACTIVE)
+    names = list(
+        Dialogue.objects.filter(cycles__in=stuck).order_by("external_id").values_list("external_id", "stage")[:5]
+    )
+    if names:
+        words = ", ".join(f"{name} in {stage}" for name, stage in names)
+        slots = Slot.objects.filter(cycle__in=stuck, state=SlotState.OPEN).count()
+        raise Conflict(
+            f"Nobody may take what is left: {stuck.count()} items ({words}), {slots} open slots. Simulate more people."
+        )
+    seeds = list(Draw.objects.filter(project=play.project).order_by("pk").values_list("seed", flat=True))
+    if seeds != [_seed(play, number) for number in range(1, len(seeds) + 1)]:
+        raise Conflict(
+            "A worker drew a sample in the simulation’s project meanwhile, so it would not come out the same again. "
+            "Stop the workers, or take another database."
+        )

@@ -1,0 +1,118 @@
+"""A simulation's project before anybody does anything: its people, its protocol, its candidates in the first stage."""
+
+import hashlib
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from annotator.core.checks import run_checks
+from annotator.core.schema import content_hash, load_text
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.search import describe_document
+from annotator.errors import Conflict, Invalid
+from annotator.models import Project, Role, User
+from annotator.services import projects
+from annotator.services.dialogues.creation import DialogueRow, write_dialogues
+from annotator.services.dialogues.revisions import check_settings, ensure_toolset_revision
+from reviews.core.simulation import TOOLS, World
+from reviews.services.cycles.start import begin_cycles
+from reviews.services.protocols.versions import adopt_preset, current_protocol, shortfalls
+from reviews.services.simulation.playing import Play
+
+#: How the people of simulations are called; every simulation of an installation has the same ones.
+USERNAME = "simulated-"
+#: A label that does not fit the steps is a fault that people have to find here, so it must not be found for them.
+CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
+
+
+@transaction.atomic
+def set_up(*, world: World, preset: str, slug: str) -> Play:
+    """A project of its own for the world: its people, its protocol, its candidates in the first stage.
+
+    Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are; there is
+    no project then.
+    """
+    project = projects.create_project(
+        actor=None,
+        name=f"Simulation of {preset}, seed {world.seed}",
+        slug=slug,
+        description="Synthetic annotators with known error rates, and dialogues whose faults are known.",
+    )
+    administrator = _user("administrator")
+    users = {person.name: _user(person.name) for person in world.people}
+    projects.grant_role(actor=None, project=project, user=administrator, role=Role.ADMINISTRATOR)
+    for person in world.people:
+        role = Role.SENIOR_REVIEWER if person.expert else Role.ANNOTATOR
+        projects.grant_role(actor=administrator, project=project, user=users[person.name], role=role)
+    project = projects.change_project(
+        actor=administrator,
+        project=project,
+        name=project.name,
+        description=project.description,
+        time_zone=project.time_zone,
+        long_range_rule=project.long_range_rule,
+        check_settings=CHECKS,
+    )
+    adopt_preset(actor=administrator, project=project, preset=preset)
+    protocol = current_protocol(project)
+    if protocol is None:
+        raise AssertionError("the protocol has just been adopted")
+    if lacking := shortfalls(project=project, protocol=protocol):
+        raise Invalid(f"There are too few people. {' '.join(lacking)}")
+    _bring_in(world, project, administrator)
+    return Play(world, project, protocol, administrator, users)
+
+
+def _user(name: str) -> User:
+    number = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10**7
+    user, created = User.objects.get_or_create(
+        username=f"{USERNAME}{name}",
+        # The strata of draws go by pseudonyms: in every database the same, and with digits that random ones never have.
+        defaults={"display_name": f"Simulated {name}", "pseudonym": f"p-01{number:07}"},
+    )
+    if created:
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+    elif user.has_usable_password() or not user.is_active:
+        raise Conflict(f"There is somebody called {user.username} who is no figure of a simulation; rename them.")
+    return user
+
+
+def _bring_in(world: World, project: Project, administrator: User) -> None:
+    toolset = ensure_toolset_revision(actor=administrator, project=project, tools=TOOLS, name="Trips")
+    compiled, settings = CompiledToolset.of(toolset.content), check_settings(project)
+    rows = []
+    for item in world.items:
+        document = load_text(item.candidate)
+        labels = describe_document(document)
+        found = run_checks(document, compiled, stage="import", settings=settings)
+        rows.append(
+            DialogueRow(
+                external_id=item.name,
+                kind=document["kind"],
+                language=labels.language or "",
+                variant_group="",
+                content=item.candidate,
+                content_hash=content_hash(item.candidate),
+                toolset_revision_id=toolset.pk,
+                title=labels.title[:160],
+                policies=_listed(labels.policies),
+                topologies=_listed(labels.topologies),
+                information=_listed(labels.information),
+                task_count=labels.task_count,
+                call_count=labels.call_count,
+                switches=labels.switches,
+                search_text=labels.search_text,
+                findings=[(f.check, f.severity, f.anchor, f.value_hash, f.message) for f in found],
+            )
+        )
+    for begin in range(0, len(rows), 500):
+        written = write_dialogues(
+            actor=administrator, project=project, rows=rows[begin : begin + 500], native_format="neutral", batch=None,
+            published=True,
+        )  # fmt: skip
+        begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
+
+
+def _listed(values: Sequence[str | None]) -> str:
+    return "," + ",".join(value or "" for value in values) + "," if values else ""

@@ -1,0 +1,228 @@
+"""Accuracy after each stage and each round, revision rates, and what the audit says of the rest: read from counts."""
+
+from collections import Counter as Tally
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from annotator.models import Project, User
+from annotator.models.content import DialogueStatus
+from reviews.core.agreement import (
+    Closeness,
+    Figure,
+    PointCount,
+    Residual,
+    RevisionRates,
+    Stratum,
+    accuracy_curve,
+    residual_error,
+    revision_rates,
+)
+from reviews.core.agreement.item_history import BASELINE, VERIFIED
+from reviews.models import CourseCount, CoursePending, Draw
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.statistics.counters import read_counters
+from reviews.services.statistics.hidden_gold import hidden_courses
+
+_IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
+
+
+@dataclass(frozen=True)
+class PointAccuracy:
+    """How right the finished items were at one point of their way."""
+
+    #: "baseline", a stage's key, "verified"; or the number of a round.
+    key: str
+    title: str
+    right: int
+    #: Not right, but by a message alone.
+    message: int
+    of: int
+
+    @cached_property
+    def figure(self) -> Figure:
+        """The share of items that were what was verified in the end: labels, calls, answers and messages."""
+        return accuracy_curve({self.title: PointCount(self.right, self.of)})[self.title]
+
+    @cached_property
+    def without_messages(self) -> Figure:
+        """The same where a message that was rewritten later does not count as an error."""
+        return accuracy_curve({self.title: PointCount(self.right + self.message, self.of)})[self.title]
+
+
+@dataclass(frozen=True)
+class StageRounds:
+    """Accuracy after each round of a stage; round 0 is how items came there."""
+
+    stage: str
+    title: str
+    rounds: list[PointAccuracy]
+
+
+@dataclass(frozen=True)
+class StageRevisions:
+    """How many items a stage revised, by the number of rounds they needed (CCTU, table 3)."""
+
+    stage: str
+    title: str
+    #: {rounds in which the content was changed, 1 or more: items}
+    revised: dict[int, int]
+    #: Items that were looked at in the stage.
+    items: int
+    #: Items that came to the stage, and that nobody looked at there: no draw took them.
+    not_drawn: int = 0
+
+    @property
+    def count(self) -> int:
+        """Items that were revised at all."""
+        return sum(self.revised.values())
+
+    @cached_property
+    def rates(self) -> RevisionRates:
+        return revision_rates(self.revised, self.items)
+
+
+@dataclass(frozen=True)
+class StageAudit:
+    """What the draws of a stage say of the items they were drawn from. Strata: of each draw its owners (pseudonyms)."""
+
+    stage: str
+    title: str
+    strata: list[Stratum]
+
+    @cached_property
+    def residual(self) -> Residual:
+        return residual_error(self.strata)
+
+    @property
+    def population(self) -> int:
+        return sum(one.population for one in self.strata)
+
+    @property
+    def audited(self) -> int:
+        return sum(one.audited for one in self.strata)
+
+    @property
+    def errors(self) -> int:
+        return sum(one.errors for one in self.strata)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How right the items of a project were along their way, of those that have come to its end."""
+
+    #: Baseline, the stages in order, verified.
+    by_stage: list[PointAccuracy]
+    by_round: list[StageRounds]
+    revisions: list[StageRevisions]
+    audits: list[StageAudit]
+    verified: int
+    rejected: int
+    #: Items whose way has not ended; none of the figures counts them. None for one person's items.
+    unfinished: int | None
+    #: Items that have ended and wait to be counted, and those that cannot be, with the reason.
+    waiting: int
+    set_aside: list[str]
+
+    @property
+    def finished(self) -> int:
+        return self.verified + self.rejected
+
+
+def read_accuracy(
+    *, project: Project, owner: User | None = None, hide_answers: bool = False, public: Collection[int] = ()
+) -> Accuracy:
+    """The accuracy of a project's items, or of those that one person owns.
+
+    ``hide_answers``: for who is not to know that the way of a gold item's dialogue has ended. ``public``: keys of
+    answers that are about to be open to all, and are not hidden.
+    Reads counts alone: their number depends on stages, rounds and owners, not on items.
+    """
+    rows = CourseCount.objects.filter(project=project)
+    if owner is not None:
+        rows = rows.filter(stratum=owner.pseudonym)
+    axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
+    strata: dict[str, dict[tuple[str, str], Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
+    less = hidden_courses(project, public=public) if hide_answers else {}
+    for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
+        count -= less.get((axis, point, stratum, value), 0)
+        axes[axis][point][value] += count
+        if axis == "audit":
+            stage, _, draw = point.partition(":")
+            strata[stage][stratum, draw][value] += count
+    titles = stage_titles(project)
+    outbox = CoursePending.objects.filter(project=project)
+    counters = read_counters(project, with_gold=hide_answers) if owner is None else {}
+    draws = Draw.objects.filter(project=project, stage__in=list(strata)).values_list("stage", "number", "fraction")
+    shares = {(stage, str(number)): fraction for stage, number, fraction in draws} if strata else {}
+    items = axes["item"][""]
+    return Accuracy(
+        by_stage=_by_stage(axes["stage"], titles),
+        by_round=[
+            _by_round(stage, title, axes["round"], axes["ended"])
+            for stage, title in titles.items()
+            if f"{stage}:0" in axes["round"]
+        ],
+        revisions=[
+            _revisions(stage, title, axes["revised"][stage], axes["not_drawn"][stage].total())
+            for stage, title in titles.items()
+            if axes["revised"][stage] or axes["not_drawn"][stage]
+        ],
+        audits=[_audit(stage, title, strata[stage], shares) for stage, title in titles.items() if strata[stage]],
+        verified=items["verified"],
+        rejected=items["rejected"],
+        unfinished=sum(counters.get(f"status:{status}", 0) for status in _IN_REVIEW) if owner is None else None,
+        waiting=outbox.filter(problem="").values("dialogue").distinct().count(),
+        set_aside=sorted(outbox.exclude(problem="").values_list("problem", flat=True)),
+    )  # fmt: skip
+
+
+def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:
+    named = {BASELINE: "Baseline", **titles, VERIFIED: "Verified"}
+    return [_point(key, title, points[key]) for key, title in named.items() if points[key]]
+
+
+def _by_round(stage: str, title: str, during: dict[str, Tally[str]], ended: dict[str, Tally[str]]) -> StageRounds:
+    rounds = []
+    #: Items whose last round is over keep what they had then.
+    past: Tally[str] = Tally()
+    number = 0
+    while f"{stage}:{number}" in during:
+        key = f"{stage}:{number}"
+        name = f"Round {number}" if number else "As it came"
+        rounds.append(_point(str(number), name, during[key] + past))
+        past += ended.get(key, Tally())
+        number += 1
+    return StageRounds(stage, title, rounds)
+
+
+def _point(key: str, title: str, values: Tally[str]) -> PointAccuracy:
+    return PointAccuracy(key, title, values[Closeness.RIGHT], values[Closeness.MESSAGE], values.total())
+
+
+def _revisions(stage: str, title: str, values: Tally[str], not_drawn: int) -> StageRevisions:
+    revised = {int(rounds): count for rounds, count in values.items() if rounds != "0" and count}
+    return StageRevisions(stage, title, dict(sorted(revised.items())), values.total(), not_drawn)
+
+
+def _audit(
+    stage: str, title: str, strata: dict[tuple[str, str], Tally[str]], shares: dict[tuple[str, str], float]
+) -> StageAudit:
+    strata = {key: values for key, values in strata.items() if values.total()}
+    # Where nothing of an owner's was looked at in one of the draws, all of theirs is one stratum: better than nothing.
+    unseen = {owner for (owner, _), values in strata.items() if not values["right"] + values["error"]}
+    joined: dict[tuple[str, str], Tally[str]] = defaultdict(Tally)
+    for (owner, draw), values in strata.items():
+        joined[owner, "" if owner in unseen else draw] += values
+    return StageAudit(
+        stage,
+        title,
+        [
+            Stratum(
+                owner, values.total(), values["right"] + values["error"], values["error"], draw,
+                shares.get((stage, draw)),
+            )
+            for (owner, draw), values in sorted(joined.items(), key=lambda one: (one[0][0], int(one[0][1] or 0)))
+        ],
+    )  # fmt: skip

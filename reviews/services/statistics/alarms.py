@@ -1,0 +1,63 @@
+"""Reviewers of a stage disagree more often than the protocol finds good: said once as it begins, once as it ends."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.models import Project
+from annotator.services.history.events import append_event
+from reviews.models import Counter, DiscrepancyAlarm
+from reviews.services.protocols.versions import current_protocol
+from reviews.services.statistics.counters import stored_counters
+
+
+def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
+    """Compare the project's stages with its protocol's rate; returns the alarms that are raised now.
+
+    A stage is silent until so many items have been compared there as the protocol says.
+    Events ``protocol.discrepancy_alarm`` and ``protocol.discrepancy_cleared``, one for each crossing of the rate.
+    """
+    protocol = current_protocol(project)
+    if protocol is None:
+        return []
+    counts = stored_counters(project)
+    titles = {stage.key: stage.title for stage in protocol.stages}
+    above = {
+        stage.key
+        for stage in protocol.stages
+        if counts.get(f"compared:{stage.key}", 0) >= protocol.alarm_after
+        and counts.get(f"discrepant:{stage.key}", 0)
+        > protocol.discrepancy_alarm * counts.get(f"compared:{stage.key}", 0)
+    }
+    standing = set(DiscrepancyAlarm.objects.filter(project=project, cleared_at=None).values_list("stage", flat=True))
+    if above == standing:
+        return []
+    with transaction.atomic():
+        # Whoever watches at the same moment waits here, then finds it said.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        known = DiscrepancyAlarm.objects.filter(project=project, cleared_at=None)
+        standing = set(known.values_list("stage", flat=True))
+        raised = [DiscrepancyAlarm(project=project, stage=key) for key in sorted(above - standing)]
+        DiscrepancyAlarm.objects.bulk_create(raised)
+        over = sorted(standing - above)
+        known.filter(stage__in=over).update(cleared_at=timezone.now())
+        for kind, keys in (("alarm", [alarm.stage for alarm in raised]), ("cleared", over)):
+            for key in keys:
+                discrepant, compared = counts.get(f"discrepant:{key}", 0), counts.get(f"compared:{key}", 0)
+                append_event(
+                    actor=None,
+                    project=project,
+                    kind=f"protocol.discrepancy_{kind}",
+                    after={
+                        "stage": key, "title": titles.get(key, key), "discrepant": discrepant, "compared": compared,
+                        "rate": round(discrepant / compared, 4) if compared else 0.0,
+                        "above": protocol.discrepancy_alarm,
+                    },
+                )  # fmt: skip
+    return raised
+
+
+def watch_all_discrepancies() -> int:
+    """Watch every project in which something was compared; returns how many alarms were raised."""
+    compared = Counter.objects.filter(key__startswith="compared:", value__gt=0, project__archived_at=None)
+    projects = Project.objects.filter(pk__in=compared.values("project")).order_by("pk")
+    return sum(len(watch_discrepancies(project)) for project in projects)

@@ -1,0 +1,201 @@
+"""How many items stand where, without counting them.
+
+Each transition writes what it changes to an outbox, in its own transaction; a task folds the outbox into the counters.
+A reader adds both up in one statement, so it is exact at every moment, also while no worker runs. What is claimed is
+not counted: the live claims of a project are as few as its people, and claiming stays free of it.
+
+Stored keys (``read_counters`` offers them under the names of its docstring):
+
+    status:<status>            published dialogues
+    left:<stage>               slots that still need a review, done:<stage> those that have one
+    pooled:<stage>             items that wait for the draw
+    outcome:<stage>:<outcome>  settled stage runs
+    compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
+    sampled:<stage>            drawn items that were looked at, sampled_errors:<stage> those of them that held an error
+    round:seen:<stage>:<n>     items looked at in a round, round:errors:… and round:conflicts:… those of them with one
+    gold:status:<status>       what gold items add, for people who must take them for ordinary ones
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Mapping
+
+from django.db import connection, transaction
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import Now
+
+from annotator.models import Dialogue, Project, User
+from annotator.services.database.statements import write
+from reviews.models import Claim, ClaimState, Counter, CounterDelta, GoldItem, Slot, SlotState, StageRun, StageRunState
+from reviews.services.statistics.audits import count_audited
+from reviews.services.statistics.hidden_gold import hidden_counts, shown_of_gold
+
+#: Rows of the outbox that one transaction folds.
+FOLD_SIZE = 20_000
+
+
+def write_deltas(*, project_id: int, deltas: Mapping[str, int]) -> None:
+    """Put changes of counters into the outbox, in the caller's transaction."""
+    values = [value for key, delta in deltas.items() if delta for value in (project_id, key, delta)]
+    if values:
+        marks = ", ".join(["(%s, %s, %s)"] * (len(values) // 3))
+        write(f"INSERT INTO reviews_counterdelta (project_id, key, delta) VALUES {marks}", values)  # noqa: S608
+
+
+def stored_counters(project: Project) -> dict[str, int]:
+    """Counters and outbox added up, under their stored keys; zeros are left out."""
+    # One statement, hence one snapshot: a fold that commits meanwhile cannot be seen half.
+    counted = Counter.objects.filter(project=project).values_list("key", "value")
+    pending = CounterDelta.objects.filter(project=project).order_by().values("key").annotate(total=Sum("delta"))
+    total: Tally[str] = Tally()
+    for key, value in counted.union(pending.values_list("key", "total"), all=True):
+        total[key] += int(value)  # PostgreSQL sums big integers to a Decimal
+    return {key: value for key, value in total.items() if value}
+
+
+def read_counters(project: Project, *, with_gold: bool = False, viewer: User | None = None) -> dict[str, int]:
+    """How many items stand where. Absent keys are zero.
+
+    ``status:<status>`` dialogues; ``stage:<key>:open|claimed|done`` slots and ``stage:<key>:pooled`` items;
+    ``settled:<stage>`` stage runs, ``outcome:<stage>:<outcome>`` by what became of them, ``compared:<stage>`` with two
+    or more reviews, ``discrepant:<stage>`` that disagreed, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
+
+    Gold items are left out, but ``with_gold``: then all is as if they were ordinary, as their lists show them to people
+    who are not to know them, and what became of the dialogues they stand for is left out. ``viewer``: who reads that;
+    what they did on gold items moves the figures, what others did does not.
+    """
+    out: Tally[str] = Tally()
+    stored = list(stored_counters(project).items())
+    if with_gold and GoldItem.objects.filter(project=project).exists():
+        stored += [(key, -count) for key, count in hidden_counts(project, viewer=viewer).items()]
+        stored += shown_of_gold(project, viewer=viewer).items()
+    for key, value in stored:
+        name, _, rest = key.partition(":")
+        if name == "gold":
+            name, _, rest = rest.partition(":")
+            if not with_gold:
+                continue
+        if name == "left":
+            out[f"stage:{rest}:open"] += value
+        elif name in ("done", "pooled"):
+            out[f"stage:{rest}:{name}"] += value
+        else:
+            out[f"{name}:{rest}"] += value
+            if name == "outcome":
+                out[f"settled:{rest.partition(':')[0]}"] += value
+    for stage, count in live_claims(project).items():
+        out[f"stage:{stage}:claimed"] += count
+        out[f"stage:{stage}:open"] -= count
+    return {key: value for key, value in out.items() if value}
+
+
+def live_claims(project: Project) -> dict[str, int]:
+    """How many slots of each stage somebody is at work on; those of gold items apart."""
+    claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
+    claims = claims.exclude(slot__position__lt=0)
+    return dict(claims.values_list("stage").annotate(Count("id")).order_by())
+
+
+def fold_counters() -> int:
+    """Fold one portion of the outbox into the counters; returns how many rows it took. Safe beside other folders.
+
+    Rows that another folder has in hand are passed over, so nothing is counted twice.
+    """
+    with transaction.atomic():
+        rows = list(
+            CounterDelta.objects.select_for_update(skip_locked=connection.features.has_select_for_update_skip_locked)
+            .order_by("id")
+            .values_list("id", "project_id", "key", "delta")[:FOLD_SIZE]
+        )
+        if not rows:
+            return 0
+        totals: Tally[tuple[int, str]] = Tally()
+        for _, project_id, key, delta in rows:
+            totals[project_id, key] += delta
+        _delete([row[0] for row in rows])
+        # In one order for everybody, so that two folders cannot wait for each other.
+        _add(sorted((project_id, key, delta) for (project_id, key), delta in totals.items()))
+    return len(rows)
+
+
+def recount(project: Project) -> dict[str, int]:
+    """What the counters ought to be, counted from the rows: slow, for tests and for whoever doubts."""
+    out: Tally[str] = Tally()
+    ordinary = Dialogue.objects.filter(project=project).counted()
+    dialogues = ordinary.filter(published=True)
+    _take(out, "status:{}", dialogues.values_list("status").annotate(Count("id")).order_by())
+    slots = Slot.objects.filter(project=project, dialogue__in=ordinary)
+    unfinished = slots.filter(state__in=[SlotState.OPEN, SlotState.CLAIMED])
+    _take(out, "left:{}", unfinished.values_list("stage").annotate(Count("id")).order_by())
+    _take(out, "done:{}", slots.filter(state=SlotState.DONE).values_list("stage").annotate(Count("id")).order_by())
+    runs = StageRun.objects.filter(project=project, cycle__dialogue__in=ordinary)
+    pooled = runs.filter(state=StageRunState.POOLED)
+    _take(out, "pooled:{}", pooled.values_list("stage").annotate(Count("id")).order_by())
+    settled = runs.filter(state=StageRunState.SETTLED)
+    outcomes = settled.values_list("stage", "outcome").annotate(Count("id")).order_by()
+    _take(out, "{}", ((f"outcome:{stage}:{outcome}", count) for stage, outcome, count in outcomes))
+    compared = settled.filter(discrepancy_count__isnull=False)
+    _take(out, "compared:{}", compared.values_list("stage").annotate(Count("id")).order_by())
+    discrepant = compared.filter(discrepancy_count__gt=0)
+    _take(out, "discrepant:{}", discrepant.values_list("stage").annotate(Count("id")).order_by())
+    for stage, audited, errors in count_audited(runs):
+        out[f"sampled:{stage}"] += audited
+        out[f"sampled_errors:{stage}"] += errors
+    looked_at = settled.filter(looks__isnull=False).exclude(outcome="not_drawn")
+    wrong = Q(outcome__in=["pass_with_fix", "rejected"]) | ~Q(
+        exit_revision__content_hash=F("entry_revision__content_hash")
+    )
+    _take_rounds(out, "seen", looked_at, "")
+    _take_rounds(out, "conflicts", looked_at.filter(outcome="escalate"), "")
+    _take_rounds(out, "errors", looked_at.exclude(outcome="escalate").filter(wrong), "")
+    _take_rounds(out, "errors", settled.filter(wrong, escalated_from__looks__isnull=False), "escalated_from__")
+    live = GoldItem.objects.filter(project=project, retired_at=None).count()
+    out["gold:status:in_review"] += live
+    out["gold:status:verified"] -= live
+    return {key: value for key, value in out.items() if value}
+
+
+def recount_counters(project: Project, *, repair: bool = False) -> list[tuple[str, int, int]]:
+    """Compare the counters, outbox included, with the rows, and with ``repair`` put right what differs.
+
+    Returns (stored key, stored, right) of each that differs. Whoever works on meanwhile is not missed: both sides are
+    read in one snapshot, and a repair adds the difference.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost and connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        stored, right = stored_counters(project), recount(project)
+        keys = sorted(key for key in stored.keys() | right.keys() if stored.get(key, 0) != right.get(key, 0))
+        wrong = [(key, stored.get(key, 0), right.get(key, 0)) for key in keys]
+        if repair:
+            write_deltas(project_id=project.pk, deltas={key: should - there for key, there, should in wrong})
+    return wrong
+
+
+def _take_rounds(out: Tally[str], what: str, runs: QuerySet[StageRun], of: str) -> None:
+    found = runs.values_list(f"{of}stage", f"{of}round").annotate(Count("id")).order_by()
+    _take(out, "{}", ((f"round:{what}:{stage}:{number}", count) for stage, number, count in found))
+
+
+def _take(out: Tally[str], name: str, counts: Iterable[tuple[str, int]]) -> None:
+    for key, count in counts:
+        out[name.format(key)] += count
+
+
+def _delete(ids: list[int]) -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("DELETE FROM reviews_counterdelta WHERE id = ANY(%s)", [ids])
+        else:
+            # This transaction holds the only write lock, so what lies between the first and the last is what was read.
+            cursor.execute("DELETE FROM reviews_counterdelta WHERE id BETWEEN %s AND %s", [ids[0], ids[-1]])
+
+
+def _add(totals: list[tuple[int, str, int]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO reviews_counter (project_id, key, value) VALUES (%s, %s, %s) "
+            "ON CONFLICT (project_id, key) DO UPDATE SET value = reviews_counter.value + excluded.value",
+            totals,
+        )

@@ -1,0 +1,92 @@
+"""What became of known answers, which figures leave out for people who are not to know them.
+
+To these, an answer is the gold item that stands in its place, and has not left the stage. A figure that counts it all
+the same tells how many of those that wait there are gold items.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Collection, Iterable
+
+from django.db.models import Count
+from django.db.models.functions import Now
+
+from annotator.models import Project, User
+from annotator.models.content import SetApart
+from reviews.models import Claim, ClaimState, GoldItem, ItemCourse, Review, Slot, SlotState, StageRun, StageRunState
+from reviews.services.protocols.versions import parse
+from reviews.services.statistics.audits import count_audited
+
+
+def hidden_runs(project: Project, *, public: Collection[int] = ()) -> list[StageRun]:
+    """The settled runs of answers from the stage of their gold item on, and of passages that the item does not show.
+
+    ``public``: keys of answers that are about to be open to all.
+    """
+    items = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__in=public)
+    stages = dict(items.values_list("source", "stage"))
+    by_dialogue: dict[int, list[StageRun]] = {}
+    runs = StageRun.objects.filter(cycle__dialogue__in=stages, state=StageRunState.SETTLED).select_related("cycle")
+    for run in runs.order_by("pk"):
+        by_dialogue.setdefault(run.cycle.dialogue_id, []).append(run)
+    out = []
+    for dialogue_id, found in by_dialogue.items():
+        last = max(run.cycle.number for run in found)
+        first = next(
+            (run.pk for run in found if run.cycle.number == last and run.stage == stages[dialogue_id]), found[0].pk
+        )
+        out += [run for run in found if run.cycle.number != last or run.pk >= first]
+    return out
+
+
+def hidden_counts(project: Project, *, viewer: User | None = None) -> Tally[str]:
+    """What these runs add to the counters of a project, under their stored keys; the viewer's own reviews apart."""
+    out: Tally[str] = Tally()
+    runs = hidden_runs(project)
+    for run in runs:
+        out[f"outcome:{run.stage}:{run.outcome}"] += 1
+        if run.discrepancy_count is not None:
+            out[f"compared:{run.stage}"] += 1
+            out[f"discrepant:{run.stage}"] += run.discrepancy_count > 0
+    if runs:
+        slots = Slot.objects.filter(stage_run__in=runs, state=SlotState.DONE).exclude(holder=viewer)
+        done = slots.values_list("stage")
+        out.update({f"done:{stage}": count for stage, count in done.annotate(Count("id")).order_by()})
+        for stage, audited, errors in count_audited(StageRun.objects.filter(pk__in=[run.pk for run in runs])):
+            out[f"sampled:{stage}"] += audited
+            out[f"sampled_errors:{stage}"] += errors
+    return out
+
+
+def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]:
+    """What gold items add to the counters of reviews: to each as much as an ordinary item, so that the reviews that are
+    waiting, under way and done are as many as the dialogues in the stage account for.
+
+    What the viewer does on them moves the figures, what others do there does not: any number of people get an item.
+    """
+    items = GoldItem.objects.filter(project=project).select_related("stage_run__cycle__protocol")
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__position__lt=0)
+    held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
+    runs = items.values("stage_run")
+    handed_in = set(Review.objects.filter(stage_run__in=runs, person=viewer).values_list("stage_run", flat=True))
+    # Whoever reviewed the known answer there finds their review counted, and so one less that is left of its item.
+    known = Review.objects.filter(person=viewer, dialogue__in=items.filter(retired_at=None).values("source"))
+    reviewed = set(known.values_list("dialogue", "stage_run__stage"))
+    out: Tally[str] = Tally()
+    for item in items:
+        done, claimed = int(item.stage_run_id in handed_in), int(item.stage_run_id in held)
+        if item.live:
+            reviewers = parse(item.stage_run.cycle.protocol).stage(item.stage).reviewers
+            left = reviewers - done - claimed - ((item.source_id, item.stage) in reviewed)
+            out[f"left:{item.stage}"] += left
+        out[f"done:{item.stage}"] += done
+        out[f"stage:{item.stage}:claimed"] += claimed
+    return out
+
+
+def hidden_courses(project: Project, *, public: Collection[int] = ()) -> Tally[tuple[str, str, str, str]]:
+    """What answers add to the counts of ``statistics.item_history``, under their keys. ``public``: as above."""
+    courses = ItemCourse.objects.filter(project=project, dialogue__set_apart=SetApart.ANSWER).exclude(
+        dialogue__in=public
+    )
+    found: Iterable[list[list[str]]] = courses.values_list("keys", flat=True)
+    return Tally((one[0], one[1], one[2], one[3]) for keys in found for one in keys)

@@ -1,0 +1,56 @@
+"""How many items needed revising in stages that look until nothing is found, and in how many rounds (CCTU, table 3)."""
+
+from collections import Counter as Tally
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db.models import Sum
+
+from annotator.models import Project
+from reviews.models import CourseCount, ProtocolVersion
+from reviews.services.protocols.versions import parse
+from reviews.services.statistics.accuracy import StageRevisions
+from reviews.services.statistics.hidden_gold import hidden_courses
+
+
+def read_revision_rounds(
+    project: Project, *, hide_answers: bool = False, public: Collection[int] = ()
+) -> list[StageRevisions]:
+    """The stages that repeat after a change, in the protocol's order: revised items split by the rounds they needed.
+
+    Of items that have come to the end of their way, as far as they have been counted (``fold_courses``); a stage to
+    which none of them came has no items, and what no draw took is apart. A round counts where its reviewer changed the
+    content; what a settlement changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
+    """
+    rows = CourseCount.objects.filter(project=project, axis__in=("revised", "not_drawn"))
+    by_stage: dict[str, Tally[int]] = defaultdict(Tally)
+    not_drawn: Tally[str] = Tally()
+
+    def add(axis: str, stage: str, rounds: str, count: int) -> None:
+        if axis == "revised":
+            by_stage[stage][int(rounds)] += count
+        elif axis == "not_drawn":
+            not_drawn[stage] += count
+
+    for axis, stage, rounds, count in rows.values_list("axis", "point", "value").annotate(Sum("count")).order_by():
+        add(axis, stage, rounds, int(count))
+    for (axis, stage, _, rounds), count in hidden_courses(project, public=public).items() if hide_answers else ():
+        add(axis, stage, rounds, -count)
+    out = []
+    for stage, title in repeating_stages(project).items():
+        rounds_needed = by_stage.get(stage, Tally())
+        revised = {rounds: count for rounds, count in sorted(rounds_needed.items()) if rounds and count}
+        out.append(StageRevisions(stage, title, revised, rounds_needed.total(), not_drawn[stage]))
+    return out
+
+
+def repeating_stages(project: Project) -> dict[str, str]:
+    """Key → title of the stages that repeat after a change, as the newest protocol that has them says."""
+    seen: set[str] = set()
+    out: dict[str, str] = {}
+    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
+        for stage in parse(version).stages:
+            if stage.key not in seen and stage.repeats:
+                out[stage.key] = stage.title
+            seen.add(stage.key)
+    return out

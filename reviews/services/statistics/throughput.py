@@ -1,0 +1,364 @@
+"""What the page on progress shows: reviews over time, time per item, faults named, and when the work will be done.
+
+Everything is read from counts that are folded as reviews come in (``statistics.workload``) and from counters, but
+what a protocol's rounds and approvals in a row have still to bring, which is counted among the items under way.
+"""
+
+from collections import Counter as Tally
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property, partial
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from annotator.models import Project, User
+from reviews.core.agreement.forecasting import Forecast, forecast, quartiles
+from reviews.core.protocols import EntryMode, Outcome, Protocol, Stage
+from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, WorkCount, WorkPending
+from reviews.services.protocols.versions import current_protocol, stage_titles
+from reviews.services.statistics.counters import read_counters
+from reviews.services.statistics.hidden_gold import hidden_runs
+from reviews.services.statistics.workload import Key, count_hidden, count_named, count_unsettled
+
+#: Days that the pace is taken from, and those that are shown one by one before weeks are.
+PACE_DAYS = 28
+SHOWN_DAYS = 28
+SHOWN_WEEKS = 26
+#: Items that must have left a stage before what happened to them says how many will come to a later one.
+LEAST_LEFT = 5
+#: How often counts are read anew that change while they are read.
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Reviews handed in per day or per week (``step`` is 1 or 7 days), by stage; the last is not over yet."""
+
+    starts: list[date]
+    step: int
+    #: Stage, title, count for each start; the stages with any review, in order.
+    stages: list[tuple[str, str, list[int]]]
+
+    @property
+    def total(self) -> int:
+        return sum(sum(counts) for _, _, counts in self.stages)
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """Seconds of activity that a review of a stage took. ``n``: the reviews of which it is known."""
+
+    stage: str
+    title: str
+    n: int
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class FaultCount:
+    """How often a kind of fault was named, by stage."""
+
+    kind: str
+    label: str
+    by_stage: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_stage.values())
+
+
+@dataclass(frozen=True)
+class PersonWork:
+    """How much one person reviewed, by stage."""
+
+    pseudonym: str
+    by_stage: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_stage.values())
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """When the work will be done."""
+
+    #: Reviews still to come: those that are open now, and those that will follow in later stages.
+    open: int
+    following: float
+    forecast: Forecast
+    today: date
+
+    @property
+    def remaining(self) -> float:
+        return self.open + self.following
+
+    @cached_property
+    def dates(self) -> tuple[date, date, date | None] | None:
+        """Expected, earliest and latest day; None where nothing can be said, or only of a far future."""
+        days = self.forecast.days
+        if days is None or self.forecast.low is None or days > 3650:
+            return None
+        high = self.forecast.high
+        return (
+            self.today + timedelta(days=round(days)),
+            self.today + timedelta(days=round(self.forecast.low)),
+            None if high is None or high > 3650 else self.today + timedelta(days=round(high)),
+        )
+
+
+def read_throughput(
+    *,
+    project: Project,
+    now: datetime,
+    person: User | None = None,
+    by_week: bool,
+    shown_to: User | None = None,
+    settled: bool = False,
+) -> Throughput:
+    """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
+
+    Times before the first review are left out. ``shown_to``: who must take gold items for ordinary ones; what they
+    did on them counts, what others did on them and on the known answers is left out.
+    ``settled``: without reviews in blind stages that have not settled, for colleagues of the person.
+    """
+    today = now.astimezone(ZoneInfo(project.time_zone)).date()
+    step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
+    last = today - timedelta(days=today.weekday()) if by_week else today
+    starts = [last - timedelta(days=step * back) for back in reversed(range(most))]
+    days = _days(project, person, starts[0], shown_to, settled)
+    if not days:
+        return Throughput([], step, [])
+    first = min(days)[0]
+    starts = [start for start in starts if start + timedelta(days=step) > first]
+    by_stage: dict[str, list[int]] = defaultdict(lambda: [0] * len(starts))
+    for (day, stage), count in days.items():
+        place = (day - starts[0]).days // step
+        # Clocks may differ: what was handed in “tomorrow” counts as today's.
+        by_stage[stage][min(max(place, 0), len(starts) - 1)] += count
+    titles = stage_titles(project)
+    return Throughput(starts, step, [(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage])
+
+
+def read_times(
+    *, project: Project, viewer: User | None = None, person: User | None = None, shown_to: User | None = None
+) -> list[StageTime]:
+    """Quartiles of the time that reviews took, by stage, in the protocol's order. ``shown_to`` as above.
+
+    In a blind stage that has not settled only the viewer's own count: from the figures before and after a colleague's
+    review anybody could tell how long that one took.
+    """
+    counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    less = _less(project, person, "time", shown_to)
+    held = partial(count_unsettled, project, person, what="time", viewer=viewer)
+    for (stage, key), count in _sums(_rows(project, "time", person, shown_to), "stage", "key", less, held):
+        counts[stage].append((int(key), count))
+    out = []
+    for stage, title in stage_titles(project).items():
+        found = quartiles(counts[stage])
+        if found is not None:
+            out.append(StageTime(stage, title, sum(count for _, count in counts[stage]), *found))
+    return out
+
+
+def read_faults(
+    *, project: Project, person: User | None = None, received: bool = False, hide_answers: bool = False
+) -> list[FaultCount]:
+    """How often each kind of fault was named, the most frequent first.
+
+    Of one person: by them, or ``received``: in versions that they wrote. ``hide_answers``: for people who may not know
+    gold items, without the faults named in reviews of known answers, which to them still wait in their stage.
+    """
+    protocol = current_protocol(project)
+    labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
+    counts: dict[str, Tally[str]] = defaultdict(Tally)
+    rows = _rows(project, "received" if received else "named", person)
+    less = count_named(Review.objects.filter(stage_run__in=hidden_runs(project))) if hide_answers else Tally[Key]()
+    if person is not None:
+        less = Tally({key: count for key, count in less.items() if key[_PLACES["person"]] == person.pseudonym})
+    for (stage, kind), count in _sums(rows, "stage", "key", less):
+        counts[kind][stage] += count
+    faults = [FaultCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]
+    return sorted(faults, key=lambda one: (-one.total, one.label))
+
+
+def read_people(*, project: Project) -> list[PersonWork]:
+    """How much each person reviewed, whoever did most first. For those who oversee the project.
+
+    What somebody did in a blind stage counts once that has settled: before, the figure would say who is through.
+    """
+    counts: dict[str, Tally[str]] = defaultdict(Tally)
+    held = partial(count_unsettled, project, None, what="day")
+    for (pseudonym, stage), count in _sums(_rows(project, "day", None), "person", "stage", held=held):
+        counts[pseudonym][stage] += count
+    people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
+    return sorted(people, key=lambda one: (-one.total, one.pseudonym))
+
+
+def read_outlook(*, project: Project, now: datetime, shown_to: User | None = None) -> Outlook:
+    """When the project's work will be done at the pace of the last four weeks.
+
+    ``shown_to``: as for ``read_throughput``; what is to come is what the project's page says.
+    """
+    today = now.astimezone(ZoneInfo(project.time_zone)).date()
+    protocol = current_protocol(project)
+    counters = read_counters(project, with_gold=shown_to is not None, viewer=shown_to)
+    left = {
+        stage.key: counters.get(f"stage:{stage.key}:open", 0) + counters.get(f"stage:{stage.key}:claimed", 0)
+        for stage in (protocol.stages if protocol else ())
+    }
+    following = 0.0
+    if protocol:
+        unseen, confirmed = _unseen(project, protocol), _confirmed(project, protocol)
+        following = expected_to_follow(protocol, left, counters, unseen=unseen, confirmed=confirmed)
+    since = today - timedelta(days=PACE_DAYS)
+    days: Tally[date] = Tally()
+    for (day, _), count in _days(project, None, since, shown_to).items():
+        days[day] += count
+    first = min(days, default=today)
+    # Days before anybody began say nothing of the pace; today is not over.
+    daily = [
+        days[since + timedelta(days=place)] for place in range(PACE_DAYS) if since + timedelta(days=place) >= first
+    ]
+    if not days and WorkCount.objects.filter(project=project, what="day").exists():
+        daily = [0] * PACE_DAYS
+    open_now = sum(left.values())
+    if not any(key.startswith("status:") for key in counters):
+        return Outlook(0, 0.0, Forecast(reason="There are no dialogues yet, so there is nothing to foresee."), today)
+    return Outlook(open_now, following, forecast(open_now + following, daily), today)
+
+
+def count_waiting_work(project: Project) -> int:
+    """Reviews that are handed in and not counted yet; those whose faults wait for a blind stage are not meant."""
+    return WorkPending.objects.filter(project=project, faults=False, problem="").count()
+
+
+def expected_to_follow(
+    protocol: Protocol,
+    left: Mapping[str, int],
+    counters: Mapping[str, int],
+    *,
+    unseen: Mapping[str, int] | None = None,
+    confirmed: Mapping[str, int] | None = None,
+) -> float:
+    """How many reviews in later stages the open ones will bring, going by what became of the items so far.
+
+    Of the items that left a stage, the share that came to a later one is taken; with fewer than five of them, what the
+    protocol says (all of them, or the fraction that is drawn). Items that wait in a pool come to its stage at its
+    fraction; in rounds all do that were not seen there (``unseen``: how many wait, by stage). In a stage that looks
+    again an item has as many looks as those that left it, with fewer than five the approvals in a row that it takes;
+    ``confirmed``: approvals that those under way have there. Items that go back to their author are not foreseen.
+    """
+    stages = protocol.stages
+
+    def went_on(stage: Stage) -> int:
+        """Items that left a stage; what is looked at there again has not."""
+        again = (counters.get(f"outcome:{stage.key}:{outcome}", 0) for outcome in (Outcome.CONFIRM, Outcome.RESTART))
+        return counters.get(f"settled:{stage.key}", 0) - sum(again)
+
+    def looks(stage: Stage) -> float:
+        """How often an item is looked at before it leaves a stage."""
+        if not stage.repeats:
+            return 1.0
+        done = went_on(stage)
+        return counters.get(f"settled:{stage.key}", 0) / done if done >= LEAST_LEFT else stage.consecutive
+
+    out = 0.0
+    for place, stage in enumerate(stages):
+        pooled = counters.get(f"stage:{stage.key}:pooled", 0) * stage.entry.fraction
+        if stage.in_rounds:
+            pooled = (unseen or {}).get(stage.key, 0)
+        out += pooled * stage.reviewers * looks(stage)
+        under_way = left.get(stage.key, 0) / stage.reviewers
+        out += max(0.0, under_way * (looks(stage) - 1) - (confirmed or {}).get(stage.key, 0)) * stage.reviewers
+        items = under_way + pooled
+        for later in stages[place + 1 :]:
+            done = went_on(stage)
+            if later.in_rounds or (done < LEAST_LEFT and later.entry.mode is EntryMode.ALL):
+                share = 1.0
+            elif done >= LEAST_LEFT:
+                reached = went_on(later) - counters.get(f"outcome:{later.key}:not_drawn", 0)
+                share = min(1.0, reached / done)
+            else:
+                share = later.entry.fraction
+            out += items * share * later.reviewers * looks(later)
+    return out
+
+
+def _unseen(project: Project, protocol: Protocol) -> dict[str, int]:
+    """Items that wait for their first look without conflict, by stage that goes by rounds."""
+    stages = [stage.key for stage in protocol.stages if stage.in_rounds]
+    runs = StageRun.objects.filter(project=project, stage__in=stages, state=StageRunState.POOLED, seen=False)
+    return dict(runs.values_list("stage").annotate(Count("id")).order_by()) if stages else {}
+
+
+def _confirmed(project: Project, protocol: Protocol) -> dict[str, int]:
+    """Approvals that items under way have of the version they are at, by stage that wants some in a row."""
+    stages = [stage.key for stage in protocol.stages if stage.consecutive > 1]
+    slots = Slot.objects.filter(project=project, stage__in=stages, state__in=[SlotState.OPEN, SlotState.CLAIMED])
+    return dict(slots.values_list("stage").annotate(Sum("confirms")).order_by()) if stages else {}
+
+
+def _days(
+    project: Project, person: User | None, since: date, shown_to: User | None = None, settled: bool = False
+) -> dict[tuple[date, str], int]:
+    rows = _rows(project, "day", person, shown_to).filter(key__gte=since.isoformat())
+    less = _less(project, person, "day", shown_to)
+    held = partial(count_unsettled, project, person, what="day") if settled else None
+    return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less, held)}
+
+
+def _less(project: Project, person: User | None, what: str, shown_to: User | None) -> Tally[Key]:
+    if shown_to is None or person is not None:
+        return Tally()
+    return count_hidden(project, what=what, viewer=shown_to)
+
+
+#: Where a column stands in a key of ``workload``.
+_PLACES = {"stage": 1, "person": 2, "key": 3}
+
+
+def _sums(
+    rows: QuerySet[WorkCount],
+    one: str,
+    other: str,
+    less: Mapping[Key, int] | None = None,
+    held: Callable[[], Tally[Key]] | None = None,
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """The counts added up by two columns: the database does it, since there is a row for each person and day.
+
+    ``less``: counts that are taken off, where there are rows of their kind; ``held`` reads more of them.
+    """
+    summed = rows.values_list("what", one, other).annotate(total=Sum("count")).order_by()
+    unsettled: Tally[Key] = held() if held else Tally()
+    for _ in range(_TRIES):
+        found, before = list(summed.all()), unsettled
+        unsettled = held() if held else before
+        # What was counted or settled between two readings would show.
+        if unsettled == before:
+            break
+    off = Tally(less or {}) + unsettled
+    total: dict[str, Tally[tuple[str, str]]] = defaultdict(Tally)
+    for what, first, second, count in found:
+        total[what][first, second] += int(count)
+    for key, count in off.items():
+        place = key[_PLACES[one]], key[_PLACES[other]]
+        if place in total.get(key[0], ()):
+            total[key[0]][place] -= count
+    together: Tally[tuple[str, str]] = Tally()
+    for counts in total.values():
+        together.update(counts)
+    yield from ((place, count) for place, count in together.items() if count)
+
+
+def _rows(project: Project, what: str, person: User | None, shown_to: User | None = None) -> QuerySet[WorkCount]:
+    kinds = Q(what=what)
+    if shown_to is not None:
+        kinds |= Q(what=f"gold_{what}", person=shown_to.pseudonym)
+    rows = WorkCount.objects.filter(kinds, project=project, count__gt=0)
+    return rows if person is None else rows.filter(person=person.pseudonym)

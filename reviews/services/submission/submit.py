@@ -1,0 +1,437 @@
+"""Handing in a review: one transaction that writes it, and settles the stage if it was the last one.
+
+Locks are taken in one order everywhere: membership, dialogue, slot, claim.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from annotator.core.schema import SchemaProblem, canonical, read_document
+from annotator.core.schema.canonical import MAX_DEPTH
+from annotator.errors import Conflict, DomainError, Hidden, Invalid
+from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRevision, User
+from annotator.services.access.permissions import OVERSEERS
+from annotator.services.database.joined import Part, read_joined
+from annotator.services.database.statements import insert, locked, rows, write
+from annotator.services.dialogues.drafts import open_draft, replace_draft
+from annotator.services.dialogues.revisions import create_revision, refresh_findings
+from reviews.core.protocols import StageKind
+from reviews.models import (
+    Claim,
+    ClaimState,
+    Cycle,
+    ProtocolVersion,
+    Review,
+    ReviewFinding,
+    Ruling,
+    Slot,
+    SlotState,
+    StageRun,
+    Verdict,
+)
+from reviews.services.cycles.settlement import settle_if_complete
+from reviews.services.gold.scoring import score_review
+from reviews.services.protocols.versions import parse
+from reviews.services.queue.claims import branch_of, stage_of
+from reviews.services.queue.eligibility import lock_membership, refusal
+from reviews.services.queue.slot_payload import HELD_BY
+from reviews.services.statistics.workload import await_work_count
+from reviews.services.submission.validation import HandIn, offered_verdicts, prepare
+from reviews.services.transitions.moves import Passage
+from reviews.services.transitions.transition_log import Journal
+
+__all__ = ["offered_verdicts", "submit_review"]
+
+_GONE = "Your time on this item ran out and a colleague has it now. Your draft is kept."
+
+
+#: What a submission reads of a slot and all it hangs on, where its caller has not done so.
+_CACHED = {"revision", "dialogue", "protocol", "stage_run", "cycle"}
+_PARTS = (
+    Part("s", Slot),
+    Part("n", StageRun),
+    Part("d", Dialogue, ("id", "external_id", "project_id")),
+    Part("p", Project, ("id", "name", "slug", "check_settings", "long_range_rule")),
+    Part("y", Cycle, ("id", "number", "state", "project_id", "protocol_id", "dialogue_id")),
+    Part("r", Revision, ("id", "dialogue_id", "author_id", "content", "content_hash", "toolset_revision_id")),
+    Part("t", ToolsetRevision, ("id", "content", "content_hash")),
+    Part("v", ProtocolVersion, ("id", "content_hash")),
+)
+_JOINS = (
+    "JOIN reviews_stagerun n ON n.id = s.stage_run_id "
+    "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = d.project_id "
+    "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN annotator_revision r ON r.id = s.revision_id "
+    "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
+    "JOIN reviews_protocolversion v ON v.id = s.protocol_id "
+)
+_FROM = f"FROM reviews_slot s {_JOINS} WHERE s.id = %s"
+_CLAIM = ("id", "token", "slot_id", "person_id", "state", "active_seconds")
+_HELD_PARTS = (Part("c", Claim, _CLAIM), *_PARTS)
+_HELD_FROM = f"FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id {_JOINS} WHERE {HELD_BY}"
+
+
+class _TooLate(Conflict):
+    """Somebody else has the slot."""
+
+
+def submit_review(
+    *,
+    actor: User,
+    slot: Slot,
+    token: str,
+    claim: Claim | None = None,
+    verdict: str = "",
+    draft: Draft | None = None,
+    document: dict[str, Any] | None = None,
+    checklist: Mapping[str, Any] | None = None,
+    notes: Mapping[str, Any] | None = None,
+    findings: Sequence[Mapping[str, Any]] = (),
+    reason: str = "",
+    rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+) -> Review:
+    """Hand in what the actor says of the slot they hold.
+
+    ``claim``: the actor's hold on the slot, where the caller has read it; else it is looked up by the token.
+    Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
+    ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
+    {item: true | false | null}}, ``notes``: the same with texts. ``findings``: [{kind, anchor, note}]. ``rulings``:
+    {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
+
+    Handing in the same twice gives the same review; anything else is a Conflict with the ``review`` that is stored. A
+    lease that ran out does not matter unless somebody else has taken the item: then Conflict, and the draft is kept.
+    Raises Hidden, Invalid (with ``findings`` where the checks object).
+    """
+    if claim is None:
+        claim = _read_claim(actor, slot, token)
+    content = draft.content if document is None and draft is not None else document
+    sent = _fingerprint(verdict, content, checklist, notes, findings, reason, rulings)
+    if claim.state == ClaimState.SUBMITTED:
+        return _said_already(Review.objects.get(slot_id=slot.pk), sent)
+    claim.slot = slot = _with_parts(slot)
+    try:
+        _require_within_reach(actor, slot)
+        handed_in = prepare(
+            actor=actor,
+            slot=slot,
+            project=slot.dialogue.project,
+            protocol=parse(slot.protocol),
+            verdict=verdict,
+            draft=draft,
+            document=document,
+            checklist=checklist or {},
+            notes=notes or {},
+            findings=findings,
+            reason=reason,
+            rulings=rulings,
+        )
+        with transaction.atomic():
+            return _hand_in(actor, claim, handed_in, sent)
+    except _TooLate as late:
+        if document is not None and not _keep(actor, slot, document):
+            raise Conflict(f"{late.sentence} What you sent could not be kept: it is no dialogue.") from None
+        raise
+    except DomainError:
+        # The same submission may have gone through at this very moment, in another window or by a second click.
+        done = Review.objects.filter(slot=slot, person=actor).first()
+        if done is None:
+            raise
+        return _said_already(done, sent)
+
+
+def _fingerprint(*parts: Any) -> str:
+    """SHA-256 of all that was sent, to tell the same sent again from something else. Raises Invalid."""
+    try:
+        text = json.dumps(parts, sort_keys=True, default=str)
+    except RecursionError:
+        # Nothing that can be stored is nested so deeply, and without a fingerprint anything would pass for the same.
+        raise Invalid(
+            f"What you sent is nested far more than {MAX_DEPTH} levels deep, so it was not stored; send it with fewer."
+        ) from None
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _said_already(review: Review, sent: str) -> Review:
+    """The review that is stored, if it is what was sent."""
+    if review.submission_hash == sent:
+        return review
+    made = review.made_revision
+    raise Conflict(
+        f"You have handed in this review already, with the verdict “{review.get_verdict_display()}”. What you sent now "
+        "differs from it, and was not stored: a review that was handed in cannot be changed.",
+        review={
+            "public_id": review.public_id,
+            "verdict": review.verdict,
+            "reason": review.reason,
+            "checklist": review.checklist,
+            "checklist_notes": review.checklist_notes,
+            "findings": list(review.findings.values("kind", "anchor", "note")),
+            "made_revision": made.public_id if made else None,
+            "created_at": review.created_at,
+        },
+    )
+
+
+def read_held(*, actor: User, public_id: str) -> list[Claim]:
+    """Each claim the actor ever had on a slot, with all that handing in reads of it; none for anybody else's slot."""
+    found = read_joined(_HELD_PARTS, _HELD_FROM, [public_id, actor.pk]) if actor.is_active else []
+    claims = []
+    for claim, *parts, _ in found:
+        claim.slot = _put_together(*parts)
+        claims.append(claim)
+    return claims
+
+
+def _read_claim(actor: User, slot: Slot, token: str) -> Claim:
+    found = rows(
+        f"SELECT {', '.join(_CLAIM)} FROM reviews_claim "  # noqa: S608 - names of our own columns
+        "WHERE token = %s AND person_id = %s AND slot_id = %s",
+        [token, actor.pk, slot.pk],
+    )
+    if not found:
+        raise Conflict("You do not hold this item; claim it first.")
+    claim: Claim = Claim.from_db(connection.alias, _CLAIM, found[0])
+    return claim
+
+
+def _with_parts(slot: Slot) -> Slot:
+    """The slot with what never changes of it at hand; what may have changed is read again under lock."""
+    if slot._state.fields_cache.keys() >= _CACHED:
+        return slot
+    found = read_joined(_PARTS, _FROM, [slot.pk])
+    if not found:
+        raise Hidden("There is no such item.")
+    return _put_together(*found[0][:-1])
+
+
+def _put_together(
+    slot: Slot,
+    run: StageRun,
+    dialogue: Dialogue,
+    project: Project,
+    cycle: Cycle,
+    revision: Revision,
+    toolset_revision: ToolsetRevision,
+    protocol: ProtocolVersion,
+) -> Slot:
+    dialogue.project, revision.toolset_revision = project, toolset_revision
+    slot.stage_run, slot.dialogue, slot.cycle, slot.revision, slot.protocol = run, dialogue, cycle, revision, protocol
+    return slot
+
+
+def _require_within_reach(actor: User, slot: Slot) -> None:
+    """Before anything is checked: there is no sense in mending what cannot be handed in any more."""
+    if slot.state in (SlotState.CLAIMED, SlotState.DONE) and slot.holder_id != actor.pk:
+        raise _TooLate(_GONE)
+
+
+def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
+    slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
+    dialogue = slot.dialogue
+    roles, now = lock_membership(actor=actor, project=dialogue.project)
+    guideline, has_form = _lock_and_read_again(actor, slot)
+    if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
+        return _said_already(Review.objects.get(slot=slot), sent)
+    seconds = _end_claim(actor, roles, slot, claim, now)
+    if not run.blind and dialogue.head_id != seen.pk:
+        raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
+    _close_draft(actor, slot, handed_in, now)
+    if has_form:
+        write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
+
+    stage = stage_of(slot)
+    taken = stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None
+    if taken:
+        dialogue.owner = actor
+    made = _make_revision(actor, dialogue, slot, seen, handed_in, stage.title)
+    if made is None and not run.blind and handed_in.document.get("kind") == "constrained":
+        # Its validators have been tried by now, or it could not be approved; its page said that they never were.
+        refresh_findings(revision=seen)
+    review = Review(
+        slot=slot,
+        stage_run=run,
+        dialogue=dialogue,
+        project_id=slot.project_id,
+        person=actor,
+        stage_kind=slot.stage_kind,
+        verdict=handed_in.verdict,
+        seen_revision=seen,
+        seen_author_id=seen.author_id,
+        made_revision=made,
+        guideline_id=guideline,
+        labels=handed_in.labels,
+        checklist=handed_in.checklist,
+        checklist_notes=handed_in.notes,
+        reason=handed_in.reason,
+        submission_hash=sent,
+        seconds=seconds,
+        sealed=run.blind,
+        created_at=now,
+    )
+    insert([review])
+    _write_details(review, handed_in)
+    write("UPDATE reviews_slot SET state = 'done', holder_id = %s WHERE id = %s", [actor.pk, slot.pk])
+
+    journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
+    journal.event(
+        "review.submitted",
+        after={
+            "review": review.public_id,
+            "stage": slot.stage,
+            "round": slot.round,
+            "verdict": review.verdict,
+            "content_hash": made.content_hash if made else seen.content_hash,
+        },
+        sealed=run.blind,
+    )
+    if slot.aside:
+        # What it says of faults would wait for a stage that never settles.
+        await_work_count(review=review, faults=False)
+        score_review(review=review, seen=seen, made=made)
+        journal.write()
+        return review
+    await_work_count(review=review, faults=bool(handed_in.faults or handed_in.rulings))
+    journal.count(f"left:{slot.stage}", -1)
+    journal.count(f"done:{slot.stage}")
+    run.entry_revision = seen
+    # The cycle as it was loaded: it could only have ended by cancelling this slot.
+    outcome = settle_if_complete(Passage(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review)
+    if outcome is not None:
+        write(
+            "UPDATE annotator_dialogue SET owner_id = %s, status = %s, stage = %s, updated_at = %s WHERE id = %s",
+            [dialogue.owner_id, dialogue.status, dialogue.stage, dialogue.updated_at, dialogue.pk],
+        )
+    elif taken:
+        write("UPDATE annotator_dialogue SET owner_id = %s WHERE id = %s", [actor.pk, dialogue.pk])
+    journal.write()
+    return review
+
+
+def _lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
+    """Lock the dialogue, then the slot, and see what has become of them since they were read.
+
+    Returns what costs no statement of its own here: the id of the guideline in force, and whether the actor has filled
+    in a form.
+    """
+    dialogue = slot.dialogue
+    statement = (
+        "SELECT d.status, d.stage, d.owner_id, d.head_id, (SELECT g.id FROM annotator_guideline g "
+        "WHERE g.project_id = d.project_id ORDER BY g.number DESC LIMIT 1), "
+        "EXISTS (SELECT 1 FROM reviews_reviewdraft f WHERE f.slot_id = s.id AND f.person_id = %s), "
+        "s.state, s.holder_id, s.reserved_for_id, s.owner_id, s.protocol_id "
+        "FROM annotator_dialogue d JOIN reviews_slot s ON s.dialogue_id = d.id WHERE s.id = %s"
+    )
+    # In the order in which they are named.
+    [row] = rows(locked(statement, "FOR UPDATE OF d, s"), [actor.pk, slot.pk])
+    dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id, guideline, has_form, *again = row
+    slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id = again
+    if protocol_id != slot.protocol_id:
+        # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
+        slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=protocol_id)
+        slot.cycle.protocol_id = protocol_id
+    return None if guideline is None else int(guideline), bool(has_form)
+
+
+def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:
+    """The compare-and-swap of a submission: the actor's hold ends with it; returns the seconds they worked.
+
+    A hold that ran out, or was given back, still counts while nobody else has the slot.
+    """
+    if slot.state == SlotState.CANCELLED:
+        raise _TooLate("This item has begun anew meanwhile, from another version. Your draft is kept.")
+    if slot.state == SlotState.HIDDEN:
+        raise Hidden("There is no such item.")
+    if slot.holder_id not in (None, actor.pk) or slot.reserved_for_id not in (None, actor.pk):
+        raise _TooLate(_GONE)
+    if slot.aside and roles & OVERSEERS:
+        # Its answer is theirs to read by now: what they hand in would be no test.
+        raise _TooLate("This item was taken from you: your role has changed since you took it. Your draft is kept.")
+    if slot.state == SlotState.OPEN:
+        reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
+        if reason:
+            raise _TooLate(f"Your time on this item ran out, and it is not for you any more. {reason}")
+        _mark_submitted(claim, now)
+    elif not _mark_submitted(claim, now, "AND state = 'live'"):
+        # Held under another token than the one given: the same person, in another window.
+        claim = Claim.objects.get(slot=slot, state=ClaimState.LIVE)
+        _mark_submitted(claim, now)
+    return claim.active_seconds
+
+
+def _mark_submitted(claim: Claim, now: datetime, only: str = "") -> int:
+    statement = f"UPDATE reviews_claim SET state = 'submitted', ended_at = %s WHERE id = %s {only}"  # noqa: S608
+    return write(statement, [now, claim.pk])
+
+
+def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> None:
+    """Compare-and-swap: the draft is what was checked, or nothing is submitted. One that was not used is kept."""
+    draft = handed_in.draft
+    if draft is None:
+        if handed_in.as_document:
+            unused = Draft.objects.filter(
+                dialogue_id=slot.dialogue_id, author=actor, branch=branch_of(slot), closed_at=None
+            )
+            unused.update(closed_at=now, outcome="kept")
+        return
+    statement = (
+        "UPDATE annotator_draft SET closed_at = %s, outcome = 'submitted' "
+        "WHERE id = %s AND version = %s AND closed_at IS NULL"
+    )
+    if not write(statement, [now, draft.pk, draft.version]):
+        raise Conflict("The draft was changed in another window while you submitted it; look at it, then submit again.")
+
+
+def _make_revision(
+    actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, handed_in: HandIn, title: str
+) -> Revision | None:
+    """The version handed in, if it differs. What is rejected or escalated is kept as well, for the expert to see."""
+    if not handed_in.changed:
+        return None
+    moves_head = handed_in.verdict == Verdict.FIX
+    own = f"slot-{slot.public_id}"
+    return create_revision(
+        actor=actor,
+        dialogue=dialogue,
+        document=handed_in.document,
+        parent=seen,
+        message=handed_in.reason or f"{title}: {handed_in.verdict.label.lower()}",
+        branch=branch_of(slot) if moves_head else own,
+        sealed=slot.stage_run.blind,
+        stored=True,
+    )
+
+
+def _write_details(review: Review, handed_in: HandIn) -> None:
+    if handed_in.faults:
+        ReviewFinding.objects.bulk_create(
+            ReviewFinding(review=review, kind=one.kind, anchor=one.anchor, value_hash=one.value_hash, note=one.note)
+            for one in handed_in.faults
+        )
+    if handed_in.rulings:
+        Ruling.objects.bulk_create(
+            Ruling(
+                review=review,
+                anchor=line.anchor,
+                choice=line.choice,
+                value=line.value if line.choice == "third" else None,
+                reason_kind=line.reason_kind,
+                reason=line.reason,
+            )
+            for line in handed_in.rulings
+        )
+
+
+def _keep(actor: User, slot: Slot, document: dict[str, Any]) -> bool:
+    """Store what came too late as the actor's draft, so that it is not lost; False where it cannot be stored."""
+    try:
+        document = read_document(document)
+    except SchemaProblem:
+        return False
+    draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=branch_of(slot))
+    if draft.content != canonical(document):
+        replace_draft(actor=actor, draft=draft, document=document, operation="late")
+    return True

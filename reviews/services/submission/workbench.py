@@ -1,0 +1,139 @@
+"""Everything the page of one claimed slot shows: the draft as it is, what the checks say, what was filled in."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from annotator.core.comparison import differ_in_remainder_only
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Draft, Revision, User
+from annotator.presentation.dialogue import DialogueView
+from annotator.presentation.document import present
+from annotator.services.dialogues.drafts import open_draft
+from annotator.services.dialogues.revisions import as_stored
+from reviews.core.protocols import Outcome, Stage
+from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
+from reviews.services.protocols.stage_checks import check_for_stage
+from reviews.services.queue.claims import Work, load_work
+from reviews.services.submission.review_forms import read_form
+from reviews.services.submission.waivers import live_waivers
+
+
+@dataclass
+class Workbench:
+    """One person's work on one slot. What takes time (content, checks, form) is made when it is first asked for."""
+
+    actor: User
+    work: Work
+    draft: Draft
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The draft's content."""
+        return self.draft.document()
+
+    @cached_property
+    def toolset(self) -> CompiledToolset:
+        """The tools that the draft may call."""
+        return CompiledToolset.of(self.draft.toolset_revision.content)
+
+    @cached_property
+    def view(self) -> DialogueView:
+        """The draft as it is shown, with what the checks say of it."""
+        project = self.work.slot.project
+        findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
+        waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
+        return present(self.document, findings, waived)
+
+    @cached_property
+    def kept(self) -> ReviewDraft:
+        """What was filled in so far, as it is stored."""
+        return read_form(actor=self.actor, work=self.work)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Reason, checklist, findings and rulings filled in so far."""
+        form: dict[str, Any] = {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}}
+        form |= self.kept.form
+        return form
+
+    @cached_property
+    def sent_back(self) -> list[Review]:
+        """The reviews for which a later stage has just sent the item back here; none in a blind stage."""
+        slot = self.work.slot
+        if self.work.blind or slot.round == 1:
+            return []
+        before = StageRun.objects.filter(cycle=slot.cycle_id, pk__lt=slot.stage_run_id).order_by("pk").last()
+        if before is None or before.outcome != Outcome.BACK_TO_AUTHOR:
+            return []
+        reviews = Review.objects.visible_to(self.actor).filter(stage_run=before).order_by("slot__index")
+        return list(reviews.select_related("person", "made_revision"))
+
+    @property
+    def dialogue(self) -> Dialogue:
+        return self.work.slot.dialogue
+
+    @property
+    def stage(self) -> Stage:
+        return self.work.stage
+
+    @property
+    def disputed(self) -> bool:
+        """Whether a dispute is to be settled here: its verdict is given where its places are ruled on."""
+        return self.work.slot.stage_run.disputed_run is not None
+
+    @cached_property
+    def changed(self) -> bool:
+        """Whether the draft, as it would be stored, differs from the version under review."""
+        seen = self.work.slot.revision
+        if self.draft.content_hash() == seen.content_hash:
+            return False
+        # Only of its native record does storing take back what somebody wrote.
+        return not differ_in_remainder_only(seen.document(), self.document) or (
+            as_stored(self.document, seen) != seen.content
+        )
+
+    @property
+    def stale(self) -> bool:
+        """Whether the draft was begun from another version than the one it has to be handed in on."""
+        return self.draft.base_id != (self.work.slot.revision_id if self.work.blind else self.dialogue.head_id)
+
+    @property
+    def onto(self) -> Revision:
+        """What such a draft is merged with: the newest version; in a blind stage that under review."""
+        head = self.work.slot.revision if self.work.blind else self.dialogue.head
+        assert head is not None  # noqa: S101 - a dialogue under review has a head
+        return head
+
+    @property
+    def blocking(self) -> list[Any]:
+        """Findings that stand between this draft and an approval."""
+        return [f for f in self.view.findings if f.blocks]
+
+
+def branch_of(work: Work) -> str:
+    """The branch a slot's holder works on: their own in a blind stage, else the main one."""
+    return f"slot-{work.slot.public_id}" if work.blind else "main"
+
+
+def open_workbench(*, actor: User, slot_id: str) -> Workbench:
+    """The actor's work on a slot they hold; begins a draft where there is none. Raises Hidden or Conflict."""
+    work = load_work(actor=actor, public_id=slot_id)
+    slot = work.slot
+
+    def left() -> list[str]:
+        """Where the stage began anew, the slots that it had are gone; what somebody wrote there comes along."""
+        if not work.blind:
+            return []
+        gone = Slot.objects.filter(dialogue=slot.dialogue, stage=slot.stage, state=SlotState.CANCELLED)
+        return [f"slot-{key}" for key in gone.filter(claims__person=actor).values_list("public_id", flat=True)]
+
+    draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=branch_of(work), left=left)
+    return Workbench(actor=actor, work=work, draft=draft)
+
+
+def require_draft_version(draft: Draft, seen: int) -> None:
+    """Raises Conflict where another window has changed the draft since ``seen``."""
+    if draft.version != seen:
+        raise Conflict("The draft was changed in another window since this page was loaded; look at it, then submit.")

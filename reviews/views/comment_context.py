@@ -1,0 +1,39 @@
+"""What the templates of comments are given."""
+
+from typing import Any
+
+from annotator.core.comparison import describe
+from annotator.core.comparison.anchors import Document
+from annotator.models import Dialogue
+from annotator.views.pages import PageRequest
+from reviews.services.feedback import comments
+from reviews.services.feedback.mentions import suggested_names
+
+
+def with_mention(text: str, mention: str) -> str:
+    """The text, with the name chosen from the list before it unless it is in there."""
+    name = mention.strip().lstrip("@").strip()
+    return f"@{name} {text}" if name and f"@{name}" not in text and text.strip() else text
+
+
+def comment_context(
+    request: PageRequest, dialogue: Dialogue, document: Document, remark: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the templates of comments are given. ``remark``: what was refused, its fields and the ``sentence``."""
+    blind = comments.reviews_blind(actor=request.user, dialogue=dialogue)
+    return {
+        "threads": comments.read_threads(actor=request.user, dialogue=dialogue, document=document),
+        "places": _places(document),
+        "names": suggested_names(request.project),
+        "remark": remark or {"anchor": request.GET.get("at", ""), "text": "", "mention": "", "reply_to": ""},
+        "may_comment": not blind,
+    }
+
+
+def _places(document: Document) -> list[tuple[str, str]]:
+    """Every place one can remark on, in words."""
+    anchors = []
+    for task in document.get("tasks", []):
+        top = f"/tasks/{task['id']}"
+        anchors += [top, f"{top}/user_message", *(f"{top}/steps/{step['id']}" for step in task.get("steps") or [])]
+    return [("", "the dialogue as a whole"), *((anchor, describe(document, anchor)) for anchor in anchors)]

@@ -1,0 +1,65 @@
+"""Comments on the page of a dialogue: written, answered, dealt with."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from annotator.errors import DomainError, Invalid
+from annotator.models import Dialogue
+from annotator.services.access.permissions import load_dialogue
+from annotator.views.pages import PageRequest, project_page
+from reviews.services.feedback import comments
+from reviews.views.comment_context import comment_context, with_mention
+from reviews.views.dialogues import render_dialogue
+
+
+@project_page
+@require_POST
+def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
+    """Remark on a place of the dialogue, or answer a remark."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    posted = {name: request.POST.get(name, "") for name in ("anchor", "text", "mention", "reply_to")}
+    try:
+        comment = comments.comment_on(
+            actor=request.user,
+            dialogue=dialogue,
+            anchor=posted["anchor"],
+            text=with_mention(posted["text"], posted["mention"]),
+            reply_to=posted["reply_to"],
+        )
+    except DomainError as error:
+        if error.status != Invalid.status:
+            raise
+        remark = posted | {"sentence": error.sentence}
+        if request.htmx:
+            return _partial(request, dialogue, remark)
+        return render_dialogue(request, dialogue, remark=remark)
+    if request.htmx:
+        return _partial(request, dialogue, None)
+    top = comment.parent or comment
+    return redirect(f"{reverse('dialogue', args=[request.project.slug, dialogue.public_id])}#c-{top.public_id}")
+
+
+@project_page
+@require_POST
+def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpResponse:
+    """Mark a remark as dealt with, or take that back."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    act = comments.reopen_comment if "reopen" in request.POST else comments.resolve_comment
+    act(actor=request.user, public_id=comment, dialogue=dialogue)
+    if request.htmx:
+        return _partial(request, dialogue, None)
+    back = request.POST.get("next", "")
+    if back and url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return redirect(back)
+    return redirect(f"{reverse('dialogue', args=[request.project.slug, dialogue.public_id])}#c-{comment}")
+
+
+def _partial(request: PageRequest, dialogue: Dialogue, remark: dict[str, Any] | None) -> HttpResponse:
+    document = dialogue.head.document() if dialogue.head else {}
+    context = {"dialogue": dialogue, **comment_context(request, dialogue, document, remark)}
+    return render(request, "reviews/comments.html", context, status=422 if remark else 200)

@@ -1,0 +1,88 @@
+"""Work that a new guideline overtakes: marked, looked at, sent back."""
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotator.errors import DomainError, Hidden, Invalid
+from annotator.presentation.dialogue import POLICY_LABELS
+from annotator.services.access.permissions import require_administrator
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues.revisions import latest_guideline
+from annotator.views.pages import PageRequest, project_page, takes
+from reviews.services.cycles import outdated
+from reviews.services.protocols.versions import current_protocol
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+@takes("version", "policy", "kind", "preview", "send")
+def overtaken_work(request: PageRequest) -> HttpResponse:
+    """Choose, look, mark; then, for each mark, look and send back, or withdraw it."""
+    project, actor = request.project, request.user
+    require_administrator(actor=actor, project=project)
+    newest = latest_guideline(project)
+    protocol = current_protocol(project)
+    data, refusal, preview = request.GET, "", None
+    if request.method == "POST" and "mark" in request.POST:
+        return _of_mark(request)
+    if request.method == "POST":
+        data = request.POST
+    if request.method != "POST":
+        for name, known in (("policy", list(POLICY_LABELS)), ("kind", protocol.finding_kinds() if protocol else ())):
+            for value in data.getlist(name):
+                one_of({name: value}, name, known)
+    chosen = {"policies": data.getlist("policy"), "kinds": data.getlist("kind")}
+    number = _number(data, newest.number if newest else 0)
+    try:
+        if request.method == "POST":
+            scope = outdated.read_scope(project=project, number=number, **chosen)
+            mark = outdated.mark_stale(actor=actor, project=project, scope=scope, reason=data.get("reason", ""))
+            messages.success(request, "Marked. Look at what goes back before you send it.")
+            return redirect(f"{request.path}?send={mark.public_id}")
+        if "preview" in data:
+            scope = outdated.read_scope(project=project, number=number, **chosen)
+            preview = outdated.preview_mark(actor=actor, project=project, scope=scope)
+    except DomainError as error:
+        if isinstance(error, Hidden):
+            raise
+        refusal, status = error.sentence, error.status
+    else:
+        status = 200
+    sending = request.GET.get("send", "")
+    mark_sent = outdated.load_mark(actor=actor, project=project, public_id=sending) if sending else None
+    context = {
+        "newest": newest,
+        "number": number,
+        "versions": project.guidelines.defer("text").order_by("-number")[:50],
+        "policies": [(key, label, key in chosen["policies"]) for key, label in POLICY_LABELS.items()],
+        "kinds": [(one.key, one.label, one.key in chosen["kinds"]) for one in protocol.taxonomy] if protocol else [],
+        "reason": data.get("reason", ""),
+        "refusal": refusal,
+        "preview": preview,
+        "marks": outdated.list_marks(actor=actor, project=project),
+        "sending": mark_sent,
+        "moving": outdated.preview_send_back(actor=actor, project=project, mark=mark_sent) if mark_sent else None,
+    }
+    return render(request, "reviews/overtaken.html", context, status=status)
+
+
+def _of_mark(request: PageRequest) -> HttpResponse:
+    project, actor = request.project, request.user
+    mark = outdated.load_mark(actor=actor, project=project, public_id=request.POST["mark"])
+    action = request.POST.get("action", "")
+    if action == "send_back":
+        outdated.start_send_back(actor=actor, project=project, mark=mark)
+        messages.success(request, "They are sent back one after the other; you are told when that is done.")
+        return redirect("job-list", slug=project.slug)
+    if action != "withdraw":
+        raise Invalid("Say what is to happen: send back, or withdraw.")
+    count = outdated.withdraw_mark(actor=actor, project=project, mark=mark)
+    messages.success(request, f"Withdrawn: {count} dialogue{'s stay' if count != 1 else ' stays'} as they are.")
+    return redirect("guideline-overtaken", slug=project.slug)
+
+
+def _number(data: QueryDict, otherwise: int) -> int:
+    raw = data.get("version", "")
+    return int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 9 else otherwise
