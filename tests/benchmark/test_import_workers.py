@@ -244,8 +244,8 @@ from pathlib import Path
 import django
 django.setup()
 from annotator.models import Project
-from annotator.services import jobs
-from benchmark.services.imports import start_import
+from annotator.services.jobs import jobs
+from benchmark.services.imports.requests import start_import
 batch = start_import(
     actor=None, project=Project.objects.get(slug=sys.argv[2]), path=Path(sys.argv[1]), filename="a.jsonl",
     native_format="neutral", wake_worker=False,
