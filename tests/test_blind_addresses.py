@@ -16,7 +16,8 @@ from annotator.models import Dialogue, User
 from annotator.services.dialogues.drafts import edit_draft, open_draft
 from reviews.models import Review, Slot
 from reviews.services.feedback.comments import add_comment
-from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.queue.claims import claim_slot
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import waive
 from tests.factories import make_item, open_slot
@@ -71,7 +72,7 @@ def half() -> Half:
     head = item.head
     assert head is not None
     assert held.slot.holder_id == other.pk
-    work = load_work(actor=other, public_id=held.slot.public_id)
+    work = load_slot_work(actor=other, public_id=held.slot.public_id)
     open_draft(actor=other, dialogue=item, base=head, branch=work.branch)
     ids = world.ids | {
         "dialogue": item.public_id, "revision": head.public_id, "slot": held.slot.public_id, "claim": held.token,
@@ -86,7 +87,7 @@ def half() -> Half:
 def say(half: Half, verdict: str) -> list[str]:
     """The first reviewer's whole work: edits, comment, waiver, finding, verdict. Returns what nobody else may read."""
     slot = Slot.objects.get(dialogue=half.item, holder=half.first, stage="cross_check")
-    work = load_work(actor=half.first, public_id=slot.public_id)
+    work = load_slot_work(actor=half.first, public_id=slot.public_id)
     anchor = "/tasks/t1/steps/s1/text"
     draft = open_draft(actor=half.first, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
     value = f"It is clear and 18 degrees, {WORDS['changed value']}."

@@ -12,7 +12,8 @@ from annotator.models import Dialogue, Membership, Role, User
 from reviews.models import Claim, Review, WorkCount
 from reviews.services.feedback.comments import add_comment
 from reviews.services.protocols.versions import current_protocol
-from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.queue.claims import claim_slot
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.simulation.dry_runs import assumptions_for
 from reviews.services.statistics import throughput
 from reviews.services.statistics.workload import fold_work, recount_work
@@ -63,7 +64,7 @@ def scene() -> Scene:
     item = make_dialogue(team.project, make_document("it"), external_id="yak-1")
     begin(team.project, [item])
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     anchor = "/tasks/t1/steps/s1/text"
     add_comment(actor=team.annotator, work=work, anchor=anchor, text="Is this so?")
     warned = ("label.x", anchor, "0" * 16)

@@ -16,6 +16,7 @@ from benchmark.services.releases.requests import start_release
 from reviews.models import Slot, SlotState
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import waive_all
 
@@ -81,7 +82,7 @@ def play(
     claim = claims.claim_slot(actor=dilara, slot=slot)
     comments.add_comment(
         actor=dilara,
-        work=claims.load_work(actor=dilara, public_id=slot.public_id),
+        work=load_slot_work(actor=dilara, public_id=slot.public_id),
         anchor="/constraints/c1",
         text="No tool is called order_pilot. I take it that call_pilot is meant; who wrote the rule?",
     )

@@ -12,6 +12,7 @@ from benchmark.core.formats import READERS
 from benchmark.demo.clock import Clock
 from reviews.models import Claim, Slot, SlotState
 from reviews.services.queue import claims
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import live_waivers, waive
 
@@ -144,7 +145,7 @@ def _work(cast: Cast, claim: Claim) -> None:
 
 def _waive(person: User, slot: Slot, document: dict[str, Any]) -> None:
     """Say of each open warning that it was looked at."""
-    work = claims.load_work(actor=person, public_id=slot.public_id)
+    work = load_slot_work(actor=person, public_id=slot.public_id)
     known = live_waivers(actor=person, dialogue=slot.dialogue)
     for finding in check_document(document, slot.revision.toolset_revision, project=slot.project, stage="submit"):
         if finding.severity == "warning" and (finding.check, finding.anchor, finding.value_hash) not in known:

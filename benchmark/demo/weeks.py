@@ -13,6 +13,7 @@ from reviews.models import Claim, GoldItem, Review, Slot, SlotState
 from reviews.services.feedback import comments
 from reviews.services.gold import making, settings
 from reviews.services.queue import claims
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling import draws
 from reviews.services.submission.rulings import load_dispute
 
@@ -100,7 +101,7 @@ def leave_half_finished(cast: Cast) -> None:
     )
     comments.add_comment(
         actor=amina,
-        work=claims.load_work(actor=amina, public_id=slot.public_id),
+        work=load_slot_work(actor=amina, public_id=slot.public_id),
         anchor=f"/tasks/{task['id']}",
         text="Is this still one request, or two? I would keep it as one.",
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
-from annotator.errors import Hidden, Invalid
+from annotator.errors import Invalid
 from annotator.models import User
 from annotator.services.access.blindness import is_blind
 from annotator.services.access.permissions import load_project, roles_in
@@ -24,7 +24,7 @@ from reviews.core.protocols import Stage, offered_verdicts
 from reviews.models import Claim, ClaimState, Review
 from reviews.services.queue import claims
 from reviews.services.queue.progress import read_progress
-from reviews.services.queue.slot_payload import held_tokens, read_worksheet
+from reviews.services.queue.slot_work import Work, load_claim, load_slot_work
 from reviews.services.submission import submit
 from reviews.services.submission.checklists import WHOLE
 from reviews.services.submission.validation import open_draft_of, waive_found
@@ -33,7 +33,6 @@ DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow it.")
 CONFLICT = OpenApiResponse(ErrorSerializer, "The item has moved on: submitted, taken, or changed since you saw it.")
 INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
 MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
-Hold = TypeVar("Hold")
 REFUSALS = {400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
 
 
@@ -62,7 +61,8 @@ class ClaimNext(APIView):
         claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
         if claim is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
-        return Response(_work(claim), status=status.HTTP_201_CREATED)
+        work = load_slot_work(actor=actor(request), public_id=claim.slot.public_id)
+        return Response(_work(work), status=status.HTTP_201_CREATED)
 
 
 class Submit(APIView):
@@ -74,8 +74,7 @@ class Submit(APIView):
         operation_id="work_submit",
     )
     def post(self, request: Request, slot: str) -> Response:
-        held = {claim.token: claim for claim in submit.read_held(actor=actor(request), public_id=slot)}
-        sent, claim = _read_for_claim(shapes.SubmissionSerializer, request, held)
+        sent, claim = _read_for_claim(shapes.SubmissionSerializer, request, slot)
         _require_places(actor(request), claim, sent)
         review = submit.submit_review(
             actor=actor(request),
@@ -112,7 +111,7 @@ class Heartbeat(APIView):
         operation_id="work_heartbeat",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.HeartbeatInputSerializer, request, _tokens(request, slot))
+        sent, _ = _read_for_claim(shapes.HeartbeatInputSerializer, request, slot)
         held = claims.heartbeat(actor=actor(request), token=sent["token"], active_seconds=sent["active_seconds"])
         return Response({"expires_at": held.expires_at})
 
@@ -126,8 +125,8 @@ class Waive(APIView):
         operation_id="work_waive",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.WaiverInputSerializer, request, _tokens(request, slot))
-        work = claims.load_work(actor=actor(request), public_id=slot)
+        sent, _ = _read_for_claim(shapes.WaiverInputSerializer, request, slot)
+        work = load_slot_work(actor=actor(request), public_id=slot)
         key = (sent["check"], sent["anchor"], sent["value_hash"])
         waive_found(actor=actor(request), work=work, key=key, reason=sent["reason"], document=sent.get("document"))
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -142,7 +141,7 @@ class Release(APIView):
         operation_id="work_release",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.TokenSerializer, request, _tokens(request, slot))
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
         claims.release(actor=actor(request), token=sent["token"])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -156,7 +155,7 @@ class Skip(APIView):
         operation_id="work_skip",
     )
     def post(self, request: Request, slot: str) -> Response:
-        sent, _ = _read_for_claim(shapes.TokenSerializer, request, _tokens(request, slot))
+        sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
         claims.skip(actor=actor(request), token=sent["token"])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -194,22 +193,16 @@ def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
     return shape()
 
 
-def _tokens(request: Request, slot: str) -> dict[str, int]:
-    return held_tokens(actor=actor(request), slot=slot)
-
-
-def _read_for_claim(
-    shape: type[Serializer[Any]], request: Request, held: Mapping[str, Hold]
-) -> tuple[dict[str, Any], Hold]:
-    """What was sent, and what the actor holds by the token in it; ``held``: by token, over or not.
+def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:
+    """What was sent, and the actor's claim on the slot by the token in it, over or not.
 
     Raises Hidden, before the body is looked at, for a slot the actor never held, and for another's or a wrong token.
     """
-    sent = _read(shape, request) if held else {}
-    hold = held.get(sent.get("token", ""))
-    if hold is None:
-        raise Hidden("There is no such item, or you do not hold it.")
-    return sent, hold
+    claim = load_claim(actor=actor(request), slot=slot)
+    sent = _read(shape, request)
+    if sent["token"] != claim.token:
+        claim = load_claim(actor=actor(request), slot=slot, token=sent["token"])
+    return sent, claim
 
 
 def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
@@ -232,17 +225,17 @@ def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
         )
 
 
-def _work(claim: Claim) -> dict[str, Any]:
-    sheet = read_worksheet(claim.slot_id)
+def _work(work: Work) -> dict[str, Any]:
+    dialogue, revision = work.dialogue, work.slot.revision
     return {
-        "slot": sheet.slot,
-        "token": claim.token,
-        "expires_at": claim.expires_at,
-        "stage": _stage(sheet.stage),
-        "dialogue": {"public_id": sheet.dialogue, "external_id": sheet.external_id},
-        "revision": {"public_id": sheet.revision, "content_hash": sheet.content_hash},
-        "document": stored_json(sheet.content),
-        "tools": stored_tools(sheet.toolset),
+        "slot": work.slot.public_id,
+        "token": work.claim.token,
+        "expires_at": work.claim.expires_at,
+        "stage": _stage(work.stage),
+        "dialogue": {"public_id": dialogue.public_id, "external_id": dialogue.external_id},
+        "revision": {"public_id": revision.public_id, "content_hash": revision.content_hash},
+        "document": stored_json(revision.content),
+        "tools": stored_tools(revision.toolset_revision.content),
     }
 
 

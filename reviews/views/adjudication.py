@@ -19,7 +19,7 @@ from reviews.services.adjudication import review_sessions
 from reviews.services.adjudication.dispute_places import unwritten
 from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.protocols.versions import parse
-from reviews.services.queue import claims
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import submit, waivers
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.review_forms import Kept, keep_form, read_form
@@ -251,7 +251,7 @@ def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, An
 
 def sit_down(request: PageRequest, slot: Slot, session: JointSession) -> HttpResponse:
     """To the page of a dispute that was taken up in a session."""
-    work = claims.load_work(actor=request.user, public_id=slot.public_id)
+    work = load_slot_work(actor=request.user, public_id=slot.public_id)
     kept = read_form(actor=request.user, work=work).form.get("joint") or {}
     # What was written of it in this session stands; another one begins afresh.
     blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}

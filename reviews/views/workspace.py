@@ -24,7 +24,7 @@ from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
-from reviews.services.queue.claims import Work
+from reviews.services.queue.slot_work import Work, load_slot_work
 from reviews.services.submission import waivers
 from reviews.services.submission.workbench import Workbench
 from reviews.views.comment_context import with_mention
@@ -121,7 +121,7 @@ def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
 def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
     """Keep the claim alive; a lost one is said in a sentence, unless the page that asks is being left."""
     try:
-        work = claims.load_work(actor=request.user, public_id=slot)
+        work = load_slot_work(actor=request.user, public_id=slot)
         claims.heartbeat(actor=request.user, token=work.claim.token, active_seconds=active_seconds(request))
     except DomainError:
         if "leaving" not in request.POST:
@@ -133,7 +133,7 @@ def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
 @require_POST
 def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
     """Give the item back (release), or pass it over for now (skip). The draft is kept."""
-    work = claims.load_work(actor=request.user, public_id=slot)
+    work = load_slot_work(actor=request.user, public_id=slot)
     project = work.slot.project
     if action == "skip":
         claims.skip(actor=request.user, token=work.claim.token)
@@ -201,7 +201,7 @@ def _held(request: PageRequest, slot: str) -> Work:
     To a page that is open, one that was lost is gone for good (410), not an edit that could be merged (409).
     """
     try:
-        return claims.load_work(actor=request.user, public_id=slot)
+        return load_slot_work(actor=request.user, public_id=slot)
     except Conflict as error:
         if request.headers.get("HX-Request"):
             raise Gone(error.sentence) from None

@@ -11,7 +11,8 @@ from reviews.services.assignments import lists
 from reviews.services.assignments.changes import hand_over, prioritise, reassign
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.absence import free_slots_of_leavers
-from reviews.services.queue.claims import claim_next, claim_slot, load_work
+from reviews.services.queue.claims import claim_next, claim_slot
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics import throughput
 from reviews.services.statistics.workload import fold_work
 from reviews.services.submission.submit import submit_review
@@ -39,7 +40,7 @@ def test_a_slot_is_taken_from_one_and_reserved_for_another(team: Team, item: Dia
     claim.refresh_from_db()
     assert (claim.state, slot.state, slot.reserved_for) == (ClaimState.WITHDRAWN, SlotState.OPEN, team.annotators[2])
     with pytest.raises(Conflict, match="was reassigned"):
-        load_work(actor=team.annotators[1], public_id=slot.public_id)
+        load_slot_work(actor=team.annotators[1], public_id=slot.public_id)
     with pytest.raises(Conflict, match="Your draft is kept"):
         submit_review(actor=team.annotators[1], slot=slot, token=claim.token, verdict="approve")
     taken = claim_next(actor=team.annotators[2], project=team.project)

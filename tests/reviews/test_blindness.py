@@ -9,7 +9,8 @@ from annotator.models import Dialogue, Event, Revision, User, Waiver
 from reviews.models import Claim, Comment, Review
 from reviews.services.feedback.comments import add_comment, comment_on, visible_comments
 from reviews.services.history.dialogue_history import read_history
-from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.queue.claims import claim_slot
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import live_waivers, waive
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
@@ -28,7 +29,7 @@ def busy(team: Team, item: Dialogue) -> Claim:
     """A reviewer comments and waives in a blind stage, without handing in yet."""
     person = team.annotators[1]
     claim = claim_slot(actor=person, slot=open_slot(item))
-    work = load_work(actor=person, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=person, public_id=claim.slot.public_id)
     add_comment(actor=person, work=work, anchor="/tasks/t1", text="Is this one request?")
     waive(actor=person, work=work, check="label.x", anchor="/tasks/t1", value_hash="0" * 16, reason="Fine.")
     return claim

@@ -12,8 +12,9 @@ from annotator.models import Dialogue, Notice, Role, User
 from annotator.services.projects import end_role
 from reviews.models import Claim, ClaimState, Cursor, Priority, Slot, SlotState
 from reviews.services.assignments.changes import free_claim, hand_over, prioritise, reassign
-from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work, release, skip
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip
 from reviews.services.queue.order import rewind_cursors
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
@@ -453,7 +454,7 @@ def test_giving_back_twice_does_nothing(team: Team) -> None:
 def test_work_is_loaded_with_all_it_takes(team: Team) -> None:
     item = make_item(team, "cross_check")
     claim = take(team.annotators[1], team)
-    work = load_work(actor=team.annotators[1], public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotators[1], public_id=claim.slot.public_id)
     assert work.dialogue == item
     assert work.claim == claim
     assert work.stage.key == "cross_check"
@@ -467,21 +468,21 @@ def test_work_of_others_is_hidden(team: Team) -> None:
     claim = take(team.annotator, team)
     for person in (team.annotators[1], team.senior, team.administrator, team.outsider):
         with pytest.raises(Hidden):
-            load_work(actor=person, public_id=claim.slot.public_id)
+            load_slot_work(actor=person, public_id=claim.slot.public_id)
     with pytest.raises(Hidden):
-        load_work(actor=team.annotator, public_id="nonsense")
+        load_slot_work(actor=team.annotator, public_id="nonsense")
 
 
 def test_overdue_work_is_said_to_be_so_while_nobody_else_has_it(team: Team) -> None:
     items(team, 1)
     claim = take(team.annotator, team)
     overdue(claim)
-    assert load_work(actor=team.annotator, public_id=claim.slot.public_id).expired
+    assert load_slot_work(actor=team.annotator, public_id=claim.slot.public_id).expired
     expire_overdue()
-    assert load_work(actor=team.annotator, public_id=claim.slot.public_id).expired
+    assert load_slot_work(actor=team.annotator, public_id=claim.slot.public_id).expired
     take(team.annotators[1], team)
     with pytest.raises(Conflict, match="a colleague has it now"):
-        load_work(actor=team.annotator, public_id=claim.slot.public_id)
+        load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
 
 
 def test_what_became_of_ones_work_is_said(team: Team) -> None:
@@ -490,10 +491,10 @@ def test_what_became_of_ones_work_is_said(team: Team) -> None:
     public_id = claim.slot.public_id
     release(actor=team.annotator, token=claim.token)
     with pytest.raises(Conflict, match="You gave this item back"):
-        load_work(actor=team.annotator, public_id=public_id)
+        load_slot_work(actor=team.annotator, public_id=public_id)
     hand_in(team.annotator, dialogue)
     with pytest.raises(Conflict, match="You have submitted your review"):
-        load_work(actor=team.annotator, public_id=public_id)
+        load_slot_work(actor=team.annotator, public_id=public_id)
 
 
 def test_whoever_left_the_project_loads_nothing(team: Team) -> None:
@@ -501,7 +502,7 @@ def test_whoever_left_the_project_loads_nothing(team: Team) -> None:
     claim = take(team.annotator, team)
     end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
     with pytest.raises(Hidden):
-        load_work(actor=team.annotator, public_id=claim.slot.public_id)
+        load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
 
 
 def test_who_loses_an_item_finds_one_notice_of_it_on_my_work(team: Team, client: Client) -> None:

@@ -13,7 +13,8 @@ from annotator.services.dialogues.revisions import lock_dialogue, revise
 from annotator.services.history.events import broken_links
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.cycles.start import begin_cycles, publish_batch, supersede_cycle
-from reviews.services.queue.claims import claim_next, claim_slot, load_work
+from reviews.services.queue.claims import claim_next, claim_slot
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics.counters import recount, stored_counters
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
@@ -210,7 +211,7 @@ def test_live_work_and_reviews_are_not_set_aside_unasked(team: Team) -> None:
     claim.refresh_from_db()
     assert claim.state == ClaimState.WITHDRAWN
     with pytest.raises(Conflict, match="has begun anew"):
-        load_work(actor=team.annotator, public_id=claim.slot.public_id)
+        load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     assert Review.objects.filter(dialogue=item).count() == 1
     assert not Claim.objects.filter(state=ClaimState.LIVE).exists()
 

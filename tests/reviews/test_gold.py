@@ -38,9 +38,10 @@ from reviews.services.gold.results import not_scored
 from reviews.services.gold.settings import retire_gold_item, set_gold_rate
 from reviews.services.protocols.versions import adopt_protocol, current_protocol, parse
 from reviews.services.queue import claims
-from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, load_work
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat
 from reviews.services.queue.gold_turns import items_for
 from reviews.services.queue.progress import read_my_work, read_progress
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.simulation.dry_runs import assumptions_for
 from reviews.services.statistics.agreement import fold_agreement, recount_agreement
 from reviews.services.statistics.counters import fold_counters, read_counters, recount, stored_counters
@@ -307,7 +308,7 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         slot = Slot.objects.get(pk=claim.slot_id)
         assert (slot.state, slot.aside) == (SlotState.OPEN, True)
         with pytest.raises(Conflict, match="You gave this item back"):
-            load_work(actor=claim.person, public_id=slot.public_id)
+            load_slot_work(actor=claim.person, public_id=slot.public_id)
     prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
     monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
     with pytest.raises(Denied):
@@ -430,7 +431,7 @@ def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypat
     # The ordinary one, and the gold item in a slot of their own.
     assert read_my_work(actor=other, project=team.project).total == 2
     assert take(other, team).slot.dialogue_id == waiting.pk
-    assert load_work(actor=person, public_id=claim.slot.public_id).expired
+    assert load_slot_work(actor=person, public_id=claim.slot.public_id).expired
     assert expire_overdue() == 1
     heartbeat(actor=person, token=claim.token)
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.LIVE

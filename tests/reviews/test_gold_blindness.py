@@ -26,7 +26,8 @@ from reviews.services.feedback.comments import add_comment
 from reviews.services.gold import results
 from reviews.services.gold.settings import retire_gold_item
 from reviews.services.protocols.versions import adopt_protocol, current_protocol
-from reviews.services.queue.claims import claim_next, load_work
+from reviews.services.queue.claims import claim_next
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.agreement import fold_agreement
 from reviews.services.statistics.item_history import fold_courses
@@ -203,7 +204,7 @@ def test_held_and_handed_in_they_answer_alike(team: Team, monkeypatch: pytest.Mo
     for address in ADDRESSES:
         assert pair.read("gold", address) == pair.read("ordinary", address), address
     for which in pair.claims:
-        work = load_work(actor=pair.person, public_id=pair.claims[which]["slot"])
+        work = load_slot_work(actor=pair.person, public_id=pair.claims[which]["slot"])
         add_comment(actor=pair.person, work=work, anchor="/tasks/t1", text="Is this one request?")
         document = changed(current(pair.dialogue(which)), "It rains.")
         response = pair.client.post(

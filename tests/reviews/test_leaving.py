@@ -7,7 +7,8 @@ from annotator.models import Draft, Event, Role
 from annotator.services.access.permissions import roles_in
 from annotator.services.dialogues.drafts import open_draft
 from reviews.models import Claim
-from reviews.services.queue.claims import branch_of, claim_next, claim_slot
+from reviews.services.queue.claims import claim_next, claim_slot
+from reviews.services.queue.slot_work import branch_of
 from tests.factories import Team, adopt_c3, give_role, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,9 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.models import User
 from reviews.models import Claim
-from reviews.services.queue.claims import claim_next, claim_slot, heartbeat, load_work
+from reviews.services.queue.claims import claim_next, claim_slot, heartbeat
 from reviews.services.queue.progress import read_my_work, read_progress
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics.counters import read_counters
 from reviews.services.submission.submit import submit_review
 from tests.factories import (
@@ -67,7 +68,7 @@ def test_taking_a_certain_slot_loading_it_and_keeping_it(team: Team) -> None:
     slot = open_slot(item)
     assert queries(lambda: claim_slot(actor=team.annotator, slot=slot)) <= 8
     claim = Claim.objects.get()
-    assert queries(lambda: load_work(actor=team.annotator, public_id=slot.public_id)) == 1
+    assert queries(lambda: load_slot_work(actor=team.annotator, public_id=slot.public_id)) == 1
     assert queries(lambda: heartbeat(actor=team.annotator, token=claim.token)) <= 3
 
 

@@ -20,17 +20,9 @@ from reviews.models import Claim, ClaimState, Cycle, Draw, DrawItem, ProtocolVer
 from reviews.services.assignments.changes import hand_over, reassign
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback import comments
-from reviews.services.queue.claims import (
-    claim_next,
-    claim_slot,
-    expire_overdue,
-    heartbeat,
-    load_work,
-    lock_slot,
-    release,
-    skip,
-)
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, lock_slot, release, skip
 from reviews.services.queue.eligibility import lock_standing
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw, recompute_draw
 from reviews.services.statistics.counters import fold_counters, stored_counters, write_deltas
 from reviews.services.submission import waivers
@@ -150,7 +142,7 @@ def test_at_the_bound_of_remarks_and_waivers_only_the_last_one_is_written(
     monkeypatch.setattr(waivers, "MAX_WAIVERS", 3)
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     key = {"check": "x", "anchor": "/tasks/t1", "reason": "Wanted."}
     for act, rows in (
         (lambda n: waivers.waive(actor=team.annotator, work=work, value_hash=str(n), **key), item.waivers),
@@ -164,7 +156,7 @@ def test_at_the_bound_of_remarks_and_waivers_only_the_last_one_is_written(
 def test_a_remark_sent_twice_at_once_is_one(team: Team) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     remark = partial(comments.add_comment_once, actor=team.annotator, work=work, anchor="", text="Which Paris?")
     assert lost(race(*[remark] * 6)) == []
     assert item.comments.count() == 1

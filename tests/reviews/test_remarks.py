@@ -27,7 +27,8 @@ from reviews.services.feedback.comments import (
     resolve_comment,
 )
 from reviews.services.feedback.mentions import find_mentions, known_mentions, suggested_names
-from reviews.services.queue.claims import claim_slot, load_work, release
+from reviews.services.queue.claims import claim_slot, release
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
 
@@ -162,7 +163,7 @@ def test_nobody_hears_of_what_a_blind_reviewer_says_before_the_stage_settles(
 
     before = seen()
     claim = claim_slot(actor=reviewer, slot=open_slot(item))
-    work = load_work(actor=reviewer, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=reviewer, public_id=claim.slot.public_id)
     named = " ".join(f"@{other.username}" for other in (team.annotators[2], team.annotator, team.senior))
     remark = add_comment(actor=reviewer, work=work, anchor="/tasks/t1", text=f"Wrong town, {named}.")
     add_comment(actor=reviewer, work=work, anchor="", text="And more.", reply_to=remark.public_id)
@@ -288,7 +289,7 @@ def test_a_place_that_nobody_has_is_looked_for_in_few_versions(team: Team, monke
 
 def test_on_the_work_page_a_place_may_lie_in_ones_own_draft_and_in_nobody_elses(team: Team) -> None:
     item = make_item(team, "self_check_single")
-    work = load_work(
+    work = load_slot_work(
         actor=team.annotator, public_id=claim_slot(actor=team.annotator, slot=open_slot(item)).slot.public_id
     )
     new = "/tasks/t1/steps/s7"
@@ -322,7 +323,7 @@ def test_dealt_with_and_open_again(team: Team) -> None:
 def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team: Team) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     first = add_comment(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.")
     for reply_to, count in (("", 1), (first.public_id, 2), (first.public_id, 2)):
         add_comment_once(actor=team.annotator, work=work, anchor="/tasks/t1", text="Yes.", reply_to=reply_to)

@@ -11,7 +11,8 @@ from annotator.errors import Invalid
 from annotator.models import Draft
 from annotator.services.dialogues.drafts import edit_draft
 from reviews.models import JointSession, Review, ReviewDraft
-from reviews.services.queue.claims import claim_slot, load_work
+from reviews.services.queue.claims import claim_slot
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import review_forms
 from reviews.services.submission.review_forms import KEPT_STEPS, keep_form
 from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
@@ -99,7 +100,7 @@ def test_a_window_whose_answers_were_lost_is_not_asked_about_its_own_words(clien
 
 def test_a_window_that_is_very_old_is_asked_wherever_it_differs(client: Client, team: Team, item: str) -> None:
     old = window(client, item)
-    work = load_work(actor=team.annotator, public_id=item)
+    work = load_slot_work(actor=team.annotator, public_id=item)
     for n in range(KEPT_STEPS + 2):
         keep_form(actor=team.annotator, work=work, changes={"reason": f"Version {n}."})
     assert len(ReviewDraft.objects.get().steps) == KEPT_STEPS
@@ -109,7 +110,7 @@ def test_a_window_that_is_very_old_is_asked_wherever_it_differs(client: Client, 
 
 def test_autosave_does_not_make_a_form_grow_without_end(team: Team, item: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(review_forms, "MAX_FORM", 3000)
-    work = load_work(actor=team.annotator, public_id=item)
+    work = load_slot_work(actor=team.annotator, public_id=item)
     for n in range(5):
         for text in ("x" * 1000, "y" * 1000):
             keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {f"note-{n % 2}": text}}})

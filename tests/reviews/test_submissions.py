@@ -19,7 +19,8 @@ from annotator.services.history.events import broken_links
 from annotator.services.projects import end_role
 from reviews.core.protocols import load_preset
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
-from reviews.services.queue.claims import claim_slot, expire_overdue, heartbeat, load_work, release
+from reviews.services.queue.claims import claim_slot, expire_overdue, heartbeat, release
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import validation, waivers
 from reviews.services.submission.submit import offered_verdicts, submit_review
 from reviews.services.submission.waivers import live_waivers, waive, waive_all
@@ -148,7 +149,7 @@ def test_what_an_escalation_changed_is_kept_for_the_expert(team: Team, item: Dia
 
 
 def drafted(team: Team, item: Dialogue, claim: Claim, document: dict[str, Any]) -> Draft:
-    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     draft = open_draft(actor=team.annotator, dialogue=item, base=work.slot.revision, branch=work.branch)
     return replace_draft(actor=team.annotator, draft=draft, document=document, operation="test")
 
@@ -271,7 +272,7 @@ def test_warnings_need_a_waiver_with_a_reason(team: Team, item: Dialogue) -> Non
     with pytest.raises(Invalid, match="or waived with a reason") as caught:
         submit(team, claim, "fix", document=fixed)
     finding = caught.value.details["findings"][0]
-    work = load_work(actor=team.annotator, public_id=claim.slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     key = {"check": finding["check"], "anchor": finding["anchor"], "value_hash": finding["value_hash"]}
     with pytest.raises(Invalid, match="Say why"):
         waive(actor=team.annotator, work=work, reason=" ", **key)
@@ -294,7 +295,7 @@ def test_one_person_waives_so_often_in_one_dialogue(
     team: Team, item: Dialogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waivers, "MAX_WAIVERS", 2)
-    work = load_work(actor=team.annotator, public_id=held(team, item).slot.public_id)
+    work = load_slot_work(actor=team.annotator, public_id=held(team, item).slot.public_id)
     for _ in range(3):
         # A double click says it once.
         waive(actor=team.annotator, work=work, check="x", anchor="/tasks/t1", value_hash="0", reason="Wanted.")
@@ -541,7 +542,7 @@ def merging(team: Team, places: int) -> tuple[Slot, Draft]:
     slot = claim_slot(actor=team.annotator, slot=open_slot(item)).slot
     head = Dialogue.objects.get(pk=item.pk).head
     assert head is not None
-    branch = load_work(actor=team.annotator, public_id=slot.public_id).branch
+    branch = load_slot_work(actor=team.annotator, public_id=slot.public_id).branch
     draft = open_draft(actor=team.annotator, dialogue=item, base=head, branch=branch)
 
     def written(value: int) -> str:

@@ -24,7 +24,7 @@ from annotator.services.dialogues.revisions import hold_dialogue
 from annotator.services.notices.notices import dialogue_page, notify
 from reviews.models import Comment, StageRun
 from reviews.services.feedback.mentions import find_mentions, known_mentions, rename_mentions
-from reviews.services.queue.claims import Work
+from reviews.services.queue.slot_work import Work
 
 MAX_TEXT = 4000
 #: Of one person on one dialogue, whose pages show them all.

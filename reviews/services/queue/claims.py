@@ -4,18 +4,16 @@ Locks are taken in one order everywhere: membership, dialogue, slot, claim. Clai
 event on its chain (people would queue up behind one another): the claim rows, which are kept, are its history.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Project, Revision, Role, ToolsetRevision, User
-from annotator.services.database.joined import Part, read_joined
-from annotator.services.database.statements import clock, database_time, insert, read_clock, rows
-from reviews.core.protocols import Protocol, Stage
-from reviews.models import Claim, ClaimState, Cycle, ProtocolVersion, Review, Slot, SlotState, StageRun
+from annotator.models import Project, Role, User
+from annotator.services.database.statements import database_time, insert, rows
+from reviews.core.protocols import Stage
+from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
 from reviews.services.queue.eligibility import lock_standing, refusal
 from reviews.services.queue.gold_turns import take_gold
@@ -30,62 +28,9 @@ from reviews.services.queue.order import (
     take_first,
 )
 from reviews.services.queue.pauses import FREE, Restraints, read_restraints
-from reviews.services.queue.slot_payload import HELD_BY
 
 #: Overdue claims that one call to claim looks at.
 OVERDUE = 8
-
-#: What the page of a slot reads of a claim and all it hangs on: every edit, heartbeat and submission begins with it.
-_PARTS = (
-    Part("c", Claim),
-    Part("s", Slot),
-    Part("n", StageRun),
-    Part("d", Dialogue, without=("search_text",)),
-    Part("p", Project),
-    Part("y", Cycle),
-    Part("v", ProtocolVersion, without=("definition",)),
-    Part("r", Revision),
-    Part("t", ToolsetRevision),
-)
-_FROM = (
-    "FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id JOIN reviews_stagerun n ON n.id = s.stage_run_id "
-    "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = s.project_id "
-    "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN reviews_protocolversion v ON v.id = s.protocol_id "
-    "JOIN annotator_revision r ON r.id = s.revision_id "
-    "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
-    f"WHERE {HELD_BY} ORDER BY c.id DESC LIMIT 1"
-)
-
-
-@dataclass(frozen=True)
-class Work:
-    """One person's hold on one slot, and what the slot asks for."""
-
-    slot: Slot
-    claim: Claim
-    stage: Stage
-    protocol: Protocol
-    #: Whether the lease has run out; nobody else has taken the item, so it can still be submitted.
-    expired: bool
-
-    @property
-    def blind(self) -> bool:
-        """Whether nobody else may see anything of this review yet."""
-        return self.slot.stage_run.blind
-
-    @property
-    def branch(self) -> str:
-        """The branch its holder works on: their own in a blind stage, else the main one."""
-        return branch_of(self.slot)
-
-    @property
-    def dialogue(self) -> Dialogue:
-        return self.slot.dialogue
-
-
-def branch_of(slot: Slot) -> str:
-    """The branch on which a slot's holder keeps draft and fix."""
-    return f"slot-{slot.public_id}" if slot.stage_run.blind else "main"
 
 
 def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Claim | None:
@@ -156,36 +101,6 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             _restrain(actor, slot.project, read_restraints(actor=actor, project=slot.project), [slot.stage], now)
         _hold(actor, slot)
         return _new_claim(actor=actor, slot=slot, stage=stage)
-
-
-def load_work(*, actor: User, public_id: str) -> Work:
-    """The actor's hold on a slot. Raises Hidden for what they never held, Conflict (saying why) for what they lost."""
-    found = read_joined(_PARTS, _FROM, [public_id, actor.pk], last=clock()) if actor.is_active else []
-    if not found:
-        raise Hidden("There is no such item, or you do not hold it.")
-    claim, slot, slot.stage_run, slot.dialogue, project, slot.cycle, slot.protocol, *rest = found[0]
-    slot.revision, slot.revision.toolset_revision, now = rest
-    claim.slot, claim.project, slot.project, slot.dialogue.project = slot, project, project, project
-    if claim.state == ClaimState.SUBMITTED:
-        verdict = Review.objects.get(slot=slot).get_verdict_display()
-        raise Conflict(
-            f"You have submitted your review of this item, with the verdict “{verdict}”; it cannot be changed any more."
-        )
-    if claim.state in (ClaimState.RELEASED, ClaimState.SKIPPED):
-        raise Conflict("You gave this item back; claim it again to go on. Your draft is kept.")
-    if claim.state == ClaimState.WITHDRAWN or slot.state in (SlotState.CANCELLED, SlotState.DONE):
-        raise Conflict("This item was taken from you: it was reassigned or has begun anew. Your draft is kept.")
-    free = slot.state == SlotState.OPEN and slot.reserved_for_id in (None, actor.pk)
-    if claim.state == ClaimState.EXPIRED and not free:
-        raise Conflict("Your time on this item ran out and a colleague has it now. Your draft is kept.")
-    protocol = parse(slot.protocol)
-    return Work(
-        slot=slot,
-        claim=claim,
-        stage=protocol.stage(slot.stage),
-        protocol=protocol,
-        expired=claim.state == ClaimState.EXPIRED or claim.expires_at <= read_clock(now),
-    )
 
 
 def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Claim:

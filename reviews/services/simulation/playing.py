@@ -19,8 +19,8 @@ from annotator.services.jobs import jobs
 from reviews.core.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
 from reviews.core.simulation import Document, Item, Judgement, Person, World, judge, put, settle, value_at
 from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot, SlotState
-from reviews.services.queue.claims import claim_next, load_work
-from reviews.services.queue.slot_payload import read_worksheet
+from reviews.services.queue.claims import claim_next
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling import draws as sampling
 from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.submit import submit_review
@@ -124,16 +124,17 @@ def take_turn(play: Play, person: Person) -> Said | None:
 
 def hand_in(play: Play, person: Person, claim: Claim) -> Said:
     """Look at what one holds and submit what the model makes of it."""
-    slot, sheet = claim.slot, read_worksheet(claim.slot_id)
+    work = load_slot_work(actor=play.users[person.name], public_id=claim.slot.public_id)
+    slot = work.slot
     look = Look(
         user=play.users[person.name],
         person=person,
-        claim=claim,
-        stage=sheet.stage,
-        item=play.world.item(sheet.external_id),
+        claim=work.claim,
+        stage=work.stage,
+        item=play.world.item(work.dialogue.external_id),
         cycle=play.cycle_number(slot),
-        seen=load_text(sheet.content),
-        dispute=load_dispute(slot) if sheet.stage.kind is StageKind.EXPERT else None,
+        seen=slot.revision.document(),
+        dispute=load_dispute(slot) if work.stage.kind is StageKind.EXPERT else None,
     )
     judgement = _judgement(play, look)
     review = _submit(play, look, judgement)
@@ -280,7 +281,7 @@ def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
 
 def _edit(look: Look, wanted: Document) -> None:
     """Bring the draft from one version to the other, edit by edit, as the page does."""
-    work = load_work(actor=look.user, public_id=look.slot.public_id)
+    work = load_slot_work(actor=look.user, public_id=look.slot.public_id)
     draft = drafts.open_draft(actor=look.user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
     for place in look.item.original.places:
         value = value_at(wanted, place)

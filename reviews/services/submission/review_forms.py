@@ -16,7 +16,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import User
 from annotator.services.database.joined import Part, read_joined
 from reviews.models import ReviewDraft
-from reviews.services.queue.claims import Work
+from reviews.services.queue.slot_work import Work
 
 #: Longest text of a review's reason.
 MAX_REASON = 4000

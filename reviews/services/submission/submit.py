@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from annotator.core.schema import SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
-from annotator.models import Dialogue, Draft, Project, Revision, Role, ToolsetRevision, User
+from annotator.models import Dialogue, Draft, Revision, Role, User
 from annotator.services.access.permissions import OVERSEERS
-from annotator.services.database.joined import Part, read_joined
 from annotator.services.database.statements import insert, locked, rows, write
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import create_revision, refresh_findings
@@ -24,22 +23,20 @@ from reviews.core.protocols import StageKind
 from reviews.models import (
     Claim,
     ClaimState,
-    Cycle,
     ProtocolVersion,
     Review,
     ReviewFinding,
     Ruling,
     Slot,
     SlotState,
-    StageRun,
     Verdict,
 )
 from reviews.services.cycles.settlement import settle_if_complete
 from reviews.services.gold.scoring import score_review
 from reviews.services.protocols.versions import parse
-from reviews.services.queue.claims import branch_of, stage_of
+from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import lock_membership, refusal
-from reviews.services.queue.slot_payload import HELD_BY
+from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import HandIn, offered_verdicts, prepare
 from reviews.services.transitions.moves import Passage
@@ -48,31 +45,6 @@ from reviews.services.transitions.transition_log import Journal
 __all__ = ["offered_verdicts", "submit_review"]
 
 _GONE = "Your time on this item ran out and a colleague has it now. Your draft is kept."
-
-
-#: What a submission reads of a slot and all it hangs on, where its caller has not done so.
-_CACHED = {"revision", "dialogue", "protocol", "stage_run", "cycle"}
-_PARTS = (
-    Part("s", Slot),
-    Part("n", StageRun),
-    Part("d", Dialogue, ("id", "external_id", "project_id")),
-    Part("p", Project, ("id", "name", "slug", "check_settings", "long_range_rule")),
-    Part("y", Cycle, ("id", "number", "state", "project_id", "protocol_id", "dialogue_id")),
-    Part("r", Revision, ("id", "dialogue_id", "author_id", "content", "content_hash", "toolset_revision_id")),
-    Part("t", ToolsetRevision, ("id", "content", "content_hash")),
-    Part("v", ProtocolVersion, ("id", "content_hash")),
-)
-_JOINS = (
-    "JOIN reviews_stagerun n ON n.id = s.stage_run_id "
-    "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = d.project_id "
-    "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN annotator_revision r ON r.id = s.revision_id "
-    "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
-    "JOIN reviews_protocolversion v ON v.id = s.protocol_id "
-)
-_FROM = f"FROM reviews_slot s {_JOINS} WHERE s.id = %s"
-_CLAIM = ("id", "token", "slot_id", "person_id", "state", "active_seconds")
-_HELD_PARTS = (Part("c", Claim, _CLAIM), *_PARTS)
-_HELD_FROM = f"FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id {_JOINS} WHERE {HELD_BY}"
 
 
 class _TooLate(Conflict):
@@ -96,7 +68,7 @@ def submit_review(
 ) -> Review:
     """Hand in what the actor says of the slot they hold.
 
-    ``claim``: the actor's hold on the slot, where the caller has read it; else it is looked up by the token.
+    ``claim``: the actor's hold on the slot, where the caller has loaded both; else they are looked up by the token.
     Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
     ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
     {item: true | false | null}}, ``notes``: the same with texts. ``findings``: [{kind, anchor, note}]. ``rulings``:
@@ -107,12 +79,13 @@ def submit_review(
     Raises Hidden, Invalid (with ``findings`` where the checks object).
     """
     if claim is None:
-        claim = _read_claim(actor, slot, token)
+        claim = _load_claim(actor, slot, token)
+        slot = claim.slot
     content = draft.content if document is None and draft is not None else document
     sent = _fingerprint(verdict, content, checklist, notes, findings, reason, rulings)
     if claim.state == ClaimState.SUBMITTED:
         return _said_already(Review.objects.get(slot_id=slot.pk), sent)
-    claim.slot = slot = _with_parts(slot)
+    claim.slot = slot
     try:
         _require_within_reach(actor, slot)
         handed_in = prepare(
@@ -176,51 +149,14 @@ def _said_already(review: Review, sent: str) -> Review:
     )
 
 
-def read_held(*, actor: User, public_id: str) -> list[Claim]:
-    """Each claim the actor ever had on a slot, with all that handing in reads of it; none for anybody else's slot."""
-    found = read_joined(_HELD_PARTS, _HELD_FROM, [public_id, actor.pk]) if actor.is_active else []
-    claims = []
-    for claim, *parts, _ in found:
-        claim.slot = _put_together(*parts)
-        claims.append(claim)
-    return claims
-
-
-def _read_claim(actor: User, slot: Slot, token: str) -> Claim:
-    found = rows(
-        f"SELECT {', '.join(_CLAIM)} FROM reviews_claim "  # noqa: S608 - names of our own columns
-        "WHERE token = %s AND person_id = %s AND slot_id = %s",
-        [token, actor.pk, slot.pk],
-    )
-    if not found:
-        raise Conflict("You do not hold this item; claim it first.")
-    claim: Claim = Claim.from_db(connection.alias, _CLAIM, found[0])
-    return claim
-
-
-def _with_parts(slot: Slot) -> Slot:
-    """The slot with what never changes of it at hand; what may have changed is read again under lock."""
-    if slot._state.fields_cache.keys() >= _CACHED:
-        return slot
-    found = read_joined(_PARTS, _FROM, [slot.pk])
-    if not found:
-        raise Hidden("There is no such item.")
-    return _put_together(*found[0][:-1])
-
-
-def _put_together(
-    slot: Slot,
-    run: StageRun,
-    dialogue: Dialogue,
-    project: Project,
-    cycle: Cycle,
-    revision: Revision,
-    toolset_revision: ToolsetRevision,
-    protocol: ProtocolVersion,
-) -> Slot:
-    dialogue.project, revision.toolset_revision = project, toolset_revision
-    slot.stage_run, slot.dialogue, slot.cycle, slot.revision, slot.protocol = run, dialogue, cycle, revision, protocol
-    return slot
+def _load_claim(actor: User, slot: Slot, token: str) -> Claim:
+    try:
+        return load_claim(actor=actor, slot=slot.public_id, token=token)
+    except Hidden:
+        if Claim.objects.filter(slot=slot, person=actor, token=token).exists():
+            # They have left the project, or the slot is hidden by now.
+            raise
+        raise Conflict("You do not hold this item; claim it first.") from None
 
 
 def _require_within_reach(actor: User, slot: Slot) -> None:

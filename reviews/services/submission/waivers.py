@@ -12,7 +12,7 @@ from annotator.services.dialogues.revisions import hold_dialogue
 from reviews.models import Slot
 from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.protocols.versions import parse
-from reviews.services.queue.claims import Work
+from reviews.services.queue.slot_work import Work
 
 MAX_REASON = 500
 #: Of one person on one dialogue: whoever opens it reads them all. (Of all people together, the count would tell a blind

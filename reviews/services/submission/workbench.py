@@ -15,7 +15,7 @@ from annotator.services.dialogues.revisions import as_stored
 from reviews.core.protocols import Outcome, Stage
 from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
 from reviews.services.protocols.stage_checks import check_for_stage
-from reviews.services.queue.claims import Work, load_work
+from reviews.services.queue.slot_work import Work, load_slot_work
 from reviews.services.submission.review_forms import read_form
 from reviews.services.submission.waivers import live_waivers
 
@@ -112,14 +112,9 @@ class Workbench:
         return [f for f in self.view.findings if f.blocks]
 
 
-def branch_of(work: Work) -> str:
-    """The branch a slot's holder works on: their own in a blind stage, else the main one."""
-    return f"slot-{work.slot.public_id}" if work.blind else "main"
-
-
 def open_workbench(*, actor: User, slot_id: str) -> Workbench:
     """The actor's work on a slot they hold; begins a draft where there is none. Raises Hidden or Conflict."""
-    work = load_work(actor=actor, public_id=slot_id)
+    work = load_slot_work(actor=actor, public_id=slot_id)
     slot = work.slot
 
     def left() -> list[str]:
@@ -129,7 +124,7 @@ def open_workbench(*, actor: User, slot_id: str) -> Workbench:
         gone = Slot.objects.filter(dialogue=slot.dialogue, stage=slot.stage, state=SlotState.CANCELLED)
         return [f"slot-{key}" for key in gone.filter(claims__person=actor).values_list("public_id", flat=True)]
 
-    draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=branch_of(work), left=left)
+    draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=work.branch, left=left)
     return Workbench(actor=actor, work=work, draft=draft)
 
 
