@@ -8,19 +8,18 @@ from annotator.core.comparison import resolve, split
 from annotator.core.comparison.anchors import below
 from annotator.core.constraints.anchoring import nearest, sentences
 from annotator.core.constraints.taxonomy import find_category
-from annotator.core.editing.forms import fields
 from annotator.core.editing.json_text import JsonProblem, read_json
-from annotator.core.editing.parameter_reading import read_parameter_form, read_tool_row
-from annotator.core.editing.parameters import parameter_fields, tool_row
 from annotator.core.editing.scope import line_ends
-from annotator.core.editing.typed import shown
+from annotator.core.forms.fields import fields
+from annotator.core.forms.parameters import first_tools, parameter_fields, read_first_tools, read_parameter_form
+from annotator.core.forms.values import shown
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
 from annotator.presentation.case import ConstraintView, PartView
 from reviews.services.submission.workbench import Workbench
 
-#: Before the names of inputs: tools called first, of a variant; texts of the unsolved set.
-FIRST, EXPECTED = "first", "u"
+#: Before the names of inputs: texts of the unsolved set.
+EXPECTED = "u"
 #: Texts of one tool that the form of the unsolved set shows; the JSON editor shows the others.
 MAX_EXPECTED = 100
 
@@ -59,8 +58,9 @@ def _constraint(bench: Workbench, selected: ConstraintView) -> dict[str, Any]:
             {
                 "anchor": f"{selected.anchor}/variants/{n}",
                 "number": n + 1,
-                "first": tool_row(variant["first"], tools, f"Variant {n + 1}, called first", f"{FIRST}{n}"),
-                "fields": parameter_fields(category, variant["parameters"], tools, prefix=f"v{n}:") if category else [],
+                "prefix": f"v{n}:",
+                "first": first_tools(variant["first"], tools, f"Variant {n + 1}, called first"),
+                "fields": parameter_fields(category, variant["parameters"], tools) if category else [],
             }
             for n, variant in enumerate(data["variants"])
         ],
@@ -78,6 +78,11 @@ def _texts(name: str, texts: list[Any]) -> list[tuple[str, str, str]]:
 # --- what a form brings back
 
 
+def posted_fields(posted: QueryDict, prefix: str) -> dict[str, str]:
+    """What was posted of the form whose inputs have this prefix: texts by the keys of its fields."""
+    return {key.removeprefix(prefix): posted.get(key, "") for key in posted if key.startswith(prefix)}
+
+
 def parameter_operation(
     posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset
 ) -> dict[str, Any]:
@@ -89,14 +94,13 @@ def parameter_operation(
     category = find_category(constraint["category"])
     if category is None:
         raise Invalid("The constraint has no category, so its parameters have no form; edit them as JSON.")
-    texts = {key: posted.get(key, "") for key in posted}
     if len(parts) < 3:
-        value, problem = read_parameter_form(category, texts, constraint["parameters"])
+        value, problem = read_parameter_form(category, posted_fields(posted, "p:"), constraint["parameters"])
         operation = {"op": "set_json", "anchor": f"{anchor}/parameters", "value": value}
     else:
-        variant, number = resolve(document, anchor), parts[-1]
-        value, problem = read_parameter_form(category, texts, variant["parameters"], prefix=f"v{number}:")
-        first = read_tool_row(texts, variant["first"], f"{FIRST}{number}")
+        variant, texts = resolve(document, anchor), posted_fields(posted, f"v{parts[-1]}:")
+        value, problem = read_parameter_form(category, texts, variant["parameters"])
+        first = read_first_tools(texts, variant["first"])
         operation = {"op": "set_variant", "value": {"first": first, "parameters": value or {}}}
     if problem:
         raise Invalid(problem, anchor=anchor)

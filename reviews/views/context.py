@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotator.core.comparison import describe
 from annotator.core.constraints import categories
-from annotator.core.editing.forms import MAX_FIELDS, fields
+from annotator.core.forms.fields import MAX_FIELDS, fields
 from annotator.errors import Conflict
 from annotator.models import Draft, Revision
 from annotator.presentation.case import SCENARIO_LABELS

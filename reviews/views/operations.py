@@ -5,10 +5,10 @@ from typing import Any
 from django.http import QueryDict
 
 from annotator.core.comparison import AnchorMissing, resolve
-from annotator.core.editing.forms import parse
+from annotator.core.forms.reading import parse
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
-from reviews.views.case_editor import expected_operation, parameter_operation
+from reviews.views.case_editor import expected_operation, parameter_operation, posted_fields
 
 #: Labels and texts that may be "not annotated": an empty choice means null.
 _NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario")
@@ -44,9 +44,8 @@ def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset
     tool = toolset.tools.get(call["name"])
     if tool is None:
         raise Invalid(f"The tool {call['name']} is not in the toolset; edit the arguments as JSON.")
-    fields = {key.removeprefix("arg:"): posted.get(key, "") for key in posted if key.startswith("arg:")}
     current = call["arguments"] if isinstance(call["arguments"], dict) else {}
-    arguments, errors = parse(tool.parameters, fields, current=current)
+    arguments, errors = parse(tool.parameters, posted_fields(posted, "arg:"), current=current)
     for path, sentence in errors.items():
         raise Invalid(f"{path[1:]}: {sentence} Nothing of the form was saved.", anchor=f"{anchor}/arguments{path}")
     if document["kind"] == "constrained":

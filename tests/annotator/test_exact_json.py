@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from annotator.core.editing import apply
 from annotator.core.editing.json_text import read_json
-from annotator.core.editing.typed import shown_json
+from annotator.core.forms.values import shown_json
 from annotator.core.schema import canonical, content_hash
 from annotator.core.schema.canonical import without_kinds
 from annotator.core.schema.exact_json import JsonFault, dumps, load_stored, loads, same, with_kept_decimals

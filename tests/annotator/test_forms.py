@@ -7,9 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotator.core.editing.forms import AS_EMPTY, AS_JSON, MAX_FIELDS, fields, parse
-from annotator.core.editing.shapes import Kind, shape_of
-from annotator.core.editing.typed import shown
+from annotator.core.forms.fields import AS_EMPTY, AS_JSON, MAX_FIELDS, fields
+from annotator.core.forms.reading import parse
+from annotator.core.forms.shapes import Kind, shape_of
+from annotator.core.forms.values import shown
 from annotator.core.schema.toolsets import normalise_tools
 
 SCHEMA = {
@@ -89,23 +90,21 @@ def test_what_a_field_shows():
 
 
 def test_choices_begin_with_none():
-    assert one(SCHEMA["properties"]["cabin"], "biz").options == (
-        ("", "", False), ("eco", "eco", False), ("biz", "biz", True)
-    )  # fmt: skip
-    assert one({"type": "boolean"}, present=False).options == (
-        ("", "", True), ("true", "true", False), ("false", "false", False)
-    )  # fmt: skip
+    chosen = one(SCHEMA["properties"]["cabin"], "biz")
+    assert (chosen.options, chosen.value) == ((("", "no argument"), ("eco", "eco"), ("biz", "biz")), "biz")
+    absent = one({"type": "boolean"}, present=False)
+    assert (absent.options, absent.value) == ((("", "no argument"), ("true", "true"), ("false", "false")), "")
 
 
 def test_choices_that_look_alike_are_told_apart():
     field = one({"enum": ["1", 1, "", None, True]}, 1)
-    assert [option.value for option in field.options] == ["", '"1"', "1", '""', "null", "true"]
-    assert (field.value, [o.selected for o in field.options].index(True)) == ("1", 2)
+    assert [value for value, _ in field.options] == ["", '"1"', "1", '""', "null", "true"]
+    assert field.value == "1"
 
 
 def test_a_value_outside_the_choices_is_one_of_them_while_it_stands():
     field = one(SCHEMA["properties"]["cabin"], "first")
-    assert [option.value for option in field.options] == ["", "first", "eco", "biz"]
+    assert [value for value, _ in field.options] == ["", "first", "eco", "biz"]
     assert field.error == "This is not one of the values the tool takes."
 
 

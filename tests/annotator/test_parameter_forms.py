@@ -1,6 +1,6 @@
 """Forms of parameters: made from a category's model, lossless, with what is wrong said at its field."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -12,27 +12,31 @@ from annotator.core.constraints import Category, Dimension, categories, find_cat
 from annotator.core.constraints.model import Count, Parameters, ToolName
 from annotator.core.constraints.rounds import Judgement, Past, Round
 from annotator.core.constraints.taxonomy import forget
-from annotator.core.editing.parameter_reading import read_parameter_form
-from annotator.core.editing.parameter_specs import Kind
-from annotator.core.editing.parameters import Field, parameter_fields
+from annotator.core.forms.fields import Field
+from annotator.core.forms.parameters import parameter_fields, read_parameter_form
+from annotator.core.forms.shapes import Kind
 from annotator.core.schema.canonical import value_hash
 
 TOOLS = ["find_ferry", "read_timetable"]
 
 
-def posted(fields: list[Field]) -> dict[str, str]:
+def posted(fields: Iterable[Field]) -> dict[str, str]:
     """What a browser sends of an untouched form."""
-    inputs = [one for field in fields for one in [field.input, *(i for row in field.rows for i in row.inputs)] if one]
-    return {one.key: one.value for one in inputs}
+    out: dict[str, str] = {}
+    for field in fields:
+        out |= posted(field.items) if field.items else {field.key: field.value}
+    return out
 
 
 def edited(category: str, parameters: dict[str, Any] | None, **texts: str) -> tuple[Any, str]:
-    """The parameters after some inputs of their form were filled in otherwise; ``__`` stands for a colon."""
+    """The parameters after some inputs of their form were filled in otherwise; ``__`` stands for a slash."""
     known = find_category(category)
     assert known
     form = posted(parameter_fields(known, parameters, TOOLS))
-    changed = {f"p:{name.replace('__', ':')}": text for name, text in texts.items()}
-    return read_parameter_form(known, form | changed, parameters)
+    for name, text in texts.items():
+        path = f"/{name.replace('__', '/')}"
+        form[f"json:{path}" if f"json:{path}" in form else path] = text
+    return read_parameter_form(known, form, parameters)
 
 
 def fields_of(category: str, parameters: dict[str, Any] | None) -> dict[str, Field]:
@@ -47,7 +51,7 @@ def test_bounds_are_numbers_or_none() -> None:
     assert edited("interaction rounds", held, max_round="") == ({"min_round": 0, "max_round": "inf"}, "")
     assert edited("interaction rounds", held, min_round=" ") == ({"min_round": 0, "max_round": 6}, "")
     assert edited("interaction rounds", held, min_round="２")[0]["min_round"] == 2
-    assert fields_of("interaction rounds", {"max_round": "inf"})["max_round"].input.value == ""  # type: ignore[union-attr]
+    assert fields_of("interaction rounds", {"max_round": "inf"})["max_round"].value == ""
     labels = [field.label for field in fields_of("interaction rounds", held).values()]
     assert labels == ["At least", "At most"]
 
@@ -62,28 +66,25 @@ def test_what_is_no_number_is_refused_and_what_an_import_brought_has_a_sentence_
     value, problem = edited("interaction rounds", {"max_round": 6}, max_round="six", min_round="-1")
     assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Write a whole number, such as 12.")
     fields = fields_of("interaction rounds", {"max_round": "six", "min_round": -1})
-    assert fields["max_round"].input.error == "A whole number is expected."  # type: ignore[union-attr]
-    assert fields["min_round"].input.error == "The least here is 0."  # type: ignore[union-attr]
+    assert fields["max_round"].error == "A whole number is expected."
+    assert fields["min_round"].error == "The least here is 0."
 
 
 def test_a_unit_is_chosen() -> None:
-    unit = fields_of("length", {"max_responseLength": 30, "unit": "words"})["unit"].input
-    assert unit
+    unit = fields_of("length", {"max_responseLength": 30, "unit": "words"})["unit"]
     assert [value for value, _ in unit.options] == ["words", "characters"]
     assert edited("length", {"unit": "words"}, unit="characters") == ({"unit": "characters"}, "")
-    strange = fields_of("length", {"unit": "pages"})["unit"].input
-    assert strange
+    strange = fields_of("length", {"unit": "pages"})["unit"]
     assert strange.error == "Choose one of the values offered."
-    words = fields_of("parallel calls count", {"unit": "num"})["unit"].input
-    assert words
+    words = fields_of("parallel calls count", {"unit": "num"})["unit"]
     assert ("num", "calls") in words.options
 
 
 def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
     held = {"max_calls_per_tool": {"find_ferry": 2}}
-    rows = fields_of("specific tool call count", held)["max_calls_per_tool"].rows
-    assert [[one.value for one in row.inputs] for row in rows] == [["find_ferry", "2"], ["", ""]]
-    assert [value for value, _ in rows[1].inputs[0].options] == ["", "read_timetable"]
+    rows = fields_of("specific tool call count", held)["max_calls_per_tool"].items
+    assert [[one.value for one in row.items] for row in rows] == [["find_ferry", "2"], ["", ""]]
+    assert [value for value, _ in rows[1].items[0].options] == ["", "read_timetable"]
     more, _ = edited("specific tool call count", held, max_calls_per_tool__1__key="read_timetable")
     assert more == {"max_calls_per_tool": {"find_ferry": 2, "read_timetable": 1}}
     assert edited("specific tool call count", held, max_calls_per_tool__0__key="") == ({"max_calls_per_tool": {}}, "")
@@ -92,18 +93,18 @@ def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
     assert "whole number" in edited("specific tool call count", held, max_calls_per_tool__0__value="often")[1]
     (row, _) = fields_of("specific tool call count", {"max_calls_per_tool": {"find_ferry": "often"}})[
         "max_calls_per_tool"
-    ].rows
-    assert row.inputs[1].error == "A whole number is expected."
+    ].items
+    assert row.items[1].error == "A whole number is expected."
 
 
 def test_chains_are_rows_of_tools_in_order() -> None:
     held = {"order_constraints": [["find_ferry", "read_timetable"]]}
-    rows = fields_of("sequential dependencies", held)["order_constraints"].rows
-    assert [[one.value for one in row.inputs] for row in rows] == [["find_ferry", "read_timetable", ""], ["", ""]]
+    rows = fields_of("sequential dependencies", held)["order_constraints"].items
+    assert [[one.value for one in row.items] for row in rows] == [["find_ferry", "read_timetable", ""], ["", ""]]
     assert [row.label for row in rows] == ["Chain 1", "Chain 2"]
     value, _ = edited("sequential dependencies", held, order_constraints__1__0="read_timetable")
     assert value == {"order_constraints": [["find_ferry", "read_timetable"], ["read_timetable"]]}
-    assert fields_of("sequential dependencies", value)["order_constraints"].rows[1].error == "Name at least 2."
+    assert fields_of("sequential dependencies", value)["order_constraints"].items[1].error == "Name at least 2."
     value, _ = edited(
         "sequential dependencies", held, order_constraints__0__0="read_timetable", order_constraints__0__1="find_ferry"
     )
@@ -117,14 +118,14 @@ def test_chains_are_rows_of_tools_in_order() -> None:
 
 
 def test_a_tool_that_the_case_lacks_is_offered_and_named_as_such() -> None:
-    rows = fields_of("parallel dependencies", {"parallel_groups": [["swim"]]})["parallel_groups"].rows
-    assert ("swim", "swim (not in the toolset)") in rows[0].inputs[0].options
+    rows = fields_of("parallel dependencies", {"parallel_groups": [["swim"]]})["parallel_groups"].items
+    assert ("swim", "swim (not in the toolset)") in rows[0].items[0].options
 
 
 def test_what_a_category_does_not_know_is_kept_and_shown_as_json() -> None:
     held = {"max_round": 6, "note": [1], "min_round": None}
     fields = fields_of("interaction rounds", held)
-    assert (fields["note"].kind, fields["note"].input.value) == (Kind.JSON, "[\n  1\n]")  # type: ignore[union-attr]
+    assert (fields["note"].kind, fields["note"].value) == (Kind.JSON, "[\n  1\n]")
     assert fields["min_round"].kind is Kind.JSON
     assert edited("interaction rounds", held, note="") == ({"max_round": 6, "min_round": None}, "")
     _, problem = edited("interaction rounds", held, note="[")
@@ -173,14 +174,14 @@ def test_a_new_category_has_its_form_from_its_model(colour: Category[Any]) -> No
     fields = {field.name: field for field in parameter_fields(colour, {}, TOOLS)}
     kinds = {name: str(field.kind) for name, field in fields.items()}
     assert kinds == {
-        "hue": "choice", "loud": "choice", "share": "number", "painter": "tool", "words": "list",
-        "weights": "map", "shades": "lists", "deep": "json",
+        "hue": "enum", "loud": "boolean", "share": "number", "painter": "tool", "words": "list",
+        "weights": "map", "shades": "list", "deep": "json",
     }  # fmt: skip
-    assert (fields["share"].label, fields["share"].hint) == ("Share of the answer", "From 0 to 1.")
+    assert (fields["share"].label, fields["share"].description) == ("Share of the answer", "From 0 to 1.")
     assert fields["painter"].error == "The parameter is missing."
     texts = {
-        "p:hue": "blue", "p:loud": "true", "p:share": "0.25", "p:painter": "find_ferry", "p:words:0": "sea",
-        "p:weights:0:key": "find_ferry", "p:weights:0:value": "1.5", "p:shades:0:0": "3", "p:deep": '{"a": {"b": 1}}',
+        "/hue": "blue", "/loud": "true", "/share": "0.25", "/painter": "find_ferry", "/words/0": "sea",
+        "/weights/0/key": "find_ferry", "/weights/0/value": "1.5", "/shades/0/0": "3", "/deep": '{"a": {"b": 1}}',
     }  # fmt: skip
     value, problem = read_parameter_form(colour, texts, {})
     assert problem == ""
@@ -188,7 +189,7 @@ def test_a_new_category_has_its_form_from_its_model(colour: Category[Any]) -> No
         "hue": "blue", "loud": True, "share": 0.25, "painter": "find_ferry", "words": ["sea"],
         "weights": {"find_ferry": 1.5}, "shades": [[3]], "deep": {"a": {"b": 1}},
     }  # fmt: skip
-    assert not [one for field in parameter_fields(colour, value, TOOLS) for one in [field.input] if one and one.error]
+    assert not [field for field in parameter_fields(colour, value, TOOLS) if field.error]
     assert colour.usual(TOOLS) == {}
 
 

@@ -22,7 +22,7 @@ from annotator.core.constraints import claims
 from annotator.core.constraints.anchoring import MAX_PROMPT, MAX_SPANS, anchor_findings, nearest, sentences
 from annotator.core.constraints.behavior import MAX_CHAIN, MAX_NAMED
 from annotator.core.constraints.reading_case import case_of
-from annotator.core.editing.typed import shown, shown_json
+from annotator.core.forms.values import shown, shown_json
 from annotator.core.graph.reading import MAX_STEPS
 from annotator.core.schema import read_document
 from annotator.core.schema.constrained import MAX_CONSTRAINTS

@@ -193,13 +193,17 @@ def test_a_case_is_edited_part_by_part_without_scripts(client: Client, team: Tea
     def stored() -> Any:
         return Draft.objects.get().document()
 
-    page = post("set_parameters", "/constraints/c0", p__max_callTimes="7")
+    page = post("set_parameters", "/constraints/c0", **{"p:/max_callTimes": "7"})
     assert "By its parameters: “Make at most 7 tool calls in all.”" in page
     assert stored()["constraints"][0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 7}
     page = post("state_constraint", "/constraints/c0")
     assert stored()["system_prompt"].endswith("- Four calls.\n")
     page = post("add_variant", "/constraints/c0", name="read_timetable")
-    page = post("set_parameters", "/constraints/c0/variants/0", v0__max_callTimes="2", first0__0="find_ferry")
+    page = post(
+        "set_parameters",
+        "/constraints/c0/variants/0",
+        **{"v0:/max_callTimes": "2", "v0:/called first/0": "find_ferry"},
+    )
     assert stored()["constraints"][0]["variants"] == [
         {"first": ["find_ferry"], "parameters": {"min_callTimes": 0, "max_callTimes": 2}}
     ]
@@ -238,7 +242,7 @@ def test_a_form_that_cannot_be_kept_is_refused_with_a_sentence(client: Client, t
     slot = working(client, team, document)
     posted = {"op": "set_parameters", "anchor": "/constraints/c0"}
     for n in range(2):
-        posted |= {f"p:max_calls_per_tool:{n}:key": "find_ferry", f"p:max_calls_per_tool:{n}:value": "1"}
+        posted |= {f"p:/max_calls_per_tool/{n}/key": "find_ferry", f"p:/max_calls_per_tool/{n}/value": "1"}
     response = client.post(reverse("workspace-edit", args=[slot]), posted)
     assert response.status_code == 422
     assert "find_ferry is named twice" in response.content.decode()
@@ -247,7 +251,7 @@ def test_a_form_that_cannot_be_kept_is_refused_with_a_sentence(client: Client, t
 @pytest.mark.parametrize(
     ("op", "place", "posted", "words"),
     [
-        ("set_parameters", "/constraints/c0", {"p:max_callTimes": "many"}, "Write a whole number"),
+        ("set_parameters", "/constraints/c0", {"p:/max_callTimes": "many"}, "Write a whole number"),
         ("set_argument_form", CALL, {"arg:json:/extras": "[1,"}, "This is not JSON"),
         ("set_observation", CALL, {"text": '{"a": 1', "as": "json"}, "choose Text"),
         ("set_expected", "/unsolved_set/find_ferry", {"u:0": '{"a": 1,'}, "This is not JSON"),

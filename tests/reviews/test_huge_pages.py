@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.core.checks.running import MOST_TOLD
-from annotator.core.editing.forms import MAX_FIELDS
+from annotator.core.forms.fields import MAX_FIELDS
 from annotator.models import Draft
 from annotator.presentation.components.json_text import MAX_SHOWN
 from annotator.presentation.components.sources import MOST_ROWS

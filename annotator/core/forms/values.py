@@ -8,8 +8,9 @@ from datetime import date
 from typing import Any
 
 from annotator.core.comparison.changes import same_value
+from annotator.core.comparison.placing import ABSENT
 from annotator.core.editing.json_text import JsonProblem, read_json
-from annotator.core.editing.shapes import Kind, Shape
+from annotator.core.forms.shapes import Kind, Shape
 from annotator.core.schema.canonical import without_kinds
 from annotator.core.schema.exact_json import MAX_DIGITS, read_decimal
 from annotator.core.schema.indenting import indented
@@ -44,8 +45,10 @@ def choice_texts(choices: Sequence[Any]) -> list[str]:
 
 def fits(shape: Shape, value: Any) -> bool:
     """Whether the value is of the kind the field asks for, bounds apart."""
+    if shape.empty is not ABSENT and value == shape.empty:
+        return True
     match shape.kind:
-        case Kind.TEXT:
+        case Kind.TEXT | Kind.TOOL:
             return isinstance(value, str)
         case Kind.INTEGER:
             # A tool takes 40.0 for a whole number, as JSON Schema does.
@@ -70,7 +73,7 @@ def _is_number(value: Any) -> bool:
 def read_typed(shape: Shape, text: str) -> Any:
     """The value that ``text``, which is not blank, stands for. Raises FieldProblem."""
     match shape.kind:
-        case Kind.TEXT:
+        case Kind.TEXT | Kind.TOOL:
             return text
         case Kind.INTEGER:
             return _integer(_plain(text))

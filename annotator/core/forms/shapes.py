@@ -1,9 +1,12 @@
 """What a form field has to know of a JSON Schema: which kind of value it asks for, and within which bounds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from annotator.core.comparison.placing import ABSENT
+from annotator.core.constraints.model import TOOL
 
 
 class Kind(StrEnum):
@@ -14,8 +17,14 @@ class Kind(StrEnum):
     ENUM = "enum"
     DATE = "date"
     JSON = "json"
+    #: The name of a tool: one of those there are, or another.
+    TOOL = "tool"
     #: A group of fields.
     OBJECT = "object"
+    #: Values in a row, or rows of values.
+    LIST = "list"
+    #: Names with a value each.
+    MAP = "map"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +38,35 @@ class Shape:
     maximum: int | float | None = None
     properties: Mapping[str, Any] | None = None
     required: frozenset[str] = frozenset()
+    title: str = ""
+    #: Words for the choices, where their values say too little.
+    words: Mapping[str, str] = field(default_factory=dict)
+    #: Words for no choice.
+    nothing: str = "no argument"
+    #: What counts where nobody says anything.
+    default: Any = ABSENT
+    #: The value that an empty input stands for, such as “no bound”.
+    empty: Any = ABSENT
+    #: Of a list its items, of names their values.
+    item: "Shape | None" = None
+    #: How many items there are at least, and what a row is called.
+    least: int = 0
+    row: str = ""
+
+    @property
+    def blank(self) -> Any:
+        """What an input means that somebody has emptied."""
+        return self.default if self.empty is ABSENT else self.empty
 
 
 ANY = Shape(Kind.JSON)
 TEXT = Shape(Kind.TEXT)
+#: The schema of a tool's name, in one of our own models.
+TOOL_NAME: Mapping[str, Any] = {"type": "string", "format": TOOL}
 
 _KINDS = {"string": Kind.TEXT, "integer": Kind.INTEGER, "number": Kind.NUMBER, "boolean": Kind.BOOLEAN}
+#: Kinds of one input each, of which rows are made.
+_SINGLE = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.TEXT, Kind.ENUM, Kind.BOOLEAN, Kind.TOOL})
 
 
 def shape_of(schema: Any) -> Shape:
@@ -64,6 +96,54 @@ def shape_of(schema: Any) -> Shape:
         kind = Kind.DATE
     low, high = _bounds(schema, 1 if kind is Kind.INTEGER else 0)
     return Shape(kind, description, minimum=low, maximum=high)
+
+
+def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -> Shape:
+    """The shape that one of our own models gives a field: with words, defaults, lists and names with values.
+
+    ``title`` is its label, ``description`` the hint, ``words`` those of its choices, ``row`` one list of a list of
+    lists. ``tools``: the names to choose from where a tool is asked for.
+    """
+    empty = _empty(schema)
+    inner = shape_of(schema if empty is ABSENT else schema["anyOf"][0])
+    if empty is not ABSENT and inner.kind not in (Kind.INTEGER, Kind.NUMBER):
+        inner, empty = ANY, ABSENT
+    shape = replace(
+        inner,
+        title=_label(name, schema),
+        description=" ".join(str(schema.get("description", "")).split()),
+        words=schema.get("words", {"true": "yes", "false": "no"}),
+        nothing="not said",
+        default=schema.get("default", ABSENT),
+        empty=empty,
+        least=int(schema.get("minItems", 0)),
+        row=str(schema.get("row", "Row")),
+    )
+    if schema.get("format") == TOOL:
+        return replace(shape, kind=Kind.TOOL, choices=tuple(tools), nothing="no tool")
+    if schema.get("type") == "array" and "items" in schema:
+        item = own_shape(name, schema["items"], tools)
+        if item.kind in _SINGLE or (item.kind is Kind.LIST and item.item and item.item.kind in _SINGLE):
+            return replace(shape, kind=Kind.LIST, item=replace(item, title=shape.title))
+    if schema.get("type") == "object" and schema.get("propertyNames", {}).get("format") == TOOL:
+        item = own_shape(name, schema["additionalProperties"], tools)
+        if item.kind in _SINGLE:
+            return replace(shape, kind=Kind.MAP, item=replace(item, title=shape.title))
+    return shape
+
+
+def _empty(schema: Mapping[str, Any]) -> Any:
+    """“This, or one certain value”: that value, which an empty input stands for."""
+    branches = schema.get("anyOf", ())
+    if len(branches) != 2:
+        return ABSENT
+    return None if branches[1].get("type") == "null" else branches[1].get("const", ABSENT)
+
+
+def _label(name: str, schema: Mapping[str, Any]) -> str:
+    """A title that somebody gave the field; pydantic's own says no more than its name."""
+    title, words = str(schema.get("title", "")), name.replace("_", " ")
+    return title if title and title != words.title() else words[:1].upper() + words[1:]
 
 
 def _single_branch(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,263 @@
+"""The fields of a form, from a JSON Schema and the values there are: a tool's arguments, parameters of our own models.
+
+A form never loses anything: a value that its field cannot show is shown as JSON, as are values the schema does not
+know. What cannot be read as its type changes nothing, with a sentence: typing never makes a text of a number or a list
+(``annotator.core.forms.reading``). Whether the arguments suit the tool is for the checks to say.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from annotator.core.comparison.anchors import below
+from annotator.core.comparison.placing import ABSENT
+from annotator.core.editing.scope import line_ends
+from annotator.core.forms.shapes import ANY, TEXT, TOOL_NAME, Kind, Shape, own_shape, shape_of
+from annotator.core.forms.values import choice_texts, fault, fits, shown, shown_json
+
+#: Levels of objects shown as groups of fields; what lies deeper is edited as JSON.
+MAX_GROUPS = 3
+#: Fields of one form. Arguments beyond are left alone; the JSON editor shows them.
+MAX_FIELDS = 300
+#: Rows, and items of one row, that a form shows; a longer value is edited as JSON.
+MAX_ROWS = 100
+
+#: Before the path, in the name of an input: the field holds JSON though the schema does not ask for it.
+AS_JSON = "json:"
+#: Before the path: ticked where an empty text is meant as an empty text, not as “no argument”.
+AS_EMPTY = "empty:"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value, or several.
+
+    ``path`` is the place below all values (/filters/price), ``key`` the name of the input, ``value`` its text. Of a
+    group (kind ``object``) the fields follow with a higher ``level``; of a list or a map ``items`` are its rows or
+    inputs, the last of them blank, to add to it. ``error`` is a sentence about the value that is there now.
+    """
+
+    name: str
+    path: str
+    key: str
+    #: How the value that is there is shown, whatever ``shape`` asks for.
+    kind: Kind
+    shape: Shape
+    label: str
+    value: str = ""
+    #: Of a choice: what is posted, and its words. ``value`` is the one that is chosen.
+    options: tuple[tuple[str, str], ...] = ()
+    required: bool = False
+    present: bool = False
+    #: The schema has no such value.
+    unknown: bool = False
+    level: int = 0
+    error: str = ""
+    items: tuple["Field", ...] = ()
+
+    @property
+    def description(self) -> str:
+        return self.shape.description
+
+    @property
+    def minimum(self) -> int | float | None:
+        return self.shape.minimum
+
+    @property
+    def maximum(self) -> int | float | None:
+        return self.shape.maximum
+
+    @property
+    def bound(self) -> bool:
+        """Whether an empty input stands for a value: no bound."""
+        return self.shape.empty is not ABSENT
+
+    @property
+    def empty_key(self) -> str:
+        return AS_EMPTY + self.path
+
+    @property
+    def keep_empty(self) -> bool:
+        """Whether the value is there and is the empty text: the state of the tick box named ``empty_key``."""
+        return self.present and self.value == "" and self.kind is Kind.TEXT
+
+    @property
+    def multiline(self) -> bool:
+        """Whether a text wants more than one line."""
+        return self.kind is Kind.TEXT and (len(self.value) > 80 or "\n" in line_ends(self.value))
+
+
+def fields(
+    schema: Mapping[str, Any],
+    values: Mapping[str, Any],
+    *,
+    own: bool = False,
+    tools: Sequence[str] = (),
+    errors: Mapping[str, str] | None = None,
+) -> list[Field]:
+    """The fields of a schema in its order, groups flattened, then those of values it does not know.
+
+    ``own``: the schema is one of our models', which says more (``own_shape``); ``tools``: the names it may ask for.
+    ``errors``: {path: sentence} of what is wrong; a tool's arguments are held against the schema itself.
+    """
+    form = _Form(own, tools, {} if own and errors is None else errors)
+    return list(islice(form.fields(shape_of({**schema, "type": "object"}), values, "", 0), MAX_FIELDS))
+
+
+class _Form:
+    """Makes fields. ``errors``: what is wrong, by path; None: what the shape itself says."""
+
+    def __init__(self, own: bool, tools: Sequence[str], errors: Mapping[str, str] | None) -> None:
+        self.own, self.tools, self.errors = own, tools, errors
+
+    def fields(self, shape: Shape, values: Mapping[str, Any], path: str, level: int) -> Iterator[Field]:
+        properties = shape.properties or {}
+        for name, schema in properties.items():
+            value = values.get(name, ABSENT)
+            asked = own_shape(name, schema, self.tools) if self.own else shape_of(schema)
+            field = self.field(name, below(path, name), asked, value, level, required=name in shape.required)
+            yield field
+            if field.kind is Kind.OBJECT:
+                yield from self.fields(field.shape, {} if value is ABSENT else value, field.path, level + 1)
+        for name, value in values.items():
+            if name not in properties:
+                known = TEXT if isinstance(value, str) and not self.own else ANY
+                yield self.field(name, below(path, name), known, value, level, unknown=True)
+
+    def field(
+        self,
+        name: str,
+        path: str,
+        shape: Shape,
+        value: Any,
+        level: int = 0,
+        *,
+        key: str | None = None,
+        label: str = "",
+        required: bool = False,
+        unknown: bool = False,
+    ) -> Field:
+        """``key``: the name of the input where the path is not."""
+        if shape.kind is Kind.OBJECT and level >= MAX_GROUPS:
+            shape = Shape(Kind.JSON, shape.description)
+        present = value is not ABSENT
+        kind = shape.kind if not present else shown_as(shape, value)
+        key, label = path if key is None else key, label or shape.title or name
+        return Field(
+            name=name,
+            path=path,
+            key=AS_JSON + key if kind is Kind.JSON and (unknown or shape.kind is not Kind.JSON) else key,
+            kind=kind,
+            shape=shape,
+            label=label,
+            value=_text(shape, kind, value) if present else "",
+            options=_options(shape, value) if kind in (Kind.ENUM, Kind.BOOLEAN, Kind.TOOL) else (),
+            required=required,
+            present=present,
+            unknown=unknown,
+            level=level,
+            error=self._error(path, shape, value, required=required),
+            items=self._items(kind, path, key, shape, value, label),
+        )
+
+    def _error(self, path: str, shape: Shape, value: Any, *, required: bool) -> str:
+        if self.errors is not None:
+            return self.errors.get(path, "")
+        if value is ABSENT:
+            return "This argument is required." if required else ""
+        return fault(shape, value)
+
+    def _items(self, kind: Kind, path: str, key: str, shape: Shape, value: Any, label: str) -> tuple[Field, ...]:
+        item = shape.item or ANY
+        if kind is Kind.MAP:
+            return tuple(self._pairs(path, key, shape, {} if value is ABSENT else value, label))
+        if kind is not Kind.LIST:
+            return ()
+        held = [] if value is ABSENT else value
+        rows = item.kind is Kind.LIST
+        blanks = 1 if rows else max(1, shape.least - len(held))
+        return tuple(
+            self.field(
+                str(n),
+                below(path, n),
+                item,
+                one,
+                key=f"{key}/{n}",
+                label=f"{shape.row} {n + 1}" if rows else f"{label}, number {n + 1}",
+            )
+            for n, one in enumerate([*held, *[ABSENT] * blanks])
+        )
+
+    def _pairs(self, path: str, key: str, shape: Shape, held: Mapping[str, Any], label: str) -> Iterator[Field]:
+        item, tool = shape.item or ANY, own_shape("", TOOL_NAME, self.tools)
+        for n, (name, value) in enumerate([*held.items(), ("", ABSENT)]):
+            # A tool has one row: what another row names is not offered again.
+            options = tuple(one for one in _options(tool, name or ABSENT) if one[0] == name or one[0] not in held)
+            here, inner = f"{key}/{n}", below(path, name)
+            chooser = Field("key", inner, f"{here}/key", Kind.TOOL, tool, f"Tool {n + 1}", name, options)
+            entry = self.field(name, inner, item, value, key=f"{here}/value", label=f"{label}, tool {n + 1}")
+            yield Field(name, inner, here, Kind.LIST, shape, name, items=(chooser, entry))
+
+
+def shown_as(shape: Shape, value: Any) -> Kind:
+    """The kind of field that can show ``value`` without loss: a number field shows no words, a text field no lists."""
+    if shape.kind in (Kind.LIST, Kind.MAP):
+        return shape.kind if _has_rows(shape, value) else Kind.JSON
+    if fits(shape, value):
+        return shape.kind
+    if shape.kind is Kind.ENUM and not isinstance(value, dict | list):
+        return Kind.ENUM
+    scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+    one_input = (Kind.TEXT, Kind.NUMBER, Kind.INTEGER, Kind.DATE, Kind.TOOL)
+    return Kind.TEXT if scalar and shape.kind in one_input else Kind.JSON
+
+
+def _has_rows(shape: Shape, value: Any) -> bool:
+    """Whether rows of inputs show a list, or names with values. Each input is one line."""
+    item = shape.item or ANY
+    if isinstance(value, dict) and shape.kind is Kind.MAP:
+        return len(value) <= MAX_ROWS and all(
+            name and name == name.strip() and _is_line(TEXT, name) and _is_line(item, one)
+            for name, one in value.items()
+        )
+    if not isinstance(value, list) or shape.kind is Kind.MAP or len(value) > MAX_ROWS:
+        return False
+    # A blank item is a place to add one, and an empty row is none: such values are edited as JSON.
+    rows = item.kind is Kind.LIST
+    return all(one not in ("", []) and (_has_rows(item, one) if rows else _is_line(item, one)) for one in value)
+
+
+def _is_line(shape: Shape, value: Any) -> bool:
+    text = value if isinstance(value, str) else ""
+    return shown_as(shape, value) is not Kind.JSON and "\n" not in text and "\r" not in text
+
+
+def _text(shape: Shape, kind: Kind, value: Any) -> str:
+    """A value as the text of its input."""
+    if kind in (Kind.OBJECT, Kind.LIST, Kind.MAP) or (kind is not Kind.JSON and value == shape.empty):
+        return ""
+    if kind is Kind.JSON:
+        return shown_json(value)
+    return _option_text(shape, value) if kind is Kind.ENUM else shown(value)
+
+
+def _choices(shape: Shape) -> tuple[Any, ...]:
+    return (True, False) if shape.kind is Kind.BOOLEAN else shape.choices
+
+
+def _options(shape: Shape, value: Any) -> tuple[tuple[str, str], ...]:
+    chosen = "" if value is ABSENT else _option_text(shape, value)
+    options = [(text, shape.words.get(text, text)) for text in choice_texts(_choices(shape))]
+    if chosen and chosen not in dict(options):
+        options.insert(0, (chosen, f"{chosen} (not in the toolset)" if shape.kind is Kind.TOOL else chosen))
+    if not chosen or shape.default is ABSENT:
+        options.insert(0, ("", shape.nothing))
+    return tuple(options)
+
+
+def _option_text(shape: Shape, value: Any) -> str:
+    """The text of the choice that equals ``value``, or of a value that is none of them."""
+    choices = _choices(shape)
+    equal = next((i for i, choice in enumerate(choices) if fits(Shape(Kind.ENUM, choices=(choice,)), value)), None)
+    return choice_texts((*choices, value))[-1] if equal is None else choice_texts(choices)[equal]
