@@ -8,7 +8,6 @@ from django.utils.text import Truncator
 
 from annotator.core.sandbox.results import Status
 from annotator.core.validators import FORMS, Suggestion, fitting, suggest
-from annotator.core.validators.fields import FormField, form_fields
 from annotator.core.validators.matrix import RowKind
 from annotator.models import ValidatorTrial
 
@@ -125,9 +124,3 @@ def forms_to_choose(text: str, chosen: str | None) -> list[tuple[str, str, bool]
     order = [*wanted, *(key for key in FORMS if key not in wanted)]
     return [(key, FORMS[key].title + (" (the sentence asks for it)" if key in wanted else ""), key == chosen)
             for key in order]  # fmt: skip
-
-
-def fields_of(key: str, parameters: dict[str, Any] | None) -> list[FormField]:
-    """The fields of a ready form; none where there is no such form."""
-    form = FORMS.get(key)
-    return form_fields(form, parameters) if form else []

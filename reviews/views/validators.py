@@ -17,9 +17,10 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.core.comparison.anchors import position
 from annotator.core.findings import Finding
+from annotator.core.forms.fields import Field
 from annotator.core.schema import SchemaProblem
 from annotator.core.validators import FORMS, Subject, read_form, subject_of
-from annotator.core.validators.fields import read_form_fields
+from annotator.core.validators.fields import form_fields, read_form_fields
 from annotator.core.validators.trial import FUNCTION, reference_of
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Draft, Job
@@ -32,9 +33,10 @@ from annotator.services.dialogues import drafts, trials
 from annotator.services.dialogues.revisions import load_revision
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.submission.workbench import Workbench
+from reviews.views.case_editor import posted_fields
 from reviews.views.context import seen_version
 from reviews.views.graph import open_bench
-from reviews.views.validator_rows import described, fields_of, forms_to_choose, row_views, same_as, text_views
+from reviews.views.validator_rows import described, forms_to_choose, row_views, same_as, text_views
 
 Document = dict[str, Any]
 _START = """def validate(response):
@@ -184,8 +186,8 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
             key = posted.get("form", "")
             if key not in FORMS:
                 raise Invalid("Choose one of the ready forms.")
-            values = {name: posted.getlist(name) for name in posted}
-            return _EMPTY | examples | {"form": key, "parameters": _read(key, read_form_fields(FORMS[key], values))}
+            parameters, _ = read_form_fields(FORMS[key], posted_fields(posted, "p:"), _held_by(key, held))
+            return _EMPTY | examples | {"form": key, "parameters": _read(key, parameters)}
         case "use":
             found = _same(bench.document, constraint)
             chosen = next((one for one in found if one.form.key == posted.get("form")), None)
@@ -213,6 +215,22 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
             del examples[side][place]
             return held | examples
     raise Invalid("There is no such edit of a validator.")
+
+
+def _held_by(key: str, held: Document) -> Document | None:
+    """The parameters that a validator has for the ready form ``key``."""
+    return held["parameters"] if key == held["form"] else None
+
+
+def _fields(request: PageRequest, key: str, held: Document, *, refused: bool) -> list[Field]:
+    """The fields of a ready form; of one that was refused with what was typed, and what is wrong with it."""
+    if key not in FORMS:
+        return []
+    parameters = _held_by(key, held)
+    errors: dict[str, str] = {}
+    if refused:
+        parameters, errors = read_form_fields(FORMS[key], posted_fields(request.POST, "p:"), parameters)
+    return form_fields(FORMS[key], parameters, errors)
 
 
 def _read(key: str, parameters: Document) -> Document:
@@ -288,7 +306,7 @@ def _page(
         else held["function"] or (FUNCTION if not is_code else ""),
         "edits_form": bool(chosen) and (not is_code or "form" in request.GET or _do(request) == "form"),
         "chosen": chosen,
-        "fields": fields_of(chosen, held["parameters"] if chosen == held["form"] else None),
+        "fields": _fields(request, chosen, held, refused="form" in refused),
         "forms": forms_to_choose(constraint["text"] or "", chosen),
         "why": subject if isinstance(subject, str) else "",
         "trial": trial,

@@ -275,11 +275,40 @@ def test_every_kind_of_form_has_typed_fields(client: Client, team: Team, form: s
     url = working(client, team)
     page = text_of(client.get(url, {"form": form}))
     assert "Use this form and try it" in page
-    posted = {"do": "form", "form": form, "p-texts": "a\r\nb", "p-elements": ["list"], "p-keys": "x", "p-at_least": "2"}
-    posted |= {"p-language": "en", "p-case": "upper", "p-columns": "", "p-rows_at_least": "1", "p-form": "March 2026"}
+    posted = {
+        "do": "form",
+        "form": form,
+        "p:/texts": "a\r\nb",
+        "p:/elements": "",
+        "p:/elements/1": "list",
+        "p:/keys": "x",
+        "p:/at_least": "2",
+    }
+    posted |= {
+        "p:/language": "en",
+        "p:/case": "upper",
+        "p:/columns": "",
+        "p:/rows_at_least": "1",
+        "p:/form": "March 2026",
+    }
     response = client.post(url, posted)
     assert response.status_code == 302, response.content.decode()[:2000]
     assert Draft.objects.get().document()["constraints"][4]["validator"]["form"] == form
+
+
+def test_a_form_that_is_refused_keeps_what_was_typed_and_says_at_its_field_what_is_wrong(
+    client: Client, team: Team
+) -> None:
+    url = working(client, team)
+    posted = {"do": "form", "form": "table", "p:/columns": f"tide\n{'x' * 501}", "p:/rows_at_least": "-7"}
+    response = client.post(url, posted)
+    fields = {field.path: field for field in response.context["fields"]}
+    assert response.status_code == 422
+    assert fields["/columns"].value == posted["p:/columns"]
+    assert fields["/rows_at_least"].value == "-7"
+    assert "500" in fields["/columns"].error
+    assert fields["/rows_at_least"].error
+    assert fields["/columns"].error in response.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -326,7 +355,7 @@ def test_an_edit_whose_trial_is_refused_is_not_a_conflict_with_itself(
 def test_what_cannot_be_done_is_said_beside_what_was_typed(client: Client, team: Team) -> None:
     url = working(client, team)
     assert client.post(url, {"do": "words", "form": "words"}).status_code == 422
-    assert client.post(url, {"do": "form", "form": "words", "p-at_least": "many"}).status_code == 422
+    assert client.post(url, {"do": "form", "form": "words", "p:/at_least": "many"}).status_code == 422
     assert client.post(url, {"do": "code", "text": CODE, "function": "f", "seen": "77"}).status_code in (302, 409)
     assert client.get(url.replace("/c4/", "/c99/")).status_code == 404
 
@@ -336,7 +365,7 @@ def test_what_cannot_be_done_is_said_beside_what_was_typed(client: Client, team:
     [
         ({"do": "drop", "as": "good", "index": "1" * 5000}, "gone already"),
         ({"do": "keep", "as": "bad", "text": "x" * 20_001}, "20,001 characters; 20,000 are the most"),
-        ({"do": "form", "form": "words", "p-at_least": "9", "p-at_most": "3"}, "cannot both be"),
+        ({"do": "form", "form": "words", "p:/at_least": "9", "p:/at_most": "3"}, "cannot both be"),
     ],
 )
 def test_what_makes_no_sense_is_refused(client: Client, team: Team, posted: dict[str, str], words: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from annotator.core.comparison.anchors import below
+from annotator.core.comparison.anchors import below, covers
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.editing.scope import line_ends
 from annotator.core.forms.shapes import ANY, TEXT, TOOL_NAME, Kind, Shape, own_shape, shape_of
@@ -22,6 +22,9 @@ MAX_GROUPS = 3
 MAX_FIELDS = 300
 #: Rows, and items of one row, that a form shows; a longer value is edited as JSON.
 MAX_ROWS = 100
+
+#: Kinds that no one input holds.
+_SEVERAL_INPUTS = (Kind.OBJECT, Kind.LIST, Kind.MAP, Kind.SEVERAL)
 
 #: Before the path, in the name of an input: the field holds JSON though the schema does not ask for it.
 AS_JSON = "json:"
@@ -35,7 +38,8 @@ class Field:
 
     ``path`` is the place below all values (/filters/price), ``key`` the name of the input, ``value`` its text. Of a
     group (kind ``object``) the fields follow with a higher ``level``; of a list or a map ``items`` are its rows or
-    inputs, the last of them blank, to add to it. ``error`` is a sentence about the value that is there now.
+    inputs, the last of them blank, to add to it; of several choices ``items`` are all of them, those that hold
+    ``present``. ``error`` is a sentence about the value that is there now.
     """
 
     name: str
@@ -69,9 +73,22 @@ class Field:
         return self.shape.maximum
 
     @property
+    def is_number(self) -> bool:
+        return self.kind in (Kind.INTEGER, Kind.NUMBER)
+
+    @property
     def bound(self) -> bool:
         """Whether an empty input stands for a value: no bound."""
         return self.shape.empty is not ABSENT
+
+    @property
+    def tick_box(self) -> bool:
+        """Whether it is yes or no, and never neither."""
+        return self.kind is Kind.BOOLEAN and self.present and self.shape.default is not ABSENT
+
+    @property
+    def ticked(self) -> bool:
+        return self.value == "true"
 
     @property
     def empty_key(self) -> str:
@@ -152,16 +169,21 @@ class _Form:
             shape=shape,
             label=label,
             value=_text(shape, kind, value) if present else "",
-            options=_options(shape, value) if kind in (Kind.ENUM, Kind.BOOLEAN, Kind.TOOL) else (),
+            options=_options(shape, value, required=required and self.own)
+            if kind in (Kind.ENUM, Kind.BOOLEAN, Kind.TOOL)
+            else (),
             required=required,
             present=present,
             unknown=unknown,
             level=level,
-            error=self._error(path, shape, value, required=required),
+            error=self._error(kind, path, shape, value, required=required),
             items=self._items(kind, path, key, shape, value, label),
         )
 
-    def _error(self, path: str, shape: Shape, value: Any, *, required: bool) -> str:
+    def _error(self, kind: Kind, path: str, shape: Shape, value: Any, *, required: bool) -> str:
+        if self.errors is not None and kind in (Kind.JSON, Kind.LINES, Kind.SEVERAL):
+            # What is wrong with a part of it has no other place.
+            return next((sentence for place, sentence in self.errors.items() if covers(path, place)), "")
         if self.errors is not None:
             return self.errors.get(path, "")
         if value is ABSENT:
@@ -172,9 +194,15 @@ class _Form:
         item = shape.item or ANY
         if kind is Kind.MAP:
             return tuple(self._pairs(path, key, shape, {} if value is ABSENT else value, label))
+        held = [] if value is ABSENT else value
+        if kind is Kind.SEVERAL:
+            texts = zip(choice_texts(shape.choices), shape.choices, strict=True)
+            return tuple(
+                Field(text, path, f"{key}/{n}", Kind.BOOLEAN, shape, shape.words.get(text, text), present=one in held)
+                for n, (text, one) in enumerate(texts)
+            )
         if kind is not Kind.LIST:
             return ()
-        held = [] if value is ABSENT else value
         rows = item.kind is Kind.LIST
         blanks = 1 if rows else max(1, shape.least - len(held))
         return tuple(
@@ -235,10 +263,12 @@ def _is_line(shape: Shape, value: Any) -> bool:
 
 def _text(shape: Shape, kind: Kind, value: Any) -> str:
     """A value as the text of its input."""
-    if kind in (Kind.OBJECT, Kind.LIST, Kind.MAP) or (kind is not Kind.JSON and value == shape.empty):
+    if kind in _SEVERAL_INPUTS or (kind is not Kind.JSON and value == shape.empty):
         return ""
     if kind is Kind.JSON:
         return shown_json(value)
+    if kind is Kind.LINES:
+        return "\n".join(value)
     return _option_text(shape, value) if kind is Kind.ENUM else shown(value)
 
 
@@ -246,12 +276,12 @@ def _choices(shape: Shape) -> tuple[Any, ...]:
     return (True, False) if shape.kind is Kind.BOOLEAN else shape.choices
 
 
-def _options(shape: Shape, value: Any) -> tuple[tuple[str, str], ...]:
+def _options(shape: Shape, value: Any, *, required: bool = False) -> tuple[tuple[str, str], ...]:
     chosen = "" if value is ABSENT else _option_text(shape, value)
     options = [(text, shape.words.get(text, text)) for text in choice_texts(_choices(shape))]
     if chosen and chosen not in dict(options):
         options.insert(0, (chosen, f"{chosen} (not in the toolset)" if shape.kind is Kind.TOOL else chosen))
-    if not chosen or shape.default is ABSENT:
+    if not chosen or (shape.default is ABSENT and not required):
         options.insert(0, ("", shape.nothing))
     return tuple(options)
 

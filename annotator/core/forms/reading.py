@@ -59,6 +59,10 @@ def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: b
     key = field.key if field.key in posted else field.path
     if key not in posted:
         return before
+    if field.kind is Kind.SEVERAL:
+        ticked = [one for n, one in enumerate(field.shape.choices) if f"{key}/{n}" in posted]
+        held = [] if before is ABSENT else before
+        return before if len(held) == len(ticked) and all(one in ticked for one in held) else ticked
     text = posted[key].replace("\r\n", "\n")
     if exact and text == line_ends(field.value):
         return before

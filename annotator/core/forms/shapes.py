@@ -8,6 +8,9 @@ from typing import Any
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.constraints.model import TOOL
 
+#: ``format`` of a list of texts, in a schema of our own: they are typed one a line.
+LINES = "lines"
+
 
 class Kind(StrEnum):
     TEXT = "text"
@@ -25,6 +28,10 @@ class Kind(StrEnum):
     LIST = "list"
     #: Names with a value each.
     MAP = "map"
+    #: Texts, one a line.
+    LINES = "lines"
+    #: Any of the choices.
+    SEVERAL = "several"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -
     """The shape that one of our own models gives a field: with words, defaults, lists and names with values.
 
     ``title`` is its label, ``description`` the hint, ``words`` those of its choices, ``row`` one list of a list of
-    lists. ``tools``: the names to choose from where a tool is asked for.
+    lists, ``format`` says what a text is (TOOL, LINES). ``tools``: the names to choose from where one is asked for.
     """
     empty = _empty(schema)
     inner = shape_of(schema if empty is ABSENT else schema["anyOf"][0])
@@ -121,8 +128,12 @@ def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -
     )
     if schema.get("format") == TOOL:
         return replace(shape, kind=Kind.TOOL, choices=tuple(tools), nothing="no tool")
+    if schema.get("format") == LINES:
+        return replace(shape, kind=Kind.LINES, empty=[])
     if schema.get("type") == "array" and "items" in schema:
         item = own_shape(name, schema["items"], tools)
+        if item.kind is Kind.ENUM:
+            return replace(shape, kind=Kind.SEVERAL, choices=item.choices)
         if item.kind in _SINGLE or (item.kind is Kind.LIST and item.item and item.item.kind in _SINGLE):
             return replace(shape, kind=Kind.LIST, item=replace(item, title=shape.title))
     if schema.get("type") == "object" and schema.get("propertyNames", {}).get("format") == TOOL:

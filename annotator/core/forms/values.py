@@ -63,6 +63,10 @@ def fits(shape: Shape, value: Any) -> bool:
             return isinstance(value, str) and _is_date(value)
         case Kind.OBJECT:
             return isinstance(value, dict)
+        case Kind.LINES:
+            return isinstance(value, list) and all(isinstance(one, str) and one.splitlines() == [one] for one in value)
+        case Kind.SEVERAL:
+            return isinstance(value, list) and all(one in shape.choices for one in value)
     return True
 
 
@@ -89,6 +93,8 @@ def read_typed(shape: Shape, text: str) -> Any:
             if not _is_date(_plain(text)):
                 raise FieldProblem("Write the date as year-month-day, such as 2026-05-01.")
             return _plain(text)
+        case Kind.LINES:
+            return [line for line in text.split("\n") if line.strip()]
     try:
         return read_json(text)
     except JsonProblem as problem:

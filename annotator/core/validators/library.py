@@ -7,31 +7,39 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from annotator.core.forms.shapes import LINES
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 from annotator.core.validators import checking
 from annotator.core.validators.aspects import Aspect
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-Texts = Annotated[list[Text], Field(min_length=1, max_length=20)]
+Texts = Annotated[list[Text], Field(min_length=1, max_length=20, json_schema_extra={"format": LINES})]
+Names = Annotated[list[Text], Field(max_length=50, json_schema_extra={"format": LINES})]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class _Parameters(BaseModel):
+    """The form that a person fills in is made from it: a field's ``title`` is its label, ``description`` the hint."""
+
     model_config = ConfigDict(extra="forbid")
 
 
 class Keys(_Parameters):
-    keys: list[Text] = Field(default=[], max_length=50)
+    keys: Names = Field([], title="Keys it must have", description="One a line; empty: any object will do.")
 
 
 class SomeTexts(_Parameters):
-    texts: Texts
+    texts: Texts = Field(description="One a line; one of them is enough.")
 
 
-class CasedTexts(_Parameters):
-    texts: Texts
-    ignore_case: bool = False
+class AllTexts(_Parameters):
+    texts: Texts = Field(description="One a line; all of them must be there.")
+    ignore_case: bool = Field(False, title="Capitals do not matter")
+
+
+class NoTexts(AllTexts):
+    texts: Texts = Field(description="One a line; none of them may be there.")
 
 
 class Bounds(_Parameters):
@@ -50,24 +58,30 @@ class Items(Bounds):
 
 
 class TableShape(_Parameters):
-    columns: list[Text] = Field(default=[], max_length=50)
+    columns: Names = Field([], title="Columns it must have", description="One a line; empty: any table will do.")
     rows_at_least: Count = 1
 
 
 class Elements(_Parameters):
-    elements: list[Literal["heading", "list", "bold", "italic", "link", "code", "table", "quote"]] = []
+    elements: list[Literal["heading", "list", "bold", "italic", "link", "code", "table", "quote"]] = Field(
+        [], title="Elements it must use"
+    )
 
 
 class Language(_Parameters):
-    language: Literal["en", "zh"]
+    language: Literal["en", "zh"] = Field(json_schema_extra={"words": {"en": "English", "zh": "Chinese"}})
 
 
 class DateForm(_Parameters):
-    form: Literal["2026-03-31", "March 31, 2026", "31 March 2026", "March 2026", "03/31/2026"]
+    form: Literal["2026-03-31", "March 31, 2026", "31 March 2026", "March 2026", "03/31/2026"] = Field(
+        title="Written like"
+    )
 
 
 class Case(_Parameters):
-    case: Literal["upper", "lower"]
+    case: Literal["upper", "lower"] = Field(
+        json_schema_extra={"words": {"upper": "capitals", "lower": "small letters"}}
+    )
 
 
 @dataclass(frozen=True)
@@ -112,8 +126,8 @@ FORMS: dict[str, Form] = {
         Form("json_object", "One JSON object", Keys, checking.json_object, frozenset({Aspect.JSON})),
         Form("starts_with", "Begins with", SomeTexts, checking.starts_with, frozenset({Aspect.START})),
         Form("ends_with", "Ends with", SomeTexts, checking.ends_with, frozenset({Aspect.END})),
-        Form("contains", "Contains", CasedTexts, checking.contains, frozenset({Aspect.KEYWORDS})),
-        Form("lacks", "Does not contain", CasedTexts, checking.lacks, frozenset()),
+        Form("contains", "Contains", AllTexts, checking.contains, frozenset({Aspect.KEYWORDS})),
+        Form("lacks", "Does not contain", NoTexts, checking.lacks, frozenset()),
         Form("bullets", "List items", Items, checking.bullets, frozenset({Aspect.BULLETS})),
         Form("table", "Markdown table", TableShape, checking.table, frozenset({Aspect.TABLE})),
         Form("markdown", "Markdown elements", Elements, checking.markdown, frozenset({Aspect.MARKDOWN})),

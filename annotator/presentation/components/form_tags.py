@@ -8,6 +8,9 @@ from django import template
 from django.forms import BoundField, CheckboxInput
 from django.utils.safestring import SafeString, mark_safe
 
+from annotator.core.forms.fields import Field
+from annotator.presentation.components.anchors import place_id
+
 register = template.Library()
 
 _SAVE = mark_safe('<div class="actions needs-no-script"><button class="small">Save</button></div>')
@@ -96,6 +99,25 @@ def input(
         "language": language,
         "placeholder": placeholder,
         "described": " ".join(described),
+    }
+
+
+@register.inclusion_tag("components/value_field.html")
+def value_field(field: Field, prefix: str = "", *, unknown: str = "", numbers: str = "text") -> dict[str, Any]:
+    """A field that is made from a JSON Schema, with what belongs to it.
+
+    ``prefix``: before the name of its inputs. ``unknown``: what is said of a value that the schema does not know.
+    ``numbers``: the type of an input for numbers.
+    """
+    name = f"{prefix}{field.key}"
+    return {
+        "field": field,
+        "prefix": prefix,
+        "name": name,
+        "id": place_id(name),
+        "hint": unknown if field.unknown else field.description,
+        "type": numbers if field.is_number else "text",
+        "minimum": field.minimum if numbers == "number" and field.minimum is not None else "",
     }
 
 
