@@ -36,10 +36,13 @@ def checks(scratch: Path) -> list[Check]:
         "SECRET_KEY": secrets.token_urlsafe(50),
     }
     manage = "manage.py"
+    deno = {"DENO_DIR": str(scratch / "deno"), "DENO_NO_UPDATE_CHECK": "1"}
     return [
         Check("ruff check", ("-m", "ruff", "check", ".")),
         Check("ruff format", ("-m", "ruff", "format", "--check", ".")),
         Check("mypy", ("-m", "mypy"), embedded),
+        Check("JavaScript lint", ("-m", "deno", "lint", "--quiet"), deno),
+        Check("JavaScript types", ("-m", "deno", "check", "--quiet", "static/app", "tests/javascript"), deno),
         Check("import contracts", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),
         Check("migrations are complete", (manage, "makemigrations", "--check", "--dry-run"), embedded),
         Check("vendored files are as recorded", ("scripts/vendor.py", "check")),

@@ -275,7 +275,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG or given.yes_no("ASSAY_PLAIN_STATIC", default=False)
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        else "annotator.config.static_files.ModuleStorage"
     },
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False

@@ -1,5 +1,4 @@
-// What every page needs. The modules of this folder import nothing from one another (hashed file names would break
-// the paths); they meet in the document, through these events on `document`:
+// What every page needs. The modules of this folder meet in the document, through these events on `document`:
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad)
 //   assay:announce  {text}         say something to a screen reader only
@@ -116,8 +115,6 @@ document.addEventListener("htmx:config:request", (event) => {
   }
 });
 
-const keepsItself = ({sourceElement}) => sourceElement?.matches?.("form[data-keep]");
-
 document.addEventListener("htmx:after:request", (event) => {
   const {ctx} = event.detail;
   // Edits of a draft answer for themselves (autosave.js).
@@ -126,8 +123,8 @@ document.addEventListener("htmx:after:request", (event) => {
   const isPage = /^\s*<!doctype html/i.test(ctx.text ?? "");
   if (status >= 400 && (isPage || status >= 500)) {
     event.preventDefault();
-    // What a form that keeps itself could not send, kept-forms.js sends again, and says so.
-    if (status >= 500 && keepsItself(ctx)) return;
+    // kept-forms.js marks what it sends again, and says so itself.
+    if (status >= 500 && ctx.keptForm) return;
     emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : "The server failed. Try again."});
   } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
     // It only saves itself: the page stays, with what was typed.
@@ -143,7 +140,7 @@ document.addEventListener("htmx:after:request", (event) => {
 
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const polls = ctx?.sourceEvent?.type === "every";
-  if (!ctx || ctx.edit || polls || keepsItself(ctx) || !(error instanceof TypeError || error?.name === "AbortError")) return;
+  if (!ctx || ctx.edit || polls || ctx.keptForm || !(error instanceof TypeError || error?.name === "AbortError")) return;
   // What is typed meanwhile is kept: of what was only asked for there is nothing to say but that it did not come.
   const asked = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
   const sentence = asked ? "This could not be loaded" : "Nothing was changed";
@@ -369,7 +366,9 @@ function localTimes(root) {
     const date = new Date(time.dateTime);
     if (Number.isNaN(date.valueOf())) continue;
     const clock = time.dataset.local === "clock" && date.toDateString() === new Date().toDateString();
+    /** @type {Intl.DateTimeFormatOptions} */
     const day = {dateStyle: "medium", ...(time.dataset.local === "date" ? {} : {timeStyle: "short"})};
+    /** @type {Intl.DateTimeFormatOptions} */
     const style = clock ? {hour: "2-digit", minute: "2-digit", hourCycle: "h23"} : day;
     time.title ||= time.textContent.trim();
     time.textContent = new Intl.DateTimeFormat(document.documentElement.lang || "en", style).format(date);

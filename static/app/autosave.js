@@ -49,35 +49,40 @@
 //   assay:words-back   {form}           cancelled: what stands in the form is newer than the words that are kept
 //   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
 
-const PAUSE = 700;
-const RETRY_SECONDS = [2, 5, 15, 30, 60];
-const PREFIX = "assay.draft.";
+import {crosses, EditQueue, ENDED, isUnanswered} from "./edit-queue.js";
 
-const page = crypto.getRandomValues(new Uint32Array(2)).join("");
+const PAUSE = 700;
+
 const typing = new Map(); // form -> timer of its pause
 const begun = new WeakSet(); // forms in which somebody has chosen or typed what only their button sends
-const queue = [];
-let current = null; // the edit that is on its way
-let state = "saved"; // saved, saving, offline, conflict, refused, unfinished, signed-out, lost
-const ENDED = ["signed-out", "lost"]; // nothing is sent before somebody has done something about it
-let failures = 0;
-let retryTimer;
-let counter = 0;
-let savedAt; // when this page last saved something
+const shown = {
+  chosen: 0, // how often somebody has opened another editor on this page
+  before: undefined, // the version that the editor showed before the answer came
+  staysAt: undefined, // where the dialogue showed somebody who stays in their editor
+};
 const asLoaded = document.querySelector("[data-save-text]")?.textContent;
-let chosen = 0; // how often somebody has opened another editor on this page
 
 const root = () => document.querySelector("[data-draft]");
 const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
-const unsent = () => queue.filter((edit) => edit.state !== "refused");
+
+const queue = new EditQueue({
+  draft: () => root()?.dataset.draft,
+  storage: () => localStorage,
+  isOnline: () => navigator.onLine !== false,
+  isUnfinished: () => Boolean(root()?.dataset.unfinished),
+  post,
+  show,
+  forgetRefusals() {
+    for (const refusal of document.querySelectorAll("[data-refusal]")) refusal.remove();
+  },
+  later(act, seconds) {
+    const timer = setTimeout(act, seconds * 1000);
+    return () => clearTimeout(timer);
+  },
+});
+
 /** The version of the draft on which the form's words are made. */
 const seenIn = (form) => Number((form.closest("[data-seen]") ?? root()).dataset.seen);
-/** Whether two forms, or what they have sent, are of one place, or one of a part of the other: each shows what the other saves only later. */
-function crosses(one, other) {
-  if (one?.anchor == null || other.anchor == null || (one.anchor === other.anchor && one.op === other.op)) return false;
-  return `${one.anchor}/`.startsWith(`${other.anchor}/`) || `${other.anchor}/`.startsWith(`${one.anchor}/`);
-}
-
 const placeIn = (form) => ({op: form?.elements?.op?.value, anchor: form?.dataset.anchor});
 const isAutosave = (element) => element?.closest?.("form[data-autosave]");
 const savesItself = (element) => element?.closest?.('form[data-autosave]:not([data-autosave="sent"])');
@@ -88,57 +93,15 @@ function isOf(edit, form) {
   return edit.anchor === null && edit.op === form.elements.op?.value && edit.of === form.elements.anchor?.value;
 }
 
-const isSamePlace = (one, other) => one.url === other.url && one.anchor === other.anchor && one.op === other.op;
-/** Whether the place was changed again since, and that waits: it holds all that this edit holds. */
-const isOvertaken = (edit) => queue.slice(queue.indexOf(edit) + 1).some((later) => later.state === "unsent" && isSamePlace(later, edit));
-/** Whether an edit is still to be sent, or on its way: an answer that is shown now is not its own. */
-const isUnanswered = (edit) => edit.state === "unsent" && !edit.outcome;
 /** Whether somebody has changed the form since the answer that is shown now was asked for. */
-const isAhead = (form) => typing.has(form) || begun.has(form) || queue.some((edit) => isUnanswered(edit) && isOf(edit, form));
-
-// --- edits, in memory and in the browser's storage ---------------------------------------------------------------------
-
-function keep(edit) {
-  try {
-    localStorage.setItem(PREFIX + edit.draft + "." + edit.key, JSON.stringify(edit));
-  } catch {
-    // Storage is full or closed: the edit lives as long as this page, and leaving the page warns.
-  }
-}
-
-function forget(edit) {
-  const at = queue.indexOf(edit);
-  if (at >= 0) queue.splice(at, 1);
-  try {
-    localStorage.removeItem(PREFIX + edit.draft + "." + edit.key);
-  } catch {
-    // See keep().
-  }
-}
-
-function adopt() {
-  const draft = root()?.dataset.draft;
-  if (!draft) return;
-  let left = [];
-  try {
-    const keys = Object.keys(localStorage).filter((key) => key.startsWith(`${PREFIX}${draft}.`));
-    left = keys.sort().map((key) => JSON.parse(localStorage.getItem(key)));
-  } catch {
-    return;
-  }
-  for (const edit of left) queue.push({...edit, page, chosen: -1, adopted: true, state: "unsent", tries: edit.tries + 1});
-}
+const isAhead = (form) =>
+  typing.has(form) || begun.has(form) || queue.edits.some((edit) => isUnanswered(edit) && isOf(edit, form));
 
 function add({ctx, form}) {
   const body = new URLSearchParams(ctx.request.body);
   for (const name of ["seen", "edit", "csrfmiddlewaretoken"]) body.delete(name);
-  const now = Date.now();
-  const edit = {
-    id: crypto.getRandomValues(new Uint32Array(4)).reduce((text, part) => text + part.toString(36), ""),
-    key: `${now.toString(36).padStart(9, "0")}.${String(counter++).padStart(6, "0")}.${page}`,
-    draft: root().dataset.draft,
+  const edit = queue.edit({
     seen: seenIn(form),
-    page,
     anchor: form.dataset.anchor ?? null,
     op: body.get("op"),
     of: body.get("anchor"),
@@ -146,121 +109,31 @@ function add({ctx, form}) {
     body: body.toString(),
     target: ctx.target?.id ? `#${CSS.escape(ctx.target.id)}` : null,
     swap: ctx.swap,
-    tries: 0,
-    chosen,
-    state: "unsent",
-  };
-  const made = document.dispatchEvent(new CustomEvent("assay:edit-begins", {detail: {form, edit}, cancelable: true}));
-  if (edit.anchor !== null) {
-    // Typing replaces typing at the same place, as long as nothing that is not typing came between. What is not sent
-    // yet replaces only what was refused.
-    for (let at = queue.length - 1; at >= 0 && queue[at].anchor !== null; at -= 1) {
-      const older = queue[at];
-      const untried = made && older.tries === 0 && older !== current && older.state === "unsent";
-      if (isSamePlace(older, edit) && (untried || older.state === "refused")) forget(older);
-    }
-  }
-  if (made) {
-    delete form.dataset.seen;
-    queue.push(edit);
-    keep(edit);
-  } else if (!queue.some((other) => other.state === "refused")) clearRefusals();
-  run();
+    chosen: shown.chosen,
+  });
+  const ready = document.dispatchEvent(new CustomEvent("assay:edit-begins", {detail: {form, edit}, cancelable: true}));
+  if (ready) delete form.dataset.seen;
+  queue.add(edit, {ready});
 }
 
-function clearRefusals() {
-  for (const refusal of document.querySelectorAll("[data-refusal]")) refusal.remove();
-}
-
-// --- sending ----------------------------------------------------------------------------------------------------------------
-
-async function run() {
-  if (current || state === "conflict" || ENDED.includes(state)) return;
-  const edit = unsent()[0];
-  if (!edit) return settle();
-  if (navigator.onLine === false) return fail("offline");
-  clearTimeout(retryTimer);
-  current = edit;
-  edit.tries += 1;
-  edit.outcome = null;
-  keep(edit);
-  show("saving");
+/** Send an edit; what the server answered is put down as its outcome below. */
+function post(edit) {
   const target = edit.target ? document.querySelector(edit.target) : null;
   const options = {source: document.body, target: target ?? "#live", swap: target ? edit.swap : "none", edit};
   if (target) options.headers = {"HX-Target": `${target.tagName.toLowerCase()}#${target.id}`};
-  try {
-    await globalThis.htmx.ajax("POST", edit.url, options);
-  } catch {
-    edit.outcome ??= "offline";
-  }
-  current = null;
-  const outcome = edit.outcome ?? "offline";
-  delete edit.outcome;
-  if (outcome === "saved") {
-    failures = 0;
-    savedAt = new Date();
-    forget(edit);
-    if (!queue.some((other) => other.state === "refused")) clearRefusals();
-  } else if (outcome === "refused") {
-    failures = 0;
-    edit.state = "refused";
-    // Words stay until the next edit at this place; a button that was refused has nothing to keep.
-    if (edit.anchor === null || isOvertaken(edit)) forget(edit);
-    else keep(edit);
-  } else if (outcome === "conflict") {
-    edit.state = "conflict";
-    keep(edit);
-    return conflict();
-  } else {
-    return fail(outcome);
-  }
-  run();
-}
-
-function settle() {
-  show(queue.length ? "refused" : root()?.dataset.unfinished ? "unfinished" : "saved");
-}
-
-function fail(outcome) {
-  show(outcome);
-  if (ENDED.includes(outcome)) return;
-  const seconds = RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length - 1)];
-  failures += 1;
-  clearTimeout(retryTimer);
-  retryTimer = setTimeout(run, seconds * 1000);
-}
-
-function conflict() {
-  show("conflict");
-  const at = document.querySelector("[data-merge]");
-  if (at) emit("question", {at});
+  return globalThis.htmx.ajax("POST", edit.url, options);
 }
 
 function undecided() {
-  conflict();
+  show("conflict");
   emit("toast", {tone: "bad", text: "Nothing was done: first choose which version stays."});
 }
 
-function retry() {
-  if (current || state === "conflict" || !unsent().length) return;
-  state = "saving";
-  run();
-}
-
-/**
- * `made`, an edit of this page, has made `version`: what was made on the one before, by this page, is made on this one.
- * What was made on an earlier one stays so, for another window came between, and may have been at the same place; so does
- * what another form of this place holds, which does not show the edit.
- */
+/** `made`, an edit of this page, has made `version`: what is shown of the one before is shown of this one (see EditQueue). */
 function advance(version, made) {
   const place = root();
   if (!place || version === null) return;
-  for (const edit of queue) {
-    if (edit.page === page && edit.seen === version - 1 && !crosses(made, edit)) {
-      edit.seen = version;
-      if (edit !== current) keep(edit);
-    }
-  }
+  queue.advance(version, made);
   for (const part of document.querySelectorAll("[data-seen]")) {
     if (Number(part.dataset.seen) === version - 1 && !crosses(made, placeIn(part))) part.dataset.seen = version;
   }
@@ -291,7 +164,7 @@ document.addEventListener("htmx:before:request", (event) => {
   typing.delete(form);
   begun.delete(form);
   // Words wait for the decision. Buttons pressed meanwhile, undo above all, would all go off after it, unseen.
-  if (state === "conflict" && form.dataset.anchor === undefined) return undecided();
+  if (queue.state === "conflict" && form.dataset.anchor === undefined) return undecided();
   add({ctx, form});
 });
 
@@ -302,9 +175,9 @@ document.addEventListener("htmx:after:request", (event) => {
   const header = headers.get("X-Draft-Version");
   const version = header === null ? null : Number(header);
   const {edit} = ctx;
-  shownBefore = document.querySelector("#inspector")?.dataset.seen;
+  shown.before = document.querySelector("#inspector")?.dataset.seen;
   if (!edit) {
-    if (ctx.request.method !== "GET") advance(version, queue.find(({state: its}) => its === "conflict"));
+    if (ctx.request.method !== "GET") advance(version, queue.inConflict[0]);
     else if (header !== null && !ctx.again && root() && version < Number(root().dataset.seen)) return askAnew(event);
     else if (root() && version > Number(root().dataset.seen)) root().dataset.seen = version;
     const prompt = ctx.sourceElement?.closest?.("[data-merge]");
@@ -327,7 +200,7 @@ document.addEventListener("htmx:after:request", (event) => {
     // A refusal says where it wants to be shown; a whole page has no place here.
     if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
-  emit("edit-ended", {edit, overtaken: isOvertaken(edit)});
+  emit("edit-ended", {edit, overtaken: queue.isOvertaken(edit)});
 });
 
 /** An answer made before the last edit was stored would show the words from before: it is asked for again, once. */
@@ -338,16 +211,12 @@ function askAnew(event) {
   globalThis.htmx.ajax("GET", request.action, {source, target, swap, again: true});
 }
 
-/** The prompt of a conflict was answered: the edit it was about is settled, and later ones there are made on that. */
+/** The prompt of a conflict was answered: what is being typed at that place is made on `version`, too. */
 function decided(version) {
-  for (const edit of queue.filter(({state: its}) => its === "conflict")) {
-    forget(edit);
-    for (const later of queue.filter((other) => isSamePlace(other, edit))) later.seen = version ?? later.seen;
-    for (const form of typing.keys()) if (isOf(edit, form) && version !== null) form.dataset.seen = version;
+  for (const form of typing.keys()) {
+    if (version !== null && queue.inConflict.some((edit) => isOf(edit, form))) form.dataset.seen = version;
   }
-  savedAt = new Date();
-  state = "saving";
-  run();
+  queue.decide(version);
 }
 
 // A form that somebody is still typing in, or whose words are still to be sent, keeps them when the page around it changes.
@@ -366,16 +235,13 @@ globalThis.htmx?.registerExtension("assay-autosave", {
 const CURRENT = "#chat [aria-current]";
 const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
 
-let shownBefore; // the version that the editor showed before the answer came
-let staysAt; // where the dialogue showed somebody who stays in their editor
-
 document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   const editor = document.querySelector("#inspector");
-  if (!ctx.edit && ctx.request.method === "GET" && tasks.some(({target}) => target === editor)) chosen += 1;
+  if (!ctx.edit && ctx.request.method === "GET" && tasks.some(({target}) => target === editor)) shown.chosen += 1;
   // An edit's answer may come late: it takes nobody out of the editor that was opened since.
-  staysAt = null;
-  if (ctx.edit && ctx.edit.chosen !== chosen && editor && !tasks.some((task) => showsSame(task, editor))) {
-    staysAt = document.querySelector(CURRENT)?.id;
+  shown.staysAt = null;
+  if (ctx.edit && ctx.edit.chosen !== shown.chosen && editor && !tasks.some((task) => showsSame(task, editor))) {
+    shown.staysAt = document.querySelector(CURRENT)?.id;
     for (let at = tasks.length - 1; at >= 0; at -= 1) if (editor.contains(tasks[at].target)) tasks.splice(at, 1);
   }
   // What is typed in a form that is made anew goes back into it as what waits to be sent (see putBack).
@@ -390,7 +256,7 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
 
 /** Dialogue and tool bar, which the answer made for the place it was sent from, are of the open editor again. */
 function stay() {
-  const place = staysAt && document.getElementById(staysAt);
+  const place = shown.staysAt && document.getElementById(shown.staysAt);
   if (!place) return;
   document.querySelector(CURRENT)?.removeAttribute("aria-current");
   place.setAttribute("aria-current", "true");
@@ -408,7 +274,7 @@ function showsSame({fragment}, editor) {
 function putBack() {
   for (const form of document.querySelectorAll('form[data-autosave=""]')) {
     if (typing.has(form) || "unsent" in form.dataset) continue;
-    const edit = queue.findLast((other) => isUnanswered(other) && isOf(other, form) && other.op === form.elements.op?.value);
+    const edit = queue.edits.findLast((other) => isUnanswered(other) && isOf(other, form) && other.op === form.elements.op?.value);
     if (!edit) continue;
     emit("words-wait", {form, body: edit.body});
     form.dataset.seen = edit.seen; // they are still made on the version that was shown then
@@ -432,7 +298,7 @@ document.addEventListener(
       else if (field.type === "hidden" || field.value === field.defaultValue) continue;
       else if (shows(field, ctx.edit)) field.value = field.defaultValue;
       else if (ctx.edit && ctx.edit.anchor === field.form.dataset.anchor && ctx.edit.op === placeIn(field.form).op) continue; // spelled otherwise
-      else if (shownBefore) field.form.dataset.seen ??= shownBefore; // what somebody is at stays as it was shown
+      else if (shown.before) field.form.dataset.seen ??= shown.before; // what somebody is at stays as it was shown
     }
   },
   true, // before words are put back into their forms
@@ -455,7 +321,7 @@ function send(form) {
 /** What htmx would send. The form may have been swapped away while somebody typed in it: the words are still there. */
 function requestOf(form) {
   return {
-    request: {body: new URLSearchParams(new FormData(form)), action: form.action},
+    request: {body: new URLSearchParams(/** @type {any} */ (new FormData(form))), action: form.action},
     target: document.querySelector(form.getAttribute("hx-target")),
     swap: form.getAttribute("hx-swap"),
   };
@@ -472,7 +338,7 @@ document.addEventListener("input", ({target}) => {
   clearTimeout(typing.get(form));
   if (root()) form.dataset.seen ??= seenIn(form);
   typing.set(form, setTimeout(() => send(form), PAUSE));
-  if (state === "saved") show("saving");
+  queue.expect();
 });
 
 document.addEventListener("change", ({target}) => {
@@ -489,7 +355,7 @@ document.addEventListener(
       return;
     }
     sendAll();
-    if (!form.matches("[data-after-saving]") || !(queue.length || root()?.dataset.unfinished)) return;
+    if (!form.matches("[data-after-saving]") || !(queue.edits.length || root()?.dataset.unfinished)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const {submitter} = event;
@@ -502,10 +368,10 @@ document.addEventListener(
 function allSaved() {
   return new Promise((resolve) => {
     const look = () => {
-      const stuck = ["offline", "conflict", "refused", "unfinished", ...ENDED].includes(state);
-      if (queue.length && !stuck) return;
+      const stuck = ["offline", "conflict", "refused", "unfinished", ...ENDED].includes(queue.state);
+      if (queue.edits.length && !stuck) return;
       document.removeEventListener("assay:save-state", look);
-      resolve(!queue.length && !root()?.dataset.unfinished);
+      resolve(!queue.edits.length && !root()?.dataset.unfinished);
     };
     document.addEventListener("assay:save-state", look);
     look();
@@ -514,12 +380,12 @@ function allSaved() {
 
 // --- what it says ---------------------------------------------------------------------------------------------------------------------
 
-function words() {
-  const count = queue.length;
+function words(state) {
+  const count = queue.edits.length;
   const changes = count === 1 ? "1 change" : `${count} changes`;
   const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   return {
-    saved: savedAt ? `Saved ${clock.format(savedAt)}` : asLoaded ?? "",
+    saved: queue.savedAt ? `Saved ${clock.format(queue.savedAt)}` : asLoaded ?? "",
     saving: "Saving…",
     offline: `Offline – ${changes} kept in this browser`,
     conflict: "Conflict – choose which version stays",
@@ -530,10 +396,8 @@ function words() {
   }[state];
 }
 
-function show(next) {
-  const was = state;
-  state = next;
-  const text = words();
+function show(next, was = next) {
+  const text = words(next);
   for (const place of document.querySelectorAll("[data-save-state]")) {
     place.dataset.state = next;
     (place.querySelector("[data-save-text]") ?? place).textContent = text;
@@ -549,18 +413,17 @@ function show(next) {
   const recovered = next === "saved" && !["saved", "saving"].includes(was);
   if ((bad && was !== next) || recovered) emit("announce", {text});
   emit("save-state", {state: next});
+  const prompt = next === "conflict" && document.querySelector("[data-merge]");
+  if (prompt) emit("question", {at: prompt});
 }
 
 // --- the world outside ------------------------------------------------------------------------------------------------------------------
 
-addEventListener("online", () => {
-  failures = 0;
-  retry();
-});
+addEventListener("online", () => queue.retry({anew: true}));
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) sendAll();
-  else if (["offline", "signed-out"].includes(state)) retry();
+  else if (["offline", "signed-out"].includes(queue.state)) queue.retry();
 });
 
 // A double click is one click, except where one may well want the same once more.
@@ -574,36 +437,32 @@ document.addEventListener(
 );
 
 document.addEventListener("click", (event) => {
-  if (event.target.closest?.("[data-save-retry]")) retry();
+  if (event.target.closest?.("[data-save-retry]")) queue.retry();
   if (event.target.closest?.("[data-discard-edit]")) {
-    for (const edit of queue.filter(({state: its}) => its === "conflict")) forget(edit);
+    queue.dropConflict();
     location.reload();
   }
 });
 
-document.addEventListener("assay:words-dropped", ({detail: {keys}}) => {
-  for (const edit of queue.filter(({words: its, state}) => state === "refused" && keys.includes(its))) forget(edit);
-  if (!queue.some((edit) => edit.state === "refused")) clearRefusals();
-  run();
-});
+document.addEventListener("assay:words-dropped", ({detail: {keys}}) => queue.dropRefused(keys));
 
 addEventListener("beforeunload", (event) => {
   sendAll();
   // One edit on its way arrives although the page goes; anything more would be left behind in this browser.
-  if (queue.some((edit) => edit !== current)) event.preventDefault();
+  if (queue.edits.some((edit) => edit !== queue.current)) event.preventDefault();
 });
 
 // Going back shows the page as it once came from the server, with a version long past: ask for it anew.
 const stale = root() && performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 if (stale) location.reload();
 else {
-  adopt();
+  queue.adopt();
   putBack();
 }
-if (queue.length) {
+if (queue.edits.length) {
   // htmx starts when the document is ready; what was left is sent then.
-  if (document.readyState === "complete") run();
-  else addEventListener("load", run, {once: true});
+  if (document.readyState === "complete") queue.run();
+  else addEventListener("load", () => queue.run(), {once: true});
 } else if (root()?.dataset.unfinished) {
-  settle();
+  queue.settle();
 }

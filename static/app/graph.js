@@ -124,13 +124,14 @@ document.addEventListener("pointerdown", (event) => {
     for (const one of nodes()) one.classList.toggle("over", one === over(moved));
   };
   const end = (last) => {
-    for (const [type, act] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) removeEventListener(type, act);
+    for (const [type, act] of Object.entries(drawing)) removeEventListener(type, act);
     if (from === null) return;
     const target = last.type === "pointerup" ? over(last) : null;
     say("");
     finish(target);
   };
-  for (const [type, act] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) addEventListener(type, act);
+  const drawing = {pointermove: move, pointerup: end, pointercancel: end};
+  for (const [type, act] of Object.entries(drawing)) addEventListener(type, act);
 });
 
 // A click chooses; Enter on a step opens it, and a browser follows no link of the drawing.
@@ -187,7 +188,7 @@ function onNode(node, key) {
 }
 
 function onEdge(edge, key) {
-  const {step, needs} = edge.dataset;
+  const {step} = edge.dataset;
   const suggested = edge.matches(".suggested");
   if (key === "Enter" && suggested) return () => send(formOf("edge", edge), `node-${step}`);
   if (key === "Delete" || key === "Backspace") {

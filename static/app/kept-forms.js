@@ -9,8 +9,11 @@ const waiting = new Set(); // forms with something that is not sent yet
 let failures = 0;
 let timer;
 
-// A request that a button of such a form sends does something more, so app.js tells whoever pressed it that it failed.
-const keeping = ({sourceElement}) => sourceElement?.matches?.("form[data-keep]") && sourceElement;
+// The request of such a form is marked: what it could not send comes again, so nobody else reports that it failed. What a
+// button of the form sends does something more, so app.js tells whoever pressed it.
+document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
+  if (ctx.sourceElement?.matches?.("form[data-keep]")) ctx.keptForm = ctx.sourceElement;
+});
 
 function wait(form, why) {
   if (!waiting.size) {
@@ -31,12 +34,12 @@ function takeUp() {
 }
 
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
-  const form = (error instanceof TypeError || error?.name === "AbortError") && ctx && keeping(ctx);
+  const form = (error instanceof TypeError || error?.name === "AbortError") && ctx?.keptForm;
   if (form) wait(form, "There is no connection to the server.");
 });
 
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
-  const form = keeping(ctx);
+  const form = ctx.keptForm;
   if (!form) return;
   if (ctx.response.status >= 500) return wait(form, "The server failed.");
   waiting.delete(form);

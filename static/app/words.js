@@ -101,6 +101,7 @@ function keys(prefix) {
   }
 }
 
+/** @type {() => [string, any][]} */
 const entries = () => keys(owner()).map((key) => [key, JSON.parse(raw(key))]);
 /** What cannot be saved as it stands: {why: "json" or "refused"}. */
 const stuck = () => entries().filter(([, {why}]) => ["json", "refused"].includes(why));
@@ -110,7 +111,7 @@ function mark() {
   if (!place) return;
   const gone = placeless();
   showPlaceless(gone);
-  const [first] = stuck().sort(([one], [other]) => gone.has(one) - gone.has(other));
+  const [first] = stuck().sort(([one], [other]) => Number(gone.has(one)) - Number(gone.has(other)));
   if (first) place.dataset.unfinished = gone.has(first[0]) ? "#placeless" : `?at=${encodeURIComponent(first[1].at ?? "")}`;
   else delete place.dataset.unfinished;
 }
@@ -202,7 +203,10 @@ function forgetStored() {
   }
 }
 
-/** Put the words that were kept back into the forms of the page. (A review's form gets them once: see takeUp.) */
+/**
+ * Put the words that were kept back into the forms of the page. (A review's form gets them once: see takeUp.)
+ * @param {Iterable<any>} forms
+ */
 function restore(forms = document.querySelectorAll("form[data-autosave], form[data-words]")) {
   if (!root()) return;
   for (const form of forms) {

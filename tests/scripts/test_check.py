@@ -50,6 +50,8 @@ def test_what_has_to_be_checked_is_checked(tmp_path):
         "ruff check",
         "ruff format --check",
         "mypy",
+        "deno lint",
+        "deno check",
         "lint_imports",
         "makemigrations --check",
         "vendor.py check",

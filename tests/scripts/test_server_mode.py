@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import re
 import secrets
 import string
 import subprocess
@@ -209,6 +210,11 @@ def test_server_mode_serves_behind_a_proxy(tmp_path, process_environment):
     )
     command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
     subprocess.run(command, cwd=ROOT, env=variables, check=True)
+    modules = Path(variables["STATIC_ROOT"], "app")
+    [autosave] = modules.glob("autosave.????????????.js")
+    [imported] = re.findall(r'from "\./(.+?)"', autosave.read_text())
+    assert re.fullmatch(r"edit-queue\.[0-9a-f]{12}\.js", imported)
+    assert (modules / imported).is_file()
     with listening_socket("0") as listener, Supervisor() as programs:
         port = listener.getsockname()[1]
         number = listener.fileno()
