@@ -9,16 +9,22 @@ import pytest
 
 from annotator.core.checks import run_checks
 from annotator.core.schema.reading import load_text
-from benchmark.core.formats.files import RawLine
-from benchmark.services.imports.preparing import Preparer, Preparers, Setup, records
+from benchmark.core.formats.files import RawLine, RecordFault
+from benchmark.services.imports import preparing
+from benchmark.services.imports.preparing import Prepared, PreparedRecord, Preparer, Setup
+from benchmark.services.imports.processes import Preparers
 from tests.benchmark.conftest import as_lines, candidate, candidates
 from tests.factories import broken, make_document
 
-SETUP = Setup("neutral", {})
+SETUP = Setup("neutral")
 
 
 def raw(content: bytes) -> list[RawLine]:
     return [RawLine(n, "", line, len(line), True) for n, line in enumerate(content.splitlines(), 1)]
+
+
+def readable(prepared: Prepared) -> list[PreparedRecord]:
+    return [record for record in prepared.records if isinstance(record, PreparedRecord)]
 
 
 def chunks(count: int) -> list[list[RawLine]]:
@@ -29,17 +35,17 @@ def chunks(count: int) -> list[list[RawLine]]:
 @pytest.mark.servers
 def test_processes_answer_as_one_would_and_in_order() -> None:
     parts = chunks(9)
-    alone = [Preparer(SETUP).prepare(part)["records"] for part in parts]
+    alone = [Preparer(SETUP).prepare(part).records for part in parts]
     with Preparers(SETUP, count=3) as preparers:
         answers = list(preparers.prepare(iter(parts)))
-        children = list(preparers._children)
-    assert [answer["records"] for answer in answers] == alone
+        children = [child.process for child in preparers._children]
+    assert [answer.records for answer in answers] == alone
     assert len(children) == 2, "this process is one of the three"
     assert all(child.poll() is not None for child in children)
     told: set[str] = set()
     for answer in answers:
-        told |= answer["toolsets"].keys()
-        wanted = {dialogue["toolset"] for record in answer["records"] for dialogue in record.get("dialogues", [])}
+        told |= answer.toolsets.keys()
+        wanted = {dialogue.toolset for record in readable(answer) for dialogue in record.dialogues}
         assert wanted <= told, "a toolset is told no later than it is used"
 
 
@@ -58,18 +64,19 @@ def test_a_record_that_takes_too_long_is_rejected_and_the_others_are_read(monkey
                 continue
         return run_checks(document, *rest, **options)
 
-    monkeypatch.setattr(records, "run_checks", check)
+    monkeypatch.setattr(preparing, "run_checks", check)
     endless = make_document()
     endless["tasks"][0]["user_message"] = "endless"
     lines = raw(as_lines([candidate("before"), candidate("endless", document=endless), candidate("after")]))
     prepared = Preparer(SETUP, seconds=0.3).prepare(lines)
-    assert [(one["id"], len(one["dialogues"])) for one in prepared["records"]] == [
+    before, stopped, after = readable(prepared)
+    assert [(one.external_id, len(one.dialogues)) for one in (before, stopped, after)] == [
         ("before", 1), ("endless", 0), ("after", 1),
     ]  # fmt: skip
-    ((pointer, sentence),) = prepared["records"][1]["problems"]
-    assert pointer == ""
-    assert sentence.startswith("Reading and checking this record takes more than 0.3 seconds of computing")
-    assert {one["dialogues"][0]["toolset"] for one in prepared["records"][::2]} <= prepared["toolsets"].keys()
+    (problem,) = stopped.problems
+    assert problem.pointer == ""
+    assert problem.message.startswith("Reading and checking this record takes more than 0.3 seconds of computing")
+    assert {before.dialogues[0].toolset, after.dialogues[0].toolset} <= prepared.toolsets.keys()
 
 
 @pytest.mark.servers
@@ -92,26 +99,27 @@ def test_a_process_that_dies_is_an_error_not_a_hang() -> None:
         for number, part in enumerate(parts):
             if number == Preparers.ALONE + 2:
                 for child in preparers._children:
-                    child.kill()
+                    child.process.kill()
             yield part
 
     with (
         Preparers(SETUP, count=2) as preparers,
-        pytest.raises((RuntimeError, BrokenPipeError)),
+        pytest.raises(RuntimeError, match="ended with code -9"),
     ):
         list(preparers.prepare(dying(chunks(12))))  # type: ignore[arg-type]
-    assert all(child.poll() is not None for child in preparers._children)
+    assert all(child.process.poll() is not None for child in preparers._children)
 
 
 def test_what_is_told_of_a_record() -> None:
-    (good, bad, broken_line) = Preparer(SETUP).prepare(raw(as_lines([candidate("a"), {"id": "b", "tasks": []}, "{"])))[
-        "records"
-    ]
-    assert (good["id"], good["problems"], len(good["dialogues"])) == ("a", [], 1)
-    assert good["dialogues"][0]["policies"] == ",single_tool,"
-    assert (bad["id"], bad["dialogues"]) == ("b", [])
-    assert bad["problems"][0][0] == "/document"
-    assert (broken_line["line"], broken_line["fatal"]) == (3, False)
+    prepared = Preparer(SETUP).prepare(raw(as_lines([candidate("a"), {"id": "b", "tasks": []}, "{"])))
+    good, bad = readable(prepared)
+    assert (good.external_id, good.problems, len(good.dialogues)) == ("a", [], 1)
+    assert good.dialogues[0].policies == ",single_tool,"
+    assert (bad.external_id, bad.dialogues) == ("b", [])
+    assert bad.problems[0].pointer == "/document"
+    fault = prepared.records[2]
+    assert isinstance(fault, RecordFault)
+    assert (fault.line, fault.fatal) == (3, False)
 
 
 @pytest.mark.parametrize("number", [10**999, -(10**400), 123456789012345678901, 1e308, -0.0, 40.0, 5e-324])
@@ -133,10 +141,9 @@ def test_numbers_of_any_size_and_kind_go_through_every_check(number: float) -> N
             },
         },
     }
-    (record,) = Preparer(SETUP).prepare(raw(as_lines([candidate("a", document=document) | {"tools": [tool]}])))[
-        "records"
-    ]
-    (dialogue,) = record["dialogues"]
-    assert repr(load_text(dialogue["content"])["tasks"][0]["steps"][0]["arguments"]) == repr(
+    lines = raw(as_lines([candidate("a", document=document) | {"tools": [tool]}]))
+    (record,) = readable(Preparer(SETUP).prepare(lines))
+    (dialogue,) = record.dialogues
+    assert repr(load_text(dialogue.content)["tasks"][0]["steps"][0]["arguments"]) == repr(
         dict(sorted(arguments.items()))
     )

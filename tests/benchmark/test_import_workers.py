@@ -331,5 +331,5 @@ def helpers_of(pid: int) -> list[int]:
     return [
         child
         for child in found
-        if b"benchmark.services.imports.preparing" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"benchmark.services.imports.processes" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]

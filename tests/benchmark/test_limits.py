@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -35,8 +36,7 @@ from annotator.presentation.markdown import render_markdown
 from annotator.services.projects import MAX_GUIDELINE
 from benchmark.core.formats.files import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
-from benchmark.services.imports.preparing import Preparer, Setup
-from benchmark.services.imports.preparing.patience import TookTooLong, patience
+from benchmark.services.imports.preparing import PreparedRecord, Preparer, Setup, TookTooLong, patience
 from reviews.services.adjudication.dispute_places import PlaceRow
 from reviews.services.adjudication.disputes import Outcome, Sheet
 from tests.factories import make_document
@@ -189,10 +189,11 @@ RECORDS: dict[str, tuple[str, Any]] = {
 def test_a_hostile_record_is_read_or_refused_within_its_bounds(name: str) -> None:
     kind, record = RECORDS[name]
     line = json.dumps(record).encode()
-    (prepared,) = Preparer(Setup(kind), seconds=PATIENCE).prepare([RawLine(1, "", line, len(line), True)])["records"]
-    assert prepared["dialogues"] or prepared["problems"]
-    assert "of computing" not in str(prepared["problems"])
-    told = json.dumps(prepared["problems"] or prepared["dialogues"][0]["findings"])
+    (prepared,) = Preparer(Setup(kind), seconds=PATIENCE).prepare([RawLine(1, "", line, len(line), True)]).records
+    assert isinstance(prepared, PreparedRecord)
+    assert prepared.dialogues or prepared.problems
+    assert "of computing" not in str(prepared.problems)
+    told = json.dumps([asdict(one) for one in prepared.problems or prepared.dialogues[0].findings])
     assert re.search(TOLD.get(name, ""), told), told[:2_000]
     assert len(told) < 2_000_000
 

@@ -3,11 +3,12 @@
 import pytest
 from django.db import IntegrityError, transaction
 
+from annotator.core.dialogue_rows import DialogueRow, listed_columns
 from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Event, Job
 from annotator.models.content import DialogueStatus
-from annotator.services.dialogues.creation import DialogueRow, Written, write_dialogues
+from annotator.services.dialogues.creation import Written, write_dialogues
 from annotator.services.dialogues.drafts import rebase_draft, replace_draft
 from annotator.services.dialogues.revisions import lock_dialogue, revise
 from annotator.services.history.events import broken_links
@@ -46,24 +47,17 @@ def imported(team: Team, job: Job, count: int) -> list[Written]:
     toolset = make_toolset(team.project)
     rows = []
     for n in range(count):
-        text = canonical(make_document(f"i{n}"))
+        document = make_document(f"i{n}")
+        text = canonical(document)
         rows.append(
             DialogueRow(
                 external_id=f"i{n}",
-                language="en",
                 variant_group="",
                 content=text,
                 content_hash=content_hash(text),
-                toolset_revision_id=toolset.pk,
-                title="Weather",
-                policies="",
-                topologies="",
-                information="",
-                task_count=1,
-                call_count=1,
-                switches=0,
-                search_text="weather",
                 findings=[],
+                toolset_revision_id=toolset.pk,
+                **listed_columns(document),
             )
         )
     written = write_dialogues(

@@ -8,34 +8,11 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from annotator.core.dialogue_rows import DialogueRow
 from annotator.models import Dialogue, Event, Finding, Job, Project, Revision, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
 from annotator.services.database.bulk_insert import allocate_ids, as_json, insert_rows
 from annotator.services.history.events import event_digest
-
-
-@dataclass(slots=True)
-class DialogueRow:
-    """A dialogue that is about to be written: its content as canonical text, and what lists read of it."""
-
-    external_id: str
-    language: str
-    variant_group: str
-    content: str
-    content_hash: str
-    toolset_revision_id: int
-    title: str
-    policies: str
-    topologies: str
-    information: str
-    task_count: int
-    call_count: int
-    switches: int
-    search_text: str
-    #: (check, severity, anchor, value hash, message)
-    findings: Sequence[Sequence[str]]
-    clean_mark: str | None = None
-    kind: str = "multi_turn"
 
 
 @dataclass(slots=True, frozen=True)
@@ -103,9 +80,9 @@ def write_dialogues(
         Finding,
         ("dialogue_id", "revision_id", "check_id", "severity", "anchor", "value_hash", "message"),
         [
-            (dialogue_id, revision_id, check, severity, anchor, value_hash, message[:1000])
+            (dialogue_id, revision_id, f.check, f.severity, f.anchor, f.value_hash, f.message[:1000])
             for row, dialogue_id, revision_id in zip(rows, dialogue_ids, revision_ids, strict=True)
-            for check, severity, anchor, value_hash, message in row.findings
+            for f in row.findings
         ],
     )
     _write_first_events(actor=actor, project=project, rows=rows, dialogue_ids=dialogue_ids, batch=batch, now=now)
@@ -125,7 +102,7 @@ def _moments(now: datetime, count: int) -> list[Any]:
 
 
 def _count(row: DialogueRow, severity: str) -> int:
-    return sum(1 for finding in row.findings if finding[1] == severity)
+    return sum(1 for finding in row.findings if finding.severity == severity)
 
 
 def _write_first_events(

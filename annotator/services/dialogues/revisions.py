@@ -15,10 +15,10 @@ from django.utils.module_loading import import_string
 from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
 from annotator.core.checks import Finding as CheckFinding
 from annotator.core.checks.settings import LongRangeRule
+from annotator.core.dialogue_rows import listed_columns
 from annotator.core.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.core.schema.exact_json import dumps, load_stored
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
-from annotator.core.search import describe_document
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
 from annotator.services.database.joined import Part, read_joined
@@ -246,33 +246,13 @@ def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
 
 def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
     """Set what lists and counters read from the content; returns the names of the fields set."""
-    labels = describe_document(document)
-    dialogue.kind = document["kind"]
-    dialogue.title = labels.title[:160]
-    dialogue.policies = _listed(labels.policies)
-    dialogue.topologies = _listed(labels.topologies)
-    dialogue.information = _listed(labels.information)
-    dialogue.task_count = labels.task_count
-    dialogue.call_count = labels.call_count
-    dialogue.switches = labels.switches
-    dialogue.language = labels.language or ""
-    dialogue.search_text = labels.search_text
-    dialogue.error_count = sum(1 for f in findings if f.severity == "error")
-    dialogue.warning_count = sum(1 for f in findings if f.severity == "warning")
-    return [
-        "kind",
-        "title",
-        "policies",
-        "topologies",
-        "information",
-        "task_count",
-        "call_count",
-        "switches",
-        "language",
-        "search_text",
-        "error_count",
-        "warning_count",
-    ]
+    columns = listed_columns(document) | {
+        "error_count": sum(1 for f in findings if f.severity == "error"),
+        "warning_count": sum(1 for f in findings if f.severity == "warning"),
+    }
+    for name, value in columns.items():
+        setattr(dialogue, name, value)
+    return list(columns)
 
 
 def finding_rows(dialogue: Dialogue, revision: Revision, findings: list[CheckFinding]) -> list[Finding]:
@@ -332,9 +312,3 @@ def revise(
     )
     move_head(dialogue=dialogue, revision=revision)
     return revision
-
-
-def _listed(values: Iterable[str | None]) -> str:
-    """``,a,b,`` – so that “contains ,a,” finds a whole word."""
-    values = list(values)
-    return "," + ",".join(v or "" for v in values) + "," if values else ""

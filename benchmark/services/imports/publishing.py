@@ -1,20 +1,17 @@
 """The end of an import: what it has written becomes visible, all at once."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Revision, ToolsetRevision
-from annotator.models.keys import new_public_ids
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.revisions import move_head, unseal
 from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
-from benchmark.models import ImportBatch, NativeLine
+from benchmark.models import ImportBatch
 from benchmark.services.imports.report import Note
 from benchmark.services.imports.sorting import named_before, work_done_on
 from reviews.models import GoldItem
@@ -32,45 +29,6 @@ JOINED_AT_ONCE = 10
 _JOINED = "A variant has joined the answer."
 
 
-def hold_revisions(
-    *,
-    job: Job,
-    revised: list[tuple[int, dict[str, Any]]],
-    toolset_keys: dict[str, int],
-    guideline_id: int | None,
-    native_format: str,
-) -> None:
-    """Write the next revisions of dialogues, sealed: nobody sees them before the import publishes.
-
-    Runs in the caller's transaction.
-    """
-    if not revised:
-        return
-    heads = dict(Dialogue.objects.filter(pk__in=[pk for pk, _ in revised]).values_list("pk", "head_id"))
-    revision_ids = bulk_insert.allocate_ids(Revision, len(revised))
-    bulk_insert.insert_rows(
-        Revision,
-        ("id", "public_id", "dialogue_id", "parent_id", "toolset_revision_id", "content_hash", "content"),
-        [
-            (
-                revision_id, public_id, pk, heads[pk], toolset_keys[dialogue["toolset"]], dialogue["content_hash"],
-                dialogue["content"],
-            )
-            for revision_id, public_id, (pk, dialogue) in zip(
-                revision_ids, new_public_ids(len(revised)), revised, strict=True
-            )
-        ],
-        constants={
-            "number": None, "sealed": True, "batch_id": job.pk, "guideline_id": guideline_id,
-            "message": "Imported", "created_at": timezone.now(),
-        },
-    )  # fmt: skip
-    store_lines(
-        [(key, dialogue) for key, (_, dialogue) in zip(revision_ids, revised, strict=True)],
-        native_format=native_format,
-    )
-
-
 def require_all_written(*, job: Job, created: int, revised: int) -> None:
     """Raises Conflict where the rows that wait to be published are not as many as the import has counted."""
     stored = Dialogue.objects.filter(batch=job, published=False).count()
@@ -80,19 +38,6 @@ def require_all_written(*, job: Job, created: int, revised: int) -> None:
             f"The import has counted {created:,} new dialogues and {revised:,} revised ones, but {stored:,} and "
             f"{held:,} are stored, so nothing of it was published. Import the file again, and tell the operator."
         )
-
-
-def store_lines(imported: list[tuple[int, dict[str, Any]]], *, native_format: str) -> None:
-    """Keep the lines of dialogues, by the keys of the revisions that hold what they say.
-
-    Runs in the caller's transaction. A language variant has none of its own where another one has the record's.
-    """
-    bulk_insert.insert_rows(
-        NativeLine,
-        ("revision_id", "text"),
-        [(pk, dialogue["native_line"]) for pk, dialogue in imported if "native_line" in dialogue],
-        constants={"native_format": native_format},
-    )
 
 
 @losses_told_last()

@@ -13,8 +13,7 @@ from typing import Any, BinaryIO, cast
 from django.db import IntegrityError
 
 from annotator.errors import DomainError, Invalid
-from annotator.services.dialogues.creation import DialogueRow, write_dialogues
-from annotator.services.dialogues.revisions import check_settings, latest_guideline
+from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Lost, Running, job_kind, start_job
 from annotator.services.jobs.outages import DATABASE
@@ -22,22 +21,14 @@ from benchmark.core.formats import WRITERS
 from benchmark.core.formats.files import RawLine, RecordFault, read_lines
 from benchmark.models import ImportBatch
 from benchmark.services.imports.discarding import discard_all, discard_slice
-from benchmark.services.imports.preparing import Preparers, Setup
-from benchmark.services.imports.publishing import (
-    hold_revisions,
-    join_variants,
-    publish,
-    require_all_written,
-    store_lines,
-    to_join,
-)
+from benchmark.services.imports.preparing import Prepared, PreparedRecord, Setup
+from benchmark.services.imports.processes import Preparers
+from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
 from benchmark.services.imports.report import Note, Report
 from benchmark.services.imports.requests import open_upload
-from benchmark.services.imports.sorting import Outcome, Sorter
-from benchmark.services.imports.toolset_store import ToolsetStore
+from benchmark.services.imports.sorting import Sorter
+from benchmark.services.imports.storing import Storage
 from benchmark.services.imports.trials import start_import_trials
-from reviews.services.cycles.start import begin_cycles
-from reviews.services.protocols.versions import current_version
 
 #: A chunk ends at whichever comes first: this many records, or this many bytes of them.
 CHUNK_RECORDS = 250
@@ -92,11 +83,7 @@ class ImportRun:
         self.consumed: int = running.checkpoint.get("items", 0)
         self.report = Report(self.batch, running.checkpoint.get("notes", {}))
         self.sorter = Sorter(self.batch, running.job)
-        self.toolsets = ToolsetStore(self.batch.project)
-        guideline = latest_guideline(self.batch.project)
-        self.guideline_id = guideline.pk if guideline else None
-        #: Without a protocol dialogues stay candidates until one is adopted.
-        self.reviewed = current_version(self.batch.project) is not None
+        self.storage = Storage(self.batch, running.job)
         self._pending: deque[_Chunk] = deque()
 
     def run(self) -> dict[str, Any]:
@@ -128,7 +115,7 @@ class ImportRun:
             ImportBatch.objects.filter(pk=self.batch.pk).update(**dict.fromkeys(COUNTERS, 0))
 
     def _read_all(self) -> None:
-        setup = Setup(self.batch.native_format, asdict(check_settings(self.batch.project)))
+        setup = Setup(self.batch.native_format, check_settings(self.batch.project))
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
             for prepared in preparers.prepare(self._chunks(cast(BinaryIO, _Heard(file, self.running)))):
                 self._take(self._pending.popleft(), prepared)
@@ -154,25 +141,25 @@ class ImportRun:
         self._pending.append(chunk)
         return chunk.lines
 
-    def _take(self, chunk: _Chunk, prepared: dict[str, Any]) -> None:
+    def _take(self, chunk: _Chunk, prepared: Prepared) -> None:
         """Write one chunk. Two imports may meet at an id or a toolset: whoever loses looks again."""
-        records = list(_in_order(chunk, prepared["records"]))
+        records = list(_in_order(chunk, prepared.records))
         if self.consumed == 0:
-            self._refuse_wrong_format([record for record in records if isinstance(record, dict)])
-        self.toolsets.learn(prepared["toolsets"])
+            self._refuse_wrong_format([record for record in records if isinstance(record, PreparedRecord)])
+        self.storage.toolsets.learn(prepared.toolsets)
         for last in (False, False, True):
             try:
                 return self._write(chunk, records)
             except IntegrityError:
-                self.toolsets.forget_keys()
+                self.storage.toolsets.forget_keys()
                 if last:
                     raise
 
-    def _write(self, chunk: _Chunk, records: list[dict[str, Any] | Note]) -> None:
+    def _write(self, chunk: _Chunk, records: list[PreparedRecord | Note]) -> None:
         with self.running.chunk() as commit:
             outcome = self.sorter.sort(records)
             if not self.batch.dry_run:
-                self._write_rows(outcome)
+                self.storage.write(outcome.new, outcome.revised)
             counters = replace(
                 self.counters,
                 read=self.counters.read + sum(1 for item in chunk.items if item.line),
@@ -193,37 +180,12 @@ class ImportRun:
             )
         self.counters, self.consumed = counters, consumed
         self.report.committed(notes)
-        self.toolsets.committed()
+        self.storage.toolsets.committed()
 
-    def _write_rows(self, outcome: Outcome) -> None:
-        keys = self.toolsets.keys([d["toolset"] for d in outcome.new] + [d["toolset"] for _, d in outcome.revised])
-        written = write_dialogues(
-            actor=self.batch.requester,
-            project=self.batch.project,
-            rows=[_row(dialogue, keys) for dialogue in outcome.new],
-            native_format=self.batch.native_format,
-            batch=self.running.job,
-            published=False,
-            guideline_id=self.guideline_id,
-        )
-        store_lines(
-            [(one.revision_id, dialogue) for one, dialogue in zip(written, outcome.new, strict=True)],
-            native_format=self.batch.native_format,
-        )
-        if self.reviewed:
-            begin_cycles(actor=self.batch.requester, project=self.batch.project, dialogues=written, hidden=True)
-        hold_revisions(
-            job=self.running.job,
-            revised=outcome.revised,
-            toolset_keys=keys,
-            guideline_id=self.guideline_id,
-            native_format=self.batch.native_format,
-        )
-
-    def _refuse_wrong_format(self, records: list[dict[str, Any]]) -> None:
+    def _refuse_wrong_format(self, records: list[PreparedRecord]) -> None:
         first = records[:TELLING_RECORDS]
         chosen = self.batch.native_format
-        guesses = [record.get("guess") for record in first if record["problems"]]
+        guesses = [record.guess for record in first if record.problems]
         if not first or len(guesses) < len(first):
             return
         likely = max(set(guesses) - {None, chosen}, key=guesses.count, default=None)
@@ -323,33 +285,22 @@ class _Heard:
         return getattr(self._file, name)
 
 
-def _in_order(chunk: _Chunk, records: list[dict[str, Any]]) -> Iterator[dict[str, Any] | Note]:
+def _in_order(chunk: _Chunk, records: list[PreparedRecord | RecordFault]) -> Iterator[PreparedRecord | Note]:
     """The chunk's items as the file has them: prepared records, and the faults of lines as notes.
 
     Raises Invalid at the first fault after which the file cannot be read any further.
     """
     prepared = iter(records)
     for item in chunk.items:
-        if isinstance(item, RawLine):
-            record = next(prepared)
-            if "fault" not in record:
-                yield record
-                continue
-            item = RecordFault(record["line"], record["member"], record["fault"], record["fatal"], record["pointer"])
-        if item.fatal:
-            raise Invalid(f"{item.member}: {item.message}" if item.member else item.message, line=item.line)
-        if item.line:
-            yield Note(item.line, item.member, "", item.pointer, "import.line", "error", item.message, rejects=True)
+        found = next(prepared) if isinstance(item, RawLine) else item
+        if isinstance(found, PreparedRecord):
+            yield found
+        elif found.fatal:
+            raise Invalid(f"{found.member}: {found.message}" if found.member else found.message, line=found.line)
+        elif found.line:
+            yield Note(found.line, found.member, "", found.pointer, "import.line", "error", found.message, rejects=True)
         else:
-            yield Note(0, item.member, "", "", "import.file", "info", item.message)
-
-
-def _row(dialogue: dict[str, Any], toolset_keys: dict[str, int]) -> DialogueRow:
-    fields = {name: dialogue[name] for name in _ROW_FIELDS}
-    return DialogueRow(**fields, toolset_revision_id=toolset_keys[dialogue["toolset"]])
-
-
-_ROW_FIELDS = tuple(name for name in DialogueRow.__slots__ if name != "toolset_revision_id")
+            yield Note(0, found.member, "", "", "import.file", "info", found.message)
 
 
 def _estimate(read: int, position: int, size: int) -> int:

@@ -13,6 +13,7 @@ from annotator.models.content import DialogueStatus
 from benchmark.core.formats import WRITERS
 from benchmark.core.formats.residue import with_format
 from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
 from benchmark.services.imports.released import released_as
 from benchmark.services.imports.report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
@@ -25,9 +26,9 @@ GROUP_STAYS = "import.variant_group"
 class Outcome:
     """What a chunk's records come to."""
 
-    new: list[dict[str, Any]] = field(default_factory=list)
+    new: list[PreparedDialogue] = field(default_factory=list)
     #: Pairs (dialogue's key, what is to be its next revision).
-    revised: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    revised: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
     unchanged: int = 0
     rejected: int = 0
     with_errors: int = 0
@@ -143,10 +144,9 @@ class Sorter:
         if self._seen is not None:
             self._seen.close()
 
-    def sort(self, records: Iterable[dict[str, Any] | Note]) -> Outcome:
-        """Sort records as ``Preparer.prepare`` gives them; notes among them are faults of the file's lines."""
-        records = list(records)
-        incoming = [d["external_id"] for r in records if isinstance(r, dict) for d in r["dialogues"]]
+    def sort(self, records: Sequence[PreparedRecord | Note]) -> Outcome:
+        """Sort records; notes among them are faults of the file's lines."""
+        incoming = [d.external_id for r in records if isinstance(r, PreparedRecord) for d in r.dialogues]
         known, last, pending = self._look_up(incoming)
         refusals = self._refusals(known, pending)
         worked = self._worked_on(known, pending, refusals)
@@ -158,16 +158,16 @@ class Sorter:
                 outcome.notes.append(record)
                 outcome.rejected += record.rejects
                 continue
-            if record["problems"]:
+            if record.problems:
                 outcome.rejected += 1
                 outcome.notes += [
-                    _note(record, pointer, "import.unreadable", "error", sentence, rejects=True)
-                    for pointer, sentence in record["problems"]
+                    _note(record, problem.pointer, "import.unreadable", "error", problem.message, rejects=True)
+                    for problem in record.problems
                 ]
             other_language = self._other_language(record, known, pending, (last, released))
-            for dialogue in record["dialogues"]:
-                content = (dialogue["content_hash"], dialogue["toolset"])
-                external_id = dialogue["external_id"]
+            for dialogue in record.dialogues:
+                content = dialogue.hashes
+                external_id = dialogue.external_id
                 if external_id in here:
                     self._double(outcome, record, dialogue, same=here[external_id] == content)
                     continue
@@ -203,20 +203,20 @@ class Sorter:
 
     def _same(
         self,
-        dialogue: dict[str, Any],
+        dialogue: PreparedDialogue,
         found: _Known,
         last: dict[int, tuple[str, str]],
         released: dict[int, str],
     ) -> bool:
         """Whether a record brings what is there, what was imported last, or what a release makes of what is there."""
         there = (found.content, last.get(found.pk), (released.get(found.pk), found.content[1]))
-        return any((one, dialogue["toolset"]) in there for one in self._hashes(dialogue))
+        return any((one, dialogue.toolset) in there for one in self._hashes(dialogue))
 
-    def _hashes(self, dialogue: dict[str, Any]) -> Iterator[str]:
+    def _hashes(self, dialogue: PreparedDialogue) -> Iterator[str]:
         """Under what content a dialogue may be known: as it is read, and as it was read before."""
-        yield dialogue["content_hash"]
-        if dialogue["variant_group"] and WRITERS[self._batch.native_format].joins_languages:
-            yield content_hash(with_format(dialogue["content"], self._batch.native_format))
+        yield dialogue.content_hash
+        if dialogue.variant_group and WRITERS[self._batch.native_format].joins_languages:
+            yield content_hash(with_format(dialogue.content, self._batch.native_format))
 
     def _look_up(
         self, incoming: list[str]
@@ -251,12 +251,12 @@ class Sorter:
                 pending[found.pk] = (content_hash, toolset)
         return known, last, pending
 
-    def _released(self, records: list[dict[str, Any] | Note], known: dict[str, _Known]) -> dict[int, str]:
+    def _released(self, records: Sequence[PreparedRecord | Note], known: dict[str, _Known]) -> dict[int, str]:
         """What a release would make of the dialogues that records of one speak of: their content, by key."""
         groups = []
         for record in records:
-            if isinstance(record, dict) and record.get("released"):
-                there = [(known.get(one["external_id"]), one["content_hash"]) for one in record["dialogues"]]
+            if isinstance(record, PreparedRecord) and record.released:
+                there = [(known.get(one.external_id), one.content_hash) for one in record.dialogues]
                 if any(found is not None and found.content[0] != content for found, content in there):
                     groups.append([found.pk for found, _ in there if found is not None])
         return released_as(self._batch.native_format, groups) if groups else {}
@@ -292,8 +292,8 @@ class Sorter:
             for pk, what in work_done_on(asked).items()
         }
 
-    def _refusal(self, found: _Known, dialogue: dict[str, Any], refusals: dict[int, str]) -> str:
-        named = f"The project has a dialogue “{dialogue['external_id']}”"
+    def _refusal(self, found: _Known, dialogue: PreparedDialogue, refusals: dict[int, str]) -> str:
+        named = f"The project has a dialogue “{dialogue.external_id}”"
         if not found.published:
             return f"{named} that another import, not finished yet, is bringing in. Wait for its end, then try again."
         if not self._batch.revise:
@@ -307,7 +307,7 @@ class Sorter:
 
     def _other_language(
         self,
-        record: dict[str, Any],
+        record: PreparedRecord,
         known: dict[str, _Known],
         pending: dict[int, tuple[str, str]],
         before: tuple[dict[int, tuple[str, str]], dict[int, str]],
@@ -316,8 +316,8 @@ class Sorter:
         replaced, or be there twice. Blank where that is not so. ``before``: what was imported last, or released.
         """
         last, released = before
-        for dialogue in record["dialogues"]:
-            name, language = dialogue["external_id"], dialogue["language"]
+        for dialogue in record.dialogues:
+            name, language = dialogue.external_id, dialogue.language
             found = known.get(name)
             if found is None or not found.published or found.pk in pending:
                 continue
@@ -333,9 +333,9 @@ class Sorter:
                 )
         return ""
 
-    def _group_stays(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], found: _Known) -> None:
+    def _group_stays(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
         """Say where a record puts a dialogue into another variant group than the project has it in."""
-        name, group = dialogue["external_id"], dialogue["variant_group"]
+        name, group = dialogue.external_id, dialogue.variant_group
         # A record of one language says nothing of groups. Alone so far: publishing lets it join its record's variants.
         if group in ("", found.group) or (group == name and not found.group):
             return
@@ -346,8 +346,8 @@ class Sorter:
         )
         outcome.notes.append(_note(record, "/variant_group", GROUP_STAYS, "warning", sentence, external_id=name))
 
-    def _double(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], *, same: bool) -> None:
-        named = f"The id “{dialogue['external_id']}” stands twice in this file"
+    def _double(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
+        named = f"The id “{dialogue.external_id}” stands twice in this file"
         if same:
             outcome.unchanged += 1
             outcome.notes.append(
@@ -358,25 +358,24 @@ class Sorter:
             self._reject(outcome, record, dialogue, "import.duplicate", sentence)
 
     def _reject(
-        self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any], check: str, sentence: str
+        self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, check: str, sentence: str
     ) -> None:
         outcome.rejected += 1
         outcome.notes.append(
-            _note(record, "/id", check, "error", sentence, rejects=True, external_id=dialogue["external_id"])
+            _note(record, "/id", check, "error", sentence, rejects=True, external_id=dialogue.external_id)
         )
 
-    def _accepted(self, outcome: Outcome, record: dict[str, Any], dialogue: dict[str, Any]) -> None:
+    def _accepted(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue) -> None:
         """Report what the reader and the checks have to say of a dialogue that comes in."""
-        external_id = dialogue["external_id"]
-        findings = dialogue["findings"]
-        outcome.with_errors += any(finding[1] == "error" for finding in findings)
+        external_id = dialogue.external_id
+        findings = dialogue.findings
+        outcome.with_errors += any(finding.severity == "error" for finding in findings)
         notes = [
-            _note(record, pointer, "import.reading", "warning", sentence, external_id=external_id)
-            for pointer, sentence in dialogue["warnings"]
+            _note(record, warning.pointer, "import.reading", "warning", warning.message, external_id=external_id)
+            for warning in dialogue.warnings
         ]
         notes += [
-            _note(record, anchor, check, severity, message, external_id=external_id)
-            for check, severity, anchor, _, message in findings
+            _note(record, one.anchor, one.check, one.severity, one.message, external_id=external_id) for one in findings
         ]
         if len(notes) > NOTES_PER_RECORD:
             left = len(notes) - NOTES_PER_RECORD
@@ -386,7 +385,7 @@ class Sorter:
 
 
 def _note(
-    record: dict[str, Any],
+    record: PreparedRecord,
     pointer: str,
     check: str,
     severity: str,
@@ -396,5 +395,5 @@ def _note(
     external_id: str = "",
 ) -> Note:
     return Note(
-        record["line"], record["member"], external_id or record["id"], pointer, check, severity, message, rejects
+        record.line, record.member, external_id or record.external_id, pointer, check, severity, message, rejects
     )

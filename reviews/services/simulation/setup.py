@@ -1,18 +1,17 @@
 """A simulation's project before anybody does anything: its people, its protocol, its candidates in the first stage."""
 
 import hashlib
-from collections.abc import Sequence
 
 from django.db import transaction
 
 from annotator.core.checks import run_checks
+from annotator.core.dialogue_rows import DialogueRow, listed_columns
 from annotator.core.schema import content_hash, load_text
 from annotator.core.schema.toolsets import CompiledToolset
-from annotator.core.search import describe_document
 from annotator.errors import Conflict, Invalid
 from annotator.models import Project, Role, User
 from annotator.services import projects
-from annotator.services.dialogues.creation import DialogueRow, write_dialogues
+from annotator.services.dialogues.creation import write_dialogues
 from annotator.services.dialogues.revisions import check_settings, ensure_toolset_revision
 from reviews.core.simulation import TOOLS, World
 from reviews.services.cycles.start import begin_cycles
@@ -84,26 +83,15 @@ def _bring_in(world: World, project: Project, administrator: User) -> None:
     rows = []
     for item in world.items:
         document = load_text(item.candidate)
-        labels = describe_document(document)
-        found = run_checks(document, compiled, stage="import", settings=settings)
         rows.append(
             DialogueRow(
                 external_id=item.name,
-                kind=document["kind"],
-                language=labels.language or "",
                 variant_group="",
                 content=item.candidate,
                 content_hash=content_hash(item.candidate),
+                findings=run_checks(document, compiled, stage="import", settings=settings),
                 toolset_revision_id=toolset.pk,
-                title=labels.title[:160],
-                policies=_listed(labels.policies),
-                topologies=_listed(labels.topologies),
-                information=_listed(labels.information),
-                task_count=labels.task_count,
-                call_count=labels.call_count,
-                switches=labels.switches,
-                search_text=labels.search_text,
-                findings=[(f.check, f.severity, f.anchor, f.value_hash, f.message) for f in found],
+                **listed_columns(document),
             )
         )
     for begin in range(0, len(rows), 500):
@@ -112,7 +100,3 @@ def _bring_in(world: World, project: Project, administrator: User) -> None:
             published=True,
         )  # fmt: skip
         begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
-
-
-def _listed(values: Sequence[str | None]) -> str:
-    return "," + ",".join(value or "" for value in values) + "," if values else ""

@@ -1,0 +1,54 @@
+"""A dialogue as a row of the database: its text, and the columns that lists and filters read instead. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.findings import Finding
+from annotator.core.search import describe_document
+
+
+@dataclass(slots=True, kw_only=True)
+class DialogueRow:
+    """A dialogue that is about to be written: its content as canonical text, and what lists read of it."""
+
+    external_id: str
+    variant_group: str
+    content: str
+    content_hash: str
+    findings: Sequence[Finding]
+    clean_mark: str | None = None
+    #: Zero until it is known under which key the toolset is stored.
+    toolset_revision_id: int = 0
+    kind: str
+    language: str
+    title: str
+    policies: str
+    topologies: str
+    information: str
+    task_count: int
+    call_count: int
+    switches: int
+    search_text: str
+
+
+def listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that are read from a document, from ``kind`` on, by the names they have in a row."""
+    labels = describe_document(document)
+    return {
+        "kind": document["kind"],
+        "language": labels.language or "",
+        "title": labels.title,
+        "policies": _listed(labels.policies),
+        "topologies": _listed(labels.topologies),
+        "information": _listed(labels.information),
+        "task_count": labels.task_count,
+        "call_count": labels.call_count,
+        "switches": labels.switches,
+        "search_text": labels.search_text,
+    }
+
+
+def _listed(values: Iterable[str | None]) -> str:
+    listed = [value or "" for value in values]
+    return f",{','.join(listed)}," if listed else ""

@@ -1,0 +1,211 @@
+"""From a line of a file to what an import writes: parsed, read, validated, checked, described.
+
+Pure, and the costly half of an import; ``processes.Preparers`` runs it on several cores.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from annotator.core.checks import CheckSettings, CleanMarks, run_checks
+from annotator.core.dialogue_rows import DialogueRow, listed_columns
+from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash
+from annotator.core.schema.exact_json import dumps
+from annotator.core.schema.layout import lay_out, on_one_line
+from annotator.core.schema.toolsets import CompiledToolset, read_tools
+from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
+from benchmark.core.formats.check_files import CHECK_CODE
+from benchmark.core.formats.files import RawLine, RawRecord, RecordFault, parse_line
+
+#: Seconds of computing that one record gets. Published records take a hundredth of one.
+MOST_SECONDS = 5.0
+#: Toolsets by their raw text, so that a toolset which many records share is read once.
+_KEPT_TOOLSETS = 1024
+_TOO_LONG = (
+    "Reading and checking this record takes more than {:g} seconds of computing, a thousand times what others take. "
+    "Split it, or leave out what is so long."
+)
+
+
+@dataclass(slots=True, frozen=True)
+class Setup:
+    """How the records of one file are to be read and checked."""
+
+    native_format: str
+    checks: CheckSettings = field(default_factory=CheckSettings)
+
+
+@dataclass(slots=True, kw_only=True)
+class PreparedDialogue(DialogueRow):
+    """A dialogue of a record, ready to be written once the key of its toolset is known."""
+
+    #: The hash of its tools.
+    toolset: str
+    #: What the reader has to say.
+    warnings: list[Problem]
+    #: The record's line; of a record in several languages one dialogue has it.
+    native_line: str | None = None
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """Of its content and its tools: what tells whether two records bring the same."""
+        return self.content_hash, self.toolset
+
+
+@dataclass(slots=True)
+class PreparedRecord:
+    """What an import has to know of a record: its dialogues, or the problems for which it cannot be read."""
+
+    line: int
+    member: str
+    external_id: str = ""
+    dialogues: list[PreparedDialogue] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    #: What format it looks like, where it cannot be read.
+    guess: str | None = None
+    #: Whether it comes from a release.
+    released: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class NewToolset:
+    """A toolset that no record before had: its canonical text, and what its tools are called."""
+
+    content: str
+    names: list[str]
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What comes of some lines: of each a record, or why it is none; and by hash the toolsets not told before."""
+
+    records: list[PreparedRecord | RecordFault] = field(default_factory=list)
+    toolsets: dict[str, NewToolset] = field(default_factory=dict)
+
+
+class Preparer:
+    """Prepares records, remembering the toolsets it has met."""
+
+    def __init__(self, setup: Setup, *, seconds: float = MOST_SECONDS) -> None:
+        """``seconds``: of computing, for each record."""
+        self._seconds = seconds
+        self._reader = READERS[setup.native_format]
+        self._settings = setup.checks
+        self._marks = CleanMarks(self._settings)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._hashes: dict[bytes, str] = {}
+        self._texts: dict[str, str] = {}
+        self._told: set[str] = set()
+
+    def prepare(self, lines: Sequence[RawLine]) -> Prepared:
+        """What an import has to know of these lines. A toolset's content is told once."""
+        prepared = Prepared()
+        for line in lines:
+            item = parse_line(line)
+            if isinstance(item, RawRecord):
+                prepared.records.append(self._prepare(item, line, prepared.toolsets))
+            else:
+                prepared.records.append(item)
+        return prepared
+
+    def _prepare(self, item: RawRecord, line: RawLine, toolsets: dict[str, NewToolset]) -> PreparedRecord:
+        record = PreparedRecord(item.line, item.member, released=CANARY in item.data)
+        try:
+            with patience(self._seconds):
+                read = self._reader.read(item.data)
+                dialogues = [self._describe(dialogue, toolsets) for dialogue in read]
+                # One record may hold a dialogue in several languages; it is laid out once.
+                dialogues[0].native_line = _laid_out(item.data, line.content)
+            record.dialogues, record.external_id = dialogues, dialogues[0].external_id
+        except TookTooLong:
+            # It may have been stopped anywhere: what it had begun to remember is remembered anew.
+            self._forget()
+            record.external_id = _id_of(item.data)
+            record.problems = [Problem("", _TOO_LONG.format(self._seconds))]
+        except SchemaProblem as problem:
+            record.external_id = _id_of(item.data)
+            record.problems = list(problem.problems)
+            record.guess = guess_format(item.data)
+        return record
+
+    def _describe(self, dialogue: ReadDialogue, toolsets: dict[str, NewToolset]) -> PreparedDialogue:
+        toolset = self._toolset(dialogue.tools, toolsets)
+        text = dialogue.text or canonical(dialogue.document)
+        digest = content_hash(text)
+        findings = run_checks(
+            dialogue.document, CompiledToolset.of(self._texts[toolset]), stage="import", settings=self._settings
+        )
+        return PreparedDialogue(
+            external_id=dialogue.external_id,
+            variant_group=dialogue.variant_group,
+            content=text,
+            content_hash=digest,
+            toolset=toolset,
+            findings=findings,
+            clean_mark=self._marks.earned(dialogue.document, findings, digest, toolset),
+            warnings=dialogue.warnings,
+            **listed_columns(dialogue.document),
+        )
+
+    def _toolset(self, tools: list[Any], toolsets: dict[str, NewToolset]) -> str:
+        raw = dumps(tools)
+        found = self._hashes.get(raw)
+        if found is None:
+            read = read_tools(tools)
+            text = canonical({"tools": read})
+            found = content_hash(text)
+            if len(self._hashes) >= _KEPT_TOOLSETS:
+                self._hashes.clear()
+                self._texts.clear()
+            self._hashes[raw], self._texts[found] = found, text
+            if found not in self._told:
+                self._told.add(found)
+                toolsets[found] = NewToolset(text, [tool.get("function", tool)["name"] for tool in read])
+        return found
+
+
+class TookTooLong(BaseException):
+    """The time is up. No Exception, so that nothing on the way takes it for a fault of its own."""
+
+
+@contextmanager
+def patience(seconds: float = MOST_SECONDS) -> Iterator[None]:
+    """Raise TookTooLong once the block has computed for so long: what is hostile, or huge, costs itself alone.
+
+    Counted is this process's own time, so that a busy machine rejects nothing. Regular expressions are interrupted,
+    too. Only the main thread can be: in another one the block has no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise TookTooLong
+
+
+def _laid_out(data: dict[str, Any], content: bytes) -> str:
+    """The line of a record, without the files that stood beside it."""
+    text = on_one_line(content.decode().strip())
+    if CHECK_CODE not in data:
+        return text
+    return lay_out({key: value for key, value in data.items() if key != CHECK_CODE}, text)
+
+
+def _id_of(data: dict[str, Any]) -> str:
+    """The id of a record that could not be read, as far as it has one."""
+    value = data.get("id")
+    return str(value)[:200] if isinstance(value, str | int) else ""

@@ -1,0 +1,153 @@
+"""Preparing records on several cores.
+
+Processes of our own instead of ``ProcessPoolExecutor``: its caller waits for ever when a process dies in the middle of
+an answer, it outlives a caller that is killed, and Celery's workers may not start it. These load neither Django nor its
+database connections.
+"""
+
+import gc
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from os import cpu_count
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Self, cast
+
+from benchmark.core.formats.files import RawLine
+from benchmark.services.imports.preparing import Prepared, Preparer, Setup
+
+_ROOT = Path(__file__).resolve().parents[3]
+_MOST = 8
+
+
+class Preparers:
+    """Prepares chunks of records in order: a few of them here, many on every core, this process among the others."""
+
+    #: Chunks prepared in this process alone where there are no more: that is done sooner than another process is up.
+    ALONE = 2
+
+    def __init__(self, setup: Setup, *, count: int | None = None) -> None:
+        """``count``: processes that prepare, this one included; as many as there are cores unless it is named."""
+        self._setup = setup
+        self._here = Preparer(setup)
+        self._others = min(_MOST, count if count is not None else cpu_count() or 1) - 1
+        self._children: list[_Child] = []
+        self._idle: SimpleQueue[_Child] = SimpleQueue()
+        self._threads: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for child in self._children:
+            child.process.kill()
+        if self._threads is not None:
+            self._threads.shutdown(wait=True, cancel_futures=True)
+        for child in self._children:
+            child.close()
+
+    def prepare(self, chunks: Iterable[Sequence[RawLine]]) -> Iterator[Prepared]:
+        """``Preparer.prepare`` of each chunk, in order. At most two chunks a process are held at a time.
+
+        The other processes are started before the first chunk is prepared here, and take of the next ones what they
+        can; what they cannot take is prepared here instead of waiting for them. Where the chunks end in an exception,
+        it is raised after the answers to all that came before it.
+        """
+        failures: list[Exception] = []
+
+        def until_failure() -> Iterator[Sequence[RawLine]]:
+            try:
+                yield from chunks
+            except Exception as failure:
+                failures.append(failure)
+
+        source = until_failure()
+        first = list(islice(source, self.ALONE + 1))
+        if len(first) > self.ALONE and self._others > 0:
+            self._start_others()
+        waiting: deque[Future[Prepared]] = deque()
+        for number, chunk in enumerate(chain(first, source)):
+            away = sum(not one.done() for one in waiting)
+            waiting.append(self._submit(chunk, here=number == 0 or away >= 2 * len(self._children)))
+            while waiting and (waiting[0].done() or len(waiting) > 2 * self._others + 1):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+        if failures:
+            raise failures[0]
+
+    def _submit(self, chunk: Sequence[RawLine], *, here: bool) -> "Future[Prepared]":
+        if self._threads is not None and not here:
+            return self._threads.submit(self._elsewhere, chunk)
+        done: Future[Prepared] = Future()
+        done.set_result(self._here.prepare(chunk))
+        return done
+
+    def _start_others(self) -> None:
+        self._threads = ThreadPoolExecutor(self._others, thread_name_prefix="preparer")
+        for _ in range(self._others):
+            child = _Child(self._setup)
+            self._children.append(child)
+            self._idle.put(child)
+
+    def _elsewhere(self, chunk: Sequence[RawLine]) -> Prepared:
+        child = self._idle.get()
+        try:
+            return child.prepare(chunk)
+        finally:
+            # Also when it is dead: whoever waits for it must find that out instead of waiting on.
+            self._idle.put(child)
+
+
+class _Child:
+    """A process that prepares, as the one that started it has it."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._connection, theirs = Pipe()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "benchmark.services.imports.processes"], cwd=_ROOT, stdin=theirs.fileno()
+            )
+        self._connection.send(setup)
+
+    def prepare(self, chunk: Sequence[RawLine]) -> Prepared:
+        """Raises RuntimeError where the process has died."""
+        try:
+            self._connection.send(chunk)
+            return cast(Prepared, self._connection.recv())
+        except (EOFError, OSError):
+            code = self.process.wait()
+            raise RuntimeError(f"a process that prepares records ended with code {code}") from None
+
+    def close(self) -> None:
+        self._connection.close()
+        self.process.wait()
+
+
+def _serve(connection: Connection) -> None:
+    """Prepare what comes in until the other end closes, as it does when whoever has it is killed."""
+    # Whoever started us decides when to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        preparer = Preparer(connection.recv())
+        # What is loaded stays, and records hold no circles: looking for some all the time is for nothing.
+        gc.freeze()
+        gc.set_threshold(50_000)
+        while True:
+            connection.send(preparer.prepare(connection.recv()))
+    except (EOFError, OSError):
+        return
+
+
+if __name__ == "__main__":
+    _serve(Connection(sys.stdin.fileno()))

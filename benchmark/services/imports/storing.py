@@ -1,0 +1,151 @@
+"""The rows of a chunk: new dialogues and the next revisions of known ones, which nobody sees before the import ends."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.utils import timezone
+
+from annotator.models import Dialogue, Job, Project, Revision, Toolset, ToolsetRevision
+from annotator.models.keys import new_public_ids
+from annotator.services.database import bulk_insert
+from annotator.services.dialogues.creation import write_dialogues
+from annotator.services.dialogues.revisions import latest_guideline
+from benchmark.models import ImportBatch, NativeLine
+from benchmark.services.imports.preparing import NewToolset, PreparedDialogue
+from reviews.services.cycles.start import begin_cycles
+from reviews.services.protocols.versions import current_version
+
+_NAMED_TOOLS = 3
+
+
+class Storage:
+    """Writes what one import brings, in the caller's transactions."""
+
+    def __init__(self, batch: ImportBatch, job: Job) -> None:
+        self._batch = batch
+        self._job = job
+        guideline = latest_guideline(batch.project)
+        self._guideline_id = guideline.pk if guideline else None
+        #: Without a protocol dialogues stay candidates until one is adopted.
+        self._reviewed = current_version(batch.project) is not None
+        self.toolsets = ToolsetStore(batch.project)
+
+    def write(self, new: Sequence[PreparedDialogue], revised: Sequence[tuple[int, PreparedDialogue]]) -> None:
+        """Write new dialogues, and revisions of those that have these keys."""
+        dialogues = [*new, *(dialogue for _, dialogue in revised)]
+        keys = self.toolsets.keys([dialogue.toolset for dialogue in dialogues])
+        for dialogue in dialogues:
+            dialogue.toolset_revision_id = keys[dialogue.toolset]
+        written = write_dialogues(
+            actor=self._batch.requester,
+            project=self._batch.project,
+            rows=new,
+            native_format=self._batch.native_format,
+            batch=self._job,
+            published=False,
+            guideline_id=self._guideline_id,
+        )
+        if self._reviewed:
+            begin_cycles(actor=self._batch.requester, project=self._batch.project, dialogues=written, hidden=True)
+        self._keep_lines(zip((one.revision_id for one in written), new, strict=True))
+        if revised:
+            self._hold_revisions(revised)
+
+    def _hold_revisions(self, revised: Sequence[tuple[int, PreparedDialogue]]) -> None:
+        """Write the next revisions of dialogues, sealed until the import publishes."""
+        heads = dict(Dialogue.objects.filter(pk__in=[pk for pk, _ in revised]).values_list("pk", "head_id"))
+        revision_ids = bulk_insert.allocate_ids(Revision, len(revised))
+        bulk_insert.insert_rows(
+            Revision,
+            ("id", "public_id", "dialogue_id", "parent_id", "toolset_revision_id", "content_hash", "content"),
+            [
+                (
+                    revision_id, public_id, pk, heads[pk], dialogue.toolset_revision_id, dialogue.content_hash,
+                    dialogue.content,
+                )
+                for revision_id, public_id, (pk, dialogue) in zip(
+                    revision_ids, new_public_ids(len(revised)), revised, strict=True
+                )
+            ],
+            constants={
+                "number": None, "sealed": True, "batch_id": self._job.pk, "guideline_id": self._guideline_id,
+                "message": "Imported", "created_at": timezone.now(),
+            },
+        )  # fmt: skip
+        self._keep_lines((key, dialogue) for key, (_, dialogue) in zip(revision_ids, revised, strict=True))
+
+    def _keep_lines(self, imported: Iterable[tuple[int, PreparedDialogue]]) -> None:
+        """Keep the lines of dialogues, by the keys of the revisions that hold what they say.
+
+        A language variant has none of its own where another one has the record's.
+        """
+        bulk_insert.insert_rows(
+            NativeLine,
+            ("revision_id", "text"),
+            [(pk, dialogue.native_line) for pk, dialogue in imported if dialogue.native_line is not None],
+            constants={"native_format": self._batch.native_format},
+        )
+
+
+class ToolsetStore:
+    """Knows the toolsets of one import by hash: their content until they are stored, their keys from then on."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._contents: dict[str, NewToolset] = {}
+        self._keys: dict[str, int] = {}
+
+    def learn(self, toolsets: Mapping[str, NewToolset]) -> None:
+        """Take note of toolsets that were met, by hash."""
+        self._contents.update({found: told for found, told in toolsets.items() if found not in self._keys})
+
+    def committed(self) -> None:
+        """What was written is there to stay: only the keys are needed from now on."""
+        for found in self._contents.keys() & self._keys.keys():
+            del self._contents[found]
+
+    def forget_keys(self) -> None:
+        """The transaction in which keys were given was rolled back: look everything up again."""
+        self._keys.clear()
+
+    def keys(self, hashes: Sequence[str]) -> dict[str, int]:
+        """The keys of these toolsets' revisions; those the project has not yet are written."""
+        wanted = set(hashes)
+        missing = [found for found in dict.fromkeys(hashes) if found not in self._keys]
+        if missing:
+            known = ToolsetRevision.objects.filter(project=self._project, content_hash__in=missing)
+            self._keys.update(known.values_list("content_hash", "pk"))
+            self._write([found for found in missing if found not in self._keys])
+        return {found: self._keys[found] for found in wanted}
+
+    def _write(self, hashes: list[str]) -> None:
+        if not hashes:
+            return
+        now = timezone.now()
+        toolset_ids = bulk_insert.allocate_ids(Toolset, len(hashes))
+        revision_ids = bulk_insert.allocate_ids(ToolsetRevision, len(hashes))
+        bulk_insert.insert_rows(
+            Toolset,
+            ("id", "public_id", "name"),
+            [
+                (key, public_id, _name(found, self._contents[found].names))
+                for key, public_id, found in zip(toolset_ids, new_public_ids(len(hashes)), hashes, strict=True)
+            ],
+            constants={"project_id": self._project.pk, "created_at": now},
+        )
+        bulk_insert.insert_rows(
+            ToolsetRevision,
+            ("id", "toolset_id", "tool_count", "content_hash", "content"),
+            [
+                (key, toolset_id, len(self._contents[found].names), found, self._contents[found].content)
+                for key, toolset_id, found in zip(revision_ids, toolset_ids, hashes, strict=True)
+            ],
+            constants={"project_id": self._project.pk, "number": 1, "created_at": now},
+        )
+        self._keys.update(zip(hashes, revision_ids, strict=True))
+
+
+def _name(found: str, names: list[str]) -> str:
+    """What people call a toolset that came with a file: its first tools; the hash keeps it apart from others."""
+    first = ", ".join(names[:_NAMED_TOOLS]) or "No tools"
+    more = f" and {len(names) - _NAMED_TOOLS} more" if len(names) > _NAMED_TOOLS else ""
+    return f"{first[:80]}{more} ({found[:8]})"
