@@ -180,7 +180,7 @@ class ReleaseLeftOut(APIView):
 
 
 class ReleaseArchive(APIView):
-    """The archive of a frozen release. One that says what was left out is for administrators and senior reviewers."""
+    """The archive of a frozen release."""
 
     @extend_schema(
         responses={(200, "application/zip"): FILE, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT},

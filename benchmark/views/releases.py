@@ -68,7 +68,6 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "verify_line": f"manage.py verify_release {requests.archive_name(release)}",
         "counts": _counts(release, oversees),
         "oversees": oversees,
-        "may_download": oversees or not requests.names_left_out(release),
         "left_out": page_of(
             requests.list_left_out(actor=request.user, release=release),
             request,
@@ -97,7 +96,7 @@ def release_download(request: PageRequest, public_id: str) -> HttpResponseBase:
 
 def archive_response(actor: User, release: Release) -> FileResponse:
     """The archive as a download; its checksum goes with it."""
-    path = requests.archive_for(actor=actor, release=release)
+    path = requests.archive_path(release)
     response = FileResponse(
         path.open("rb"), as_attachment=True, filename=requests.archive_name(release), content_type="application/zip"
     )

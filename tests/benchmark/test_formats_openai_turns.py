@@ -7,11 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotator.core.schema import canonical, load_text, read_document, value_hash
+from annotator.core.schema import canonical, load_text, read_document
 from annotator.core.schema.exact_json import same
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.openai_writing import write_messages
-from benchmark.core.formats.outdated import forget_overtaken, overtaken_places
+from benchmark.core.formats.outdated import forget_overtaken
 from tests.benchmark.format_records import openai_record, read, wild_record
 
 Document = dict[str, Any]
@@ -173,25 +172,6 @@ def test_a_result_that_came_late_stays_late_when_something_else_is_edited() -> N
     after = copy.deepcopy(document)
     after["tasks"][0]["user_message"] = "Well?"
     assert released(saved(document, after)) == [{"role": "user", "content": "Well?"}, *messages[1:]]
-
-
-def test_what_stands_beside_turns_that_earlier_versions_joined_is_released() -> None:
-    """They annotated dependencies, and kept what stood beside the other messages with the turns as one."""
-    messages = two_turns("c1", "c2")
-    document = needing(document_of(messages), {})
-    joined = [one.message for one in write_messages(document, as_depended=True)]
-    assert [len(one.get("tool_calls", ())) for one in joined] == [0, 2, 0, 0, 0]
-    kept = [messages[0], *joined[1:4], messages[5]]
-    document["extra"]["@native"]["kept"]["messages"] = [kept, value_hash(joined)]
-    bare = [{key: value for key, value in one.items() if key != "reasoning_content"} for one in messages]
-    assert released(document) == released(document, full=False) == bare
-    imported = document_of(messages)
-    assert overtaken_places(document, forget_overtaken(document, imported)) == []
-    after = copy.deepcopy(document)
-    after["tasks"][0]["steps"][-1]["text"] = "Both."
-    assert released(saved(document, after)) == [*bare[:-1], {"role": "assistant", "content": "Both."}]
-    for needs in ({}, {"s1": ["s0"]}):
-        assert released(needing(document, needs)) == released(needing(document, needs), full=False) == bare
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)

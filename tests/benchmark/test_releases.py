@@ -818,26 +818,6 @@ def test_members_see_releases_and_only_administrators_make_them(team: Team) -> N
         load_release(actor=team.outsider, project=team.project, public_id=release.public_id)
 
 
-def test_an_archive_that_names_what_was_left_out_is_for_who_may_know(team: Team, client: Client) -> None:
-    """Archives frozen before hold ``left_out.jsonl``: what is verified and stands nowhere in them is a known answer."""
-    make_verified(team, "a")
-    make_item(team, "b")
-    release = run_release(team)
-    page = f"/p/{team.project.slug}/releases/{release.public_id}/"
-    addresses = (f"{page}archive.zip", f"/api/projects/{team.project.slug}/releases/{release.public_id}/archive/")
-    for named, expected in ((False, 200), (True, 403)):
-        release.frozen |= {"left_out": 1} if named else {}
-        release.save()
-        for person, status in ((team.annotator, expected), (team.senior, 200), (team.administrator, 200)):
-            client.force_login(person)
-            for address in addresses:
-                response = client.get(address)
-                if response.streaming:
-                    assert b"".join(response.streaming_content).startswith(b"PK")
-                assert (response.status_code, response.streaming) == (status, status == 200)
-            assert ("archive.zip" in client.get(page).content.decode()) == (status == 200)
-
-
 def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_threads_to_others(
     team: Team, client: Client
 ) -> None:
@@ -958,23 +938,6 @@ def test_the_card_names_the_protocol_of_the_project(team: Team) -> None:
     )
 
 
-def test_a_release_frozen_without_figures_is_built_as_it_was(team: Team, tmp_path: Path) -> None:
-    make_verified(team, "a")
-    release = run_release(team)
-    release.frozen.pop("figures")
-    release.frozen.pop("compression")
-    release.frozen.pop("table")
-    release.frozen["protocols"][0].pop("name")
-    build_archive(release, tmp_path / "old.zip")
-    with zipfile.ZipFile(tmp_path / "old.zip") as archive:
-        manifest = json.loads(archive.read(f"release-{release.version}/manifest.json"))
-        card = archive.read(f"release-{release.version}/README.md").decode()
-    assert "figures" not in manifest
-    assert "configs:\n  - config_name: dialogues\n    data_files: dialogues.jsonl\n---" in card
-    assert "By the protocol c3 (version 1, SHA-256 `" in card
-    assert "table.jsonl" not in card
-
-
 def test_records_stand_in_the_order_of_the_numbers_in_their_ids(team: Team, tmp_path: Path) -> None:
     """The published evaluator of wild looks for the record of ``d_2`` on the third line."""
     for name in ("d_0", "d_10", "d_2", "d"):
@@ -985,8 +948,3 @@ def test_records_stand_in_the_order_of_the_numbers_in_their_ids(team: Team, tmp_
         return [json.loads(line)["id"] for line in files["items.jsonl"].splitlines()]
 
     assert ids(members(release)) == ["d", "d_0", "d_2", "d_10"]
-    release.frozen.pop("numbers_in_order")
-    build_archive(release, tmp_path / "old.zip")
-    with zipfile.ZipFile(tmp_path / "old.zip") as archive:
-        lines = archive.read(f"release-{release.version}/items.jsonl")
-    assert ids({"items.jsonl": lines}) == ["d", "d_0", "d_10", "d_2"]

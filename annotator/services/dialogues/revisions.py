@@ -1,6 +1,5 @@
 """Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from threading import Lock
@@ -8,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -162,30 +161,12 @@ def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
         if parent is not None:
             forget = import_string(settings.FORGET_OVERTAKEN)
             document = forget(document, parent.document())
-            text = canonical(document)
-            if text == parent.content:
-                return text
-            # Versions made before copies were forgotten may still hold some.
-            for before in came_as([parent]).values():
-                document = forget(document, before.document())
         return canonical(document)
     except SchemaProblem as problem:
         raise Invalid(
             f"The dialogue cannot be stored: {problem}",
             problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
         ) from None
-
-
-def came_as(revisions: Iterable[Revision]) -> dict[int, Revision]:
-    """By key, the version from which each of these descends as it came in; without those that came in themselves."""
-    edited = [one for one in revisions if one.parent_id is not None and one.batch_id is None]
-    if not edited:
-        return {}
-    came: dict[int, list[Revision]] = defaultdict(list)
-    rows = Revision.objects.filter(Q(parent=None) | ~Q(batch=None), dialogue__in={one.dialogue_id for one in edited})
-    for row in rows.order_by("pk"):
-        came[row.dialogue_id].append(row)
-    return {one.pk: [row for row in came[one.dialogue_id] if row.pk < one.pk][-1] for one in edited}
 
 
 def next_number(dialogue: Dialogue) -> int:

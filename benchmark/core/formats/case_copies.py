@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from annotator.core.constraints.taxonomy import find_category, labelled
-from annotator.core.schema.canonical import escape
 from annotator.core.schema.exact_json import same
 
 #: Signs compared, past which a text counts as a copy that is overtaken: looking for many texts is superlinear.
@@ -34,18 +33,6 @@ def forget_copies(document: dict[str, Any], before: dict[str, Any]) -> None:
                 steps -= sum(map(len, (*texts, *now))) * sum(1 for _ in _sentences(parameters[name]))
                 if steps < 0 or _is_overtaken(parameters[name], (was, texts), (constraint, now)):
                     del parameters[name]
-
-
-def copies_left_out(document: dict[str, Any], rest: dict[str, Any]) -> list[str]:
-    """The places that ``forget_copies`` took from ``document``, of which it left ``rest``."""
-    left = {constraint["id"]: dict(_parameters(constraint)) for constraint in rest["constraints"]}
-    return [
-        f"/constraints/{escape(constraint['id'])}/{place}/{escape(name)}"
-        for constraint in document["constraints"]
-        for place, parameters in _parameters(constraint)
-        for name in parameters
-        if name not in left[constraint["id"]][place]
-    ]
 
 
 def _words(constraint: dict[str, Any], document: dict[str, Any]) -> list[str]:

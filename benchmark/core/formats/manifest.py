@@ -86,10 +86,7 @@ class ReleasedItem(BaseModel):
     language: str
     variant_group: str
     revision_sha256: Sha256
-    #: The hash of the tools; None where nobody has said it.
-    toolset_sha256: Sha256 | None = None
-    #: The hash of the document as it is released, where copies of corrected values were left out of the revision.
-    document_sha256: Sha256 | None = None
+    toolset_sha256: Sha256
     stages: list[Any]
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotator.core.schema import value_hash
-from annotator.core.schema.canonical import escape
 from annotator.core.schema.exact_json import dumps, loads, same, with_kept_decimals
-from benchmark.core.formats.case_copies import copies_left_out, forget_copies
+from benchmark.core.formats.case_copies import forget_copies
 from benchmark.core.formats.cctu import plain_fields as cctu_plain
 from benchmark.core.formats.cctu import with_prompt_and_query
 from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
@@ -83,20 +82,6 @@ def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[s
             _carry_context(result, before)
         _forget_originals(result)
     return result
-
-
-def overtaken_places(document: dict[str, Any], rest: dict[str, Any]) -> list[str]:
-    """Where ``document`` says what ``rest``, which ``forget_overtaken`` left of it, does not say any more."""
-    left = dict(_parts(rest))
-    places = copies_left_out(document, rest) if document["kind"] == "constrained" else []
-    for key, part in _parts(document):
-        here = "".join(f"/{escape(name)}" for name in key)
-        if not same(part.get("native_information"), left[key].get("native_information")):
-            places.append(f"{here}/native_information")
-        for name, value in part["extra"].items():
-            if name not in left[key]["extra"] or not same(value, left[key]["extra"][name]):
-                places.append(f"{here}/extra/{escape(name)}")
-    return places
 
 
 def _parts(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:

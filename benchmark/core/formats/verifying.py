@@ -72,7 +72,7 @@ class _Known(NamedTuple):
     language: str
     variant_group: str
     document: str
-    tools: str | None
+    tools: str
 
 
 class _Verification:
@@ -248,8 +248,7 @@ class _Verification:
             return
         if item.id in self.items:
             self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
-        verified = item.document_sha256 or item.revision_sha256
-        self.items[item.id] = _Known(item.language, item.variant_group, verified, item.toolset_sha256)
+        self.items[item.id] = _Known(item.language, item.variant_group, item.revision_sha256, item.toolset_sha256)
 
     def _dialogue(self, record: dict[str, Any], where: str, kind: str) -> None:
         if kind == "neutral":
@@ -282,7 +281,7 @@ class _Verification:
             return  # the reader says so
         if actual != item.document:
             self._say(f"{where}: the document of {shown_name(name)} is not the revision that was verified.")
-        if item.tools not in (None, tools):
+        if tools != item.tools:
             self._say(f"{where}: the tools of {shown_name(name)} are not those by which it was verified.")
 
     def _compare(self, manifest: Manifest) -> None:

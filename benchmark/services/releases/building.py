@@ -18,24 +18,22 @@ from annotator.core.schema import content_hash as checksum
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out
 from annotator.errors import Invalid
-from annotator.models import Revision, ToolsetRevision
-from annotator.services.dialogues.revisions import came_as
+from annotator.models import ToolsetRevision
 from benchmark.core.formats import WRITERS
-from benchmark.core.formats.archive import LEVEL, DeterministicZip, WrittenFile
+from benchmark.core.formats.archive import DeterministicZip, WrittenFile
 from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.limits import Limits
 from benchmark.core.formats.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.core.formats.table import TABLE
-from benchmark.models import LeftOut, Release, ReleaseItem
+from benchmark.models import Release, ReleaseItem
 from benchmark.services.releases.card import DRAWS, has_populations, write_card
-from benchmark.services.releases.items import NOT_NATIVE, OVERTAKEN, Item, line_of
+from benchmark.services.releases.items import NOT_NATIVE, Item, line_of
 from reviews.models import Draw
 from reviews.services.sampling.draws import member_line, members_of
 
 NEUTRAL = "neutral"
 DIALOGUES = "dialogues.jsonl"
-LEFT_OUT = "left_out.jsonl"
 CARD = "README.md"
 #: Version of the dialogue document's schema.
 DOCUMENT_VERSION = 1
@@ -82,9 +80,7 @@ class _Building:
 
     def run(self, path: Path) -> None:
         formats = {DIALOGUES: NEUTRAL}
-        # Releases frozen before there was a choice are built again with what was usual then.
-        level = self.release.frozen.get("compression", LEVEL)
-        with TemporaryFile() as aside, DeterministicZip(path, level=level) as archive:
+        with TemporaryFile() as aside, DeterministicZip(path, level=self.release.frozen["compression"]) as archive:
             self._aside = aside
             native = None
             if self.release.native_format != NEUTRAL:
@@ -92,8 +88,7 @@ class _Building:
                 formats[name] = self.release.native_format
                 native = archive.begin(f"{self.root}/{name}")
             neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
-            # Releases frozen before there was a table have none, and are built again as they were.
-            table = archive.begin(f"{self.root}/{TABLE}") if self.release.frozen.get("table") else None
+            table = archive.begin(f"{self.root}/{TABLE}")
             for variants in self._variants():
                 left: dict[str, list[str]] = {}
                 if native is not None:
@@ -104,20 +99,13 @@ class _Building:
                     places = left.get(item.external_id)
                     line |= ({NOT_NATIVE: places} if places else {}) | {CANARY: self.release.canary}
                     lines.write(_line(line))
-                    if table is not None:
-                        table.write(item.row(self.release.canary))
+                    table.write(item.row(self.release.canary))
             if native is not None:
                 archive.end(native)
                 self._add_files(archive)
             archive.end(neutral)
             archive.end(lines)
-            if table is not None:
-                archive.end(table)
-            if "left_out" in self.release.frozen:
-                # Releases frozen while archives still named what is not in them are built again as they were.
-                with archive.member(f"{self.root}/{LEFT_OUT}") as out:
-                    for left_out in self._left_out():
-                        out.write(left_out)
+            archive.end(table)
             if has_populations(self.release):
                 with archive.member(f"{self.root}/{DRAWS}") as out:
                     for member in self._populations():
@@ -131,10 +119,8 @@ class _Building:
         rows = ReleaseItem.objects.filter(release=self.release).values_list(
             "pk", "dialogue__external_id", "dialogue__variant_group"
         )
-        # Releases frozen before numbers counted are built again in the order they had.
-        counted = self.release.frozen.get("numbers_in_order")
         keyed = sorted(
-            (_numbered(group or external_id) if counted else [], group or external_id, external_id, pk)
+            (_numbered(group or external_id), group or external_id, external_id, pk)
             for pk, external_id, group in rows.iterator()
         )
         return [(group, pk) for _, group, _, pk in keyed]
@@ -186,11 +172,6 @@ class _Building:
             for member, drawn in members_of(draw):
                 yield _line(member_line(draw, member, drawn=drawn) | {CANARY: self.release.canary})
 
-    def _left_out(self) -> Iterator[bytes]:
-        rows = LeftOut.objects.filter(release=self.release).order_by("dialogue__external_id")
-        for external_id, reason in rows.values_list("dialogue__external_id", "reason").iterator():
-            yield _line({"left_out": external_id, "reason": reason, CANARY: self.release.canary})
-
     def _variants(self) -> Iterator[list[tuple[Item, dict[str, Any]]]]:
         """Each dialogue in all its languages, every one with what its line of ``items.jsonl`` says."""
         for _, group in groupby(self._rows(), key=itemgetter(0)):
@@ -209,11 +190,8 @@ class _Building:
             rows = {row[0]: row[1:] for row in items.filter(pk__in=[pk for _, pk in part])}
             # Many items share a toolset: each is read once a slice.
             toolsets = _toolsets({row[3] for row in rows.values()}, toolsets)
-            origins = _origins([row[8] for row in rows.values() if OVERTAKEN in row[2]])
             for group, pk in part:
-                (
-                    external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid, revision,
-                ) = rows[pk]  # fmt: skip
+                external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid = rows[pk]
                 _require_whole(content, content_hash, f"dialogue {external_id}")
                 _require_whole(toolsets[toolset], toolset_hash, f"the tools of dialogue {external_id}")
                 item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
@@ -225,13 +203,6 @@ class _Building:
                     "toolset_sha256": toolset_hash,
                     **trail,
                 }
-                if revision in origins:
-                    item, overtaken = item.without_overtaken(origins[revision])
-                    if overtaken != {key: trail[key] for key in (OVERTAKEN, "document_sha256")}:
-                        raise Invalid(
-                            f"What release {self.release.version} left out of dialogue {external_id} cannot be told "
-                            "again by this program. Restore the archive from a backup, or freeze a new release."
-                        )
                 yield group, item, line
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
@@ -254,13 +225,11 @@ class _Building:
             schema_versions={"release": VERSION, "envelope": ENVELOPE_VERSION, "document": DOCUMENT_VERSION},
             counts={"items": self.release.item_count} | {k: v for k, v in counts.items() if isinstance(v, int)},
             breakdown={k: v for k, v in counts.items() if isinstance(v, dict)},
-            **({"left_out": frozen["left_out"]} if "left_out" in frozen else {}),
             frozen_at=frozen["frozen_at"],
             protocol=protocols[-1] if protocols else None,
             protocols=protocols,
             samples=frozen["draws"],
-            # Releases frozen before there were figures have none, and are built again as they were.
-            **({"figures": frozen["figures"]} if "figures" in frozen else {}),
+            figures=frozen["figures"],
             **({"validators": frozen["validators"]} if "validators" in frozen else {}),
             files=[
                 {
@@ -281,7 +250,7 @@ class _Building:
 _COLUMNS = (
     "pk", "dialogue__external_id", "dialogue__variant_group", "trail",
     "revision__toolset_revision_id", "revision__toolset_revision__content_hash", "revision__content_hash",
-    "revision__content", "line", "revision_id",
+    "revision__content", "line",
 )  # fmt: skip
 
 
@@ -296,11 +265,6 @@ def _place(item: Item) -> tuple[str, str]:
     """Where it stands among its variants: by the language of the version in the release, English first."""
     # The dialogue's own may be another by now, and what is built again has to be the same.
     return _LANGUAGES.get(item.language, "2" + item.language), item.external_id
-
-
-def _origins(revisions: list[int]) -> dict[int, Revision]:
-    """By key, as what these revisions came in."""
-    return came_as(Revision.objects.filter(pk__in=revisions)) if revisions else {}
 
 
 def _toolsets(wanted: set[int], known: dict[int, str]) -> dict[int, str]:

@@ -6,7 +6,7 @@ from typing import Any
 from annotator.core.wording import counted
 from benchmark.core.formats.table import ROW_COLUMNS, TABLE
 from benchmark.models import Release
-from benchmark.services.releases.items import NOT_NATIVE, OVERTAKEN
+from benchmark.services.releases.items import NOT_NATIVE
 
 _SIZES = (
     (1_000, "n<1K"),
@@ -20,8 +20,6 @@ _BREAKDOWNS = (
     ("by_information", "How a task hides what it needs"),
     ("by_tasks", "Tasks of the dialogue"),
     ("by_entry_switches", "Policy switches up to an entry's task"),
-    # Releases frozen before entries were counted hold this instead.
-    ("by_switches", "Policy switches of the dialogue"),
 )
 CHECK_FILES = "check_code/"
 DRAWS = "draws.jsonl"
@@ -31,7 +29,6 @@ _FILES = {
     TABLE: "the dialogues once more, a row each, with `document` and `tools` as JSON texts, so that every column has "
     "one type: what `datasets.load_dataset` reads",
     "items.jsonl": "for each dialogue the hash of the verified revision and the stages it passed",
-    "left_out.jsonl": "what is not in this release, and why",
     DRAWS: "for each draw of which nothing is under review the ids it was made from, in the order in which they were "
     "hashed, and which were drawn",
     "SHA256SUMS": "checksums for `sha256sum --check`",
@@ -58,7 +55,7 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
         "  - benchmark",
         "size_categories:",
         f"  - {_quoted(size)}",
-        *(_TABLE_CONFIG if frozen.get("table") else _configs(data_files)),
+        *_TABLE_CONFIG,
         "---",
     ]
     body = [
@@ -66,16 +63,14 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
         *([_plain(project["description"])] if project["description"].strip() else []),
         f"{counted(counts['dialogues'], 'verified tool-use dialogue')}, "
         f"{counted(counts['entries'], 'entry', 'entries')} (a dialogue up to and including one of its tasks), "
-        f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}"
-        + (f"; {counted(counts['left_out'], 'dialogue')} of the project left out." if "left_out" in counts else "."),
-        *_overtaken(frozen.get("overtaken", 0)),
+        f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}.",
         *_not_native(not_native),
         "## What is in it",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
         _protocol(release),
-        *_accuracy(frozen.get("figures")),
-        *_revisions(frozen.get("figures")),
+        *_accuracy(frozen["figures"]),
+        *_revisions(frozen["figures"]),
         *(
             f"### {title}\n\n| | number |\n|---|---|\n"
             + "\n".join(f"| {_cell(value)} | {number:,} |" for value, number in counts[name].items())
@@ -93,17 +88,8 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
 
 
 def has_populations(release: Release) -> bool:
-    """Whether the archive says what its draws were made from; those frozen before that was written do not."""
-    return bool(release.frozen.get("populations"))
-
-
-def _overtaken(dialogues: int) -> list[str]:
-    if not dialogues:
-        return []
-    return [
-        f"{counted(dialogues, 'dialogue')} held, among the fields of the native record, copies of values that were "
-        f"corrected since. They are left out; `items.jsonl` names their places under `{OVERTAKEN}`."
-    ]
+    """Whether there are draws whose members the archive may name."""
+    return bool(release.frozen["populations"])
 
 
 def _not_native(dialogues: int) -> list[str]:
@@ -129,20 +115,10 @@ _TABLE_CONFIG = [
 ]
 
 
-def _configs(data_files: Sequence[str]) -> list[str]:
-    """The configurations of releases frozen before there was a table."""
-    files = ((name.removesuffix(".jsonl"), name) for name in data_files)
-    return ["configs:", *(f"  - config_name: {config}\n    data_files: {name}" for config, name in files)]
-
-
 def _listed(release: Release, data_files: Sequence[str]) -> list[str]:
     beside = [CHECK_FILES] if release.native_format == "cctu" else []
-    table = [TABLE] if release.frozen.get("table") else []
-    unlisted = [
-        *([] if "left_out" in release.frozen else ["left_out.jsonl"]),
-        *([] if has_populations(release) else [DRAWS]),
-    ]
-    return [*data_files, *beside, *table, *(name for name in list(_FILES)[3:] if name not in unlisted)]
+    unlisted = [] if has_populations(release) else [DRAWS]
+    return [*data_files, *beside, TABLE, *(name for name in list(_FILES)[3:] if name not in unlisted)]
 
 
 def _described(name: str, release: Release) -> str:
@@ -173,17 +149,14 @@ def _protocol(release: Release) -> str:
 def _named(protocol: dict[str, Any]) -> str:
     """The protocol's name and number, up to the bracket's last part."""
     preset, number = protocol["preset"], protocol["number"]
-    if "name" in protocol:
-        origin = f", which began as the preset {preset}" if preset else ""
-        return f"the project's protocol “{_plain(protocol['name'])}” (version {number}{origin}"
-    # Releases frozen before the name was kept apart.
-    return (f"the protocol {preset}" if preset else "a protocol of the project's own") + f" (version {number}"
+    origin = f", which began as the preset {preset}" if preset else ""
+    return f"the project's protocol “{_plain(protocol['name'])}” (version {number}{origin}"
 
 
-def _accuracy(figures: dict[str, Any] | None) -> list[str]:
+def _accuracy(figures: dict[str, Any]) -> list[str]:
     """The accuracy curve, where there is one."""
-    points = figures["accuracy"]["by_stage"] if figures else []
-    if figures is None or not any(point["of"] for point in points):
+    points = figures["accuracy"]["by_stage"]
+    if not any(point["of"] for point in points):
         return []
     rows = [
         f"| {_cell(point['title'])} | {point['right']:,} of {point['of']:,} | {_share(point['accuracy'])} |"
@@ -193,13 +166,13 @@ def _accuracy(figures: dict[str, Any] | None) -> list[str]:
     return ["### Accuracy on the way", figures["notes"]["accuracy"], table]
 
 
-def _revisions(figures: dict[str, Any] | None) -> list[str]:
+def _revisions(figures: dict[str, Any]) -> list[str]:
     """Revised items by the rounds they needed, where the protocol had stages that repeat after a change."""
-    stages = [one for one in (figures or {}).get("revision_rounds", []) if one["items"]]
-    if figures is None or not stages:
+    stages = [one for one in figures["revision_rounds"] if one["items"]]
+    if not stages:
         return []
     rounds = range(1, max(2, *(int(number) for one in stages for number in ("1", *one["revised"]))) + 1)
-    pools = any(one.get("not_drawn") for one in stages)
+    pools = any(one["not_drawn"] for one in stages)
     rows = [
         f"| {_cell(one['title'])} | {one['items']:,} | "
         + (f"{one['not_drawn']:,} | " if pools else "")

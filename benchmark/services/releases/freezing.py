@@ -19,7 +19,7 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
 from annotator.models.content import DialogueStatus, SetApart
 from annotator.services.database import bulk_insert
-from annotator.services.dialogues.revisions import came_as, check_document, check_settings
+from annotator.services.dialogues.revisions import check_document, check_settings
 from annotator.services.dialogues.trials import facts_of
 from annotator.services.dialogues.variants import Variant, read_variants
 from annotator.services.jobs.jobs import Running
@@ -140,8 +140,6 @@ class _Freezing:
         self._protocols: set[int] = set()
         #: By the dialogue's id, what came of trying each of its validators.
         self._validators: dict[str, list[dict[str, Any]]] = {}
-        #: By the dialogue's key, what its trail says of copies that its document is released without.
-        self._overtaken: dict[int, dict[str, Any]] = {}
 
     def decide(self) -> Iterator[tuple[list["_Candidate"], dict[int, Verified], dict[int, str]]]:
         """The project's dialogues in slices: with the last cycle of each verified one, and why each stays out (blank
@@ -183,9 +181,7 @@ class _Freezing:
         return {
             "frozen_at": self.now.isoformat(timespec="seconds"),
             "compression": COMPRESSION,
-            "table": True,
             "populations": self._populations(),
-            "numbers_in_order": True,
             "project": {
                 "slug": self.project.slug, "name": self.project.name, "description": self.project.description,
             },
@@ -196,7 +192,6 @@ class _Freezing:
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
             "figures": read_figures(self.project, public=opened_by(self.release)),
-            **({"overtaken": len(self._overtaken)} if self._overtaken else {}),
             **({"validators": self._validator_summary()} if self._validators else {}),
             "protocols": [
                 {
@@ -252,7 +247,6 @@ class _Freezing:
         """Decide by the content: read, checked and written once, unless its mark says what would come of that."""
         closely = {cycle.revision for candidate, cycle in candidates if not self._known_clean(candidate, cycle)}
         revisions = Revision.objects.select_related("toolset_revision").in_bulk(closely)
-        origins = came_as(revisions.values())
         marked = []
         for candidate, cycle in candidates:
             revision = revisions.get(cycle.revision)
@@ -262,9 +256,6 @@ class _Freezing:
             item = Item.read(
                 candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
             )
-            overtaken: dict[str, Any] = {}
-            if revision.pk in origins:
-                item, overtaken = item.without_overtaken(origins[revision.pk])
             findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
             reasons[candidate.pk] = self._faulty(findings) or self._unwritable(item)
             if reasons[candidate.pk]:
@@ -273,10 +264,6 @@ class _Freezing:
             self._count(labels)
             if item.document["kind"] == "constrained":
                 self._validators[candidate.external_id] = facts_of(item.document)
-            if overtaken:
-                # No mark, so that the next release reads it, too.
-                self._overtaken[candidate.pk] = overtaken
-                continue
             mark = self._marks.earned(item.document, findings, cycle.content_hash, cycle.toolset_hash)
             if mark != revision.clean_mark and labels == candidate.labels:
                 revision.clean_mark = mark
@@ -293,9 +280,9 @@ class _Freezing:
         )
 
     def _found(self, candidate: "_Candidate") -> dict[str, Any]:
-        """What an item's own line says of its validators, and of what its document leaves out."""
+        """What an item's own line says of its validators."""
         tried = self._validators.get(candidate.external_id)
-        return self._overtaken.get(candidate.pk, {}) | ({} if tried is None else {"validators": tried})
+        return {} if tried is None else {"validators": tried}
 
     def _validator_summary(self) -> dict[str, Any]:
         """The outcomes of all trials: counted, and one by one."""

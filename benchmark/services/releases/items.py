@@ -1,25 +1,22 @@
 """Released dialogues as writers take them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import orjson
 from django.db.models import OuterRef, Subquery
 
-from annotator.core.schema import canonical, content_hash, load_text
+from annotator.core.schema import load_text
 from annotator.core.schema.exact_json import dumps, escape, load_stored, same
 from annotator.models import Dialogue, Revision
 from benchmark.core.formats import WRITERS
 from benchmark.core.formats.cctu import LOOSE, numbered
 from benchmark.core.formats.check_files import CHECK_CODE
-from benchmark.core.formats.outdated import forget_overtaken, overtaken_places
 from benchmark.core.formats.residue import NATIVE, native, unknown
 from benchmark.core.formats.table import write_row
 from benchmark.models import NativeLine
 
-#: Under this key an item's trail names the places of the verified version that its document is released without.
-OVERTAKEN = "overtaken_left_out"
 #: Under this key an item's line names the fields of its document that no native record of the release holds.
 NOT_NATIVE = "not_in_native_record"
 _NEUTRAL = WRITERS["neutral"]
@@ -61,19 +58,6 @@ class Item:
             tools_text=tools_text,
             line=line,
         )
-
-    def without_overtaken(self, origin: Revision) -> tuple["Item", dict[str, Any]]:
-        """The item without what fields of its record still say of places corrected since, and what its trail says of
-        that; as it is, and nothing, where they say nothing of the kind. ``origin``: its version as it came in.
-
-        Versions are made without such copies; those made by earlier programs may hold them.
-        """
-        rest = forget_overtaken(self.document, origin.document())
-        places = overtaken_places(self.document, rest)
-        if not places:
-            return self, {}
-        text = canonical(rest)
-        return replace(self, document=rest, text=text), {OVERTAKEN: places, "document_sha256": content_hash(text)}
 
     def not_in(self, record: dict[str, Any]) -> list[str]:
         """The places of what a native record does not hold as it is: of the fields that Assay does not know, and of the

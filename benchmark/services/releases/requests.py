@@ -111,21 +111,6 @@ def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOut]:
     return LeftOut.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
 
 
-def names_left_out(release: Release) -> bool:
-    """Whether the archive says itself what the release left out, as all did that were frozen before."""
-    return "left_out" in release.frozen
-
-
-def archive_for(*, actor: User, release: Release) -> Path:
-    """The archive, for whoever may read all that is in it. Raises Denied, and what ``archive_path`` raises."""
-    if names_left_out(release) and not oversees(actor=actor, project=release.project):
-        raise Denied(
-            "The archive of this release still says what was left out, so it is for administrators and senior "
-            "reviewers of the project. Ask one of them for the files you need, or for a new release."
-        )
-    return archive_path(release)
-
-
 def archive_name(release: Release) -> str:
     """What the archive is called when it is downloaded."""
     return f"{release.project.slug}-release-{release.version}.zip"
