@@ -134,7 +134,8 @@ function showPlaceless(gone) {
   for (const [key, {body}] of gone) {
     if ([...holder.children].some((shown) => shown.dataset.words === key)) continue;
     const typed = [...new URLSearchParams(body)].filter(([name, value]) => value && !UNTYPED.has(name) && !passes(name));
-    const text = typed.length === 1 ? typed[0][1] : typed.map(([name, value]) => `${name}: ${value}`).join("\n");
+    const lines = typed.map(([name, value]) => `${name.replace(/^.*:\/?/, "")}: ${value}`);
+    const text = typed.length === 1 ? typed[0][1] : lines.join("\n");
     const notice = document.getElementById("placeless-words").content.firstElementChild.cloneNode(true);
     notice.dataset.words = key;
     notice.querySelector("textarea").value = text;
