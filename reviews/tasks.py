@@ -7,11 +7,8 @@ from reviews.services.queue.absence import free_slots_of_leavers
 from reviews.services.queue.claims import expire_overdue
 from reviews.services.queue.order import rewind_cursors as rewind
 from reviews.services.sampling.draws import draw_where_upstream_is_done
-from reviews.services.statistics.agreement import fold_agreement as fold_agreement_portion
 from reviews.services.statistics.alarms import watch_all_discrepancies
-from reviews.services.statistics.counters import fold_counters as fold_portion
-from reviews.services.statistics.item_history import fold_courses as fold_courses_portion
-from reviews.services.statistics.workload import fold_work as fold_work_portion
+from reviews.services.statistics.all_counts import fold
 
 #: Jobs of these kinds are run by whoever has read this module.
 JOBS = (_PLANS,)
@@ -26,40 +23,14 @@ def tidy_claims() -> None:
     free_slots_of_leavers()
 
 
-@shared_task(name="reviews.tasks.fold_counters")
-def fold_counters() -> None:
-    """Fold the outbox into the counters, and say where reviewers have begun to disagree too often."""
-    folded = False
-    for _ in range(MOST_PORTIONS):
-        if not fold_portion():
-            break
-        folded = True
-    if folded:
+@shared_task(name="reviews.tasks.fold_counts")
+def fold_counts() -> None:
+    """Count what people did, and say where reviewers have begun to disagree too often."""
+    if fold():
+        for _ in range(1, MOST_PORTIONS):
+            if not fold():
+                break
         watch_all_discrepancies()
-
-
-@shared_task(name="reviews.tasks.fold_agreement")
-def fold_agreement() -> None:
-    """Count the rating patterns of stages that have settled."""
-    for _ in range(MOST_PORTIONS):
-        if not fold_agreement_portion():
-            return
-
-
-@shared_task(name="reviews.tasks.fold_courses")
-def fold_courses() -> None:
-    """Count how right the items were along their way, of those that have come to its end."""
-    for _ in range(MOST_PORTIONS):
-        if not fold_courses_portion():
-            return
-
-
-@shared_task(name="reviews.tasks.fold_work")
-def fold_work() -> None:
-    """Count who reviewed how much, how long it took and which faults were named."""
-    for _ in range(MOST_PORTIONS):
-        if not fold_work_portion():
-            return
 
 
 @shared_task(name="reviews.tasks.rewind_cursors")

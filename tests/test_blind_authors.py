@@ -16,7 +16,8 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.simulation.dry_runs import assumptions_for
 from reviews.services.statistics import throughput
-from reviews.services.statistics.workload import fold_work, recount_work
+from reviews.services.statistics.all_counts import fold_all
+from reviews.services.statistics.workload import WORK
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import HIDDEN_REASON, live_waivers, waive
 from tests.factories import (
@@ -192,7 +193,7 @@ def test_counts_of_a_person_wait_until_the_stage_has_settled(scene: Scene) -> No
     def seen(reader: User) -> tuple[bool, bool]:
         client = Client()
         client.force_login(reader)
-        fold_work()
+        fold_all()
         own = client.get(f"/api/projects/{slug}/statistics/people/{person.public_id}/").json()
         everybody = client.get(f"/p/{slug}/statistics/").content.decode()
         row = re.search(rf"<tr>(?:(?!</tr>).)*{person}.*?</tr>", everybody, re.DOTALL)
@@ -235,7 +236,7 @@ def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
 
     def count_meanwhile(*given: Any, **named: Any) -> Any:
         out = read_unsettled(*given, **named)
-        fold_work()
+        fold_all()
         return out
 
     with monkeypatch.context() as patch:
@@ -251,7 +252,7 @@ def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
     assert stage in str(days.get(f"/api/projects/{slug}/statistics/progress/").json()["by_day"])
     hand_in(colleague, scene.item, "approve")
     assert all(seen(scene.team.senior) + seen(colleague))
-    assert recount_work(scene.team.project) == []
+    assert WORK.recount(scene.team.project) == []
 
 
 def test_the_dry_run_of_a_protocol_measures_no_review_that_is_sealed(

@@ -23,10 +23,9 @@ from benchmark.demo.clock import Clock, pretending, working_days
 from benchmark.demo.desk import Cast
 from benchmark.models import ImportBatch
 from benchmark.services.imports.requests import start_import
-from benchmark.services.releases.figures import count_what_waits
 from benchmark.services.releases.requests import start_release
 from reviews.services.protocols.versions import adopt_preset
-from reviews.services.statistics.workload import fold_work
+from reviews.services.statistics.all_counts import fold_all
 
 FOLDER = Path(__file__).resolve().parent / "data"
 SLUG = "everyday-assistants"
@@ -84,9 +83,7 @@ def load_demo(*, say: Callable[[str], None]) -> Project:
         weeks.play_since_the_release(cast)
         constrained_cases.play(Project.objects.get(slug=PILOT), people, say=say, pass_by=clock.pass_by)
     weeks.leave_half_finished(cast)
-    count_what_waits()
-    while fold_work():
-        pass
+    fold_all()
     return project
 
 

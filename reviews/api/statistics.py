@@ -17,7 +17,7 @@ from reviews.core.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import Accuracy, StageRevisions, read_accuracy
-from reviews.services.statistics.agreement import hidden_patterns, read_agreement, read_set_aside
+from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
 from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.statistics.throughput import (
     Outlook,
@@ -284,7 +284,7 @@ class AgreementStatistics(APIView):
             "stage": stage,
             "note": SAW_LABELS,
             "labels": labels,
-            "set_aside": len(read_set_aside(project)),
+            "set_aside": len(AGREEMENT.set_aside(project)),
         }
         return Response(AgreementSerializer(found).data)
 

@@ -22,7 +22,7 @@ from reviews.services.protocols.versions import stage_titles
 from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy
-from reviews.services.statistics.agreement import hidden_patterns, read_agreement, read_each_pair, read_set_aside
+from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
 from reviews.services.statistics.revision_rates import read_revision_rounds, repeating_stages
 from reviews.services.statistics.throughput import (
     count_waiting_work,
@@ -32,7 +32,7 @@ from reviews.services.statistics.throughput import (
     read_throughput,
     read_times,
 )
-from reviews.services.statistics.workload import read_work_set_aside
+from reviews.services.statistics.workload import WORK
 from reviews.views import statistics_tables as made
 from reviews.views.revision_tables import rounds_chart, rounds_table
 from reviews.views.tables import Table, as_csv
@@ -78,7 +78,7 @@ def progress(request: PageRequest) -> HttpResponse:
             else "",
             "outlook": read_outlook(project=project, now=now, shown_to=shown_to),
             "waiting": count_waiting_work(project),
-            "set_aside": read_work_set_aside(project),
+            "set_aside": WORK.set_aside(project),
             "people": [(one, names[one.pseudonym]) for one in people if one.pseudonym in names],
         },
     )
@@ -184,7 +184,7 @@ def agreement(request: PageRequest) -> HttpResponse:
             "most_pairs": MOST_PAIRS,
             "sections": sections,
             "missing": [made.LABEL_NAMES[label] for label in chosen if not len(counts[label])],
-            "set_aside": read_set_aside(project),
+            "set_aside": AGREEMENT.set_aside(project),
         },
     )
 
@@ -221,7 +221,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
         context
         | {
             "whose": whose,
-            "set_aside": read_work_set_aside(project, person=whose),
+            "set_aside": WORK.set_aside(project, review__person=whose),
             "whose_heading": f"Work of {whose}",
             "is_me": whose.pk == request.user.pk,
             "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),

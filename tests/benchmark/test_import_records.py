@@ -20,7 +20,7 @@ from reviews.models import Cycle, CycleState, GoldItem, Slot, SlotState
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.claims import claim_slot
 from reviews.services.statistics.accuracy import read_accuracy
-from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.submit import submit_review
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
 from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
@@ -224,8 +224,7 @@ def verify(team: Team, dialogue: Dialogue, **first: Any) -> None:
 
 def test_a_reopened_dialogue_is_measured_by_the_passage_of_its_new_record(team: Team, run_import: RunImport) -> None:
     def accuracy() -> dict[str, tuple[int, int]]:
-        while fold_courses():
-            pass
+        fold_all()
         return {point.key: (point.right, point.of) for point in read_accuracy(project=team.project).by_stage}
 
     dialogue = make_verified(team, "v", make_document("v"))

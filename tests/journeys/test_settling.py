@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from annotator.models import Waiver
 from reviews.models import ReviewDraft, Ruling
-from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.all_counts import fold_all
 from tests.factories import current, hand_in, make_document, make_item
 from tests.journeys.desk import hold
 from tests.reviews.test_disputes import three_places
@@ -81,8 +81,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     assert rulings == dict.fromkeys(("right", "left", "third"), "message_unnatural")
 
     # Who wrote what was mended is told what, where and why.
-    while fold_courses():
-        pass
+    fold_all()
     hers = desk_of(team.annotator).page
     hers.goto("/")
     hers.get_by_role("link", name="All notices").click()

@@ -1,14 +1,9 @@
 """Items counted as they come to their end: known values by hand, each item once, equal to what all items say."""
 
-import json
 from copy import deepcopy
-from importlib import import_module
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.apps import apps
-from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -18,16 +13,15 @@ from annotator.services.jobs import jobs
 from benchmark.services.releases.figures import read_figures
 from reviews.core.agreement import Stratum
 from reviews.core.protocols import load_preset, read_protocol
-from reviews.models import CourseCount, CoursePending, Cycle, ItemCourse
+from reviews.models import CourseCount, Cycle
 from reviews.services.cycles.migration import start_migration
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.sampling.draws import close_population_and_draw
-from reviews.services.statistics import agreement, item_history
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy
-from reviews.services.statistics.agreement import fold_agreement, read_agreement, read_set_aside, recount_agreement
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
-from reviews.services.statistics.item_history import fold_courses, recount_courses
+from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.views.statistics_tables import revision_table
 from tests.factories import (
     STAGES,
@@ -79,11 +73,6 @@ def passed(team: Team, first_fix: str = "") -> Dialogue:
     for person in team.annotators[1:3]:
         hand_in(person, item, "approve")
     return item
-
-
-def fold_all() -> None:
-    while fold_courses():
-        pass
 
 
 def right(accuracy: Accuracy) -> dict[str, tuple[int, int, int]]:
@@ -165,7 +154,7 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
     [audit] = read_accuracy(project=team.project).audits
     assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1", 0.1)]
     assert audit.residual.error_rate.value == 0
-    assert recount_courses(team.project) == []
+    assert ITEM_HISTORY.recount(team.project) == []
 
 
 def test_a_revision_rate_is_of_what_somebody_looked_at(team: Team) -> None:
@@ -191,7 +180,7 @@ def test_a_revision_rate_is_of_what_somebody_looked_at(team: Team) -> None:
     assert (released["items"], released["not_drawn"], released["revised"]["value"]) == (2, 9, 0.5)
     # As an earlier program counted: what was not drawn as looked at and left as it was.
     CourseCount.objects.filter(axis="not_drawn").update(axis="revised", value="0", stratum="")
-    assert {one.key[0] for one in recount_courses(team.project, repair=True)} == {"revised", "not_drawn"}
+    assert {one.key[0] for one in ITEM_HISTORY.recount(team.project, repair=True)} == {"revised", "not_drawn"}
     assert revised() == (1, 2, 9, 0.5)
 
 
@@ -297,23 +286,6 @@ def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: 
     assert counts == recount(team.project)
 
 
-def test_audits_that_an_earlier_program_counted_by_owner_are_counted_anew(team: Team) -> None:
-    item = passed(team)
-    close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.senior, item, "approve")
-    fold_all()
-    course = ItemCourse.objects.get()
-    course.keys = [
-        [axis, point.removesuffix(":1") if axis == "audit" else point, *of] for axis, point, *of in course.keys
-    ]
-    course.save()
-    CourseCount.objects.filter(axis="audit").update(point="expert")
-    import_module("reviews.migrations.0015_audits_by_draw").await_counting(apps, None)
-    fold_all()
-    assert recount_courses(team.project) == []
-    assert CourseCount.objects.get(axis="audit", count__gt=0).point == "expert:1"
-
-
 def test_an_erratum_shows_what_the_first_passage_overlooked(team: Team) -> None:
     item = passed(team)
     close_population_and_draw(actor=team.administrator, project=team.project)
@@ -334,7 +306,7 @@ def test_an_erratum_shows_what_the_first_passage_overlooked(team: Team) -> None:
         **dict.fromkeys(POINTS[:-1], (0, 0, 1)),
         "verified": (1, 0, 1),
     }
-    assert recount_courses(team.project) == []
+    assert ITEM_HISTORY.recount(team.project) == []
 
 
 def test_one_persons_items(team: Team) -> None:
@@ -354,92 +326,10 @@ def test_reading_asks_a_fixed_number_of_questions(team: Team, items: int) -> Non
     assert len(captured) <= 6
 
 
-def test_what_cannot_be_counted_is_set_aside_and_the_others_go_on(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = escalated(team, "reject")
-    escalated(team, "reject")
-    keys = item_history._keys
-
-    def failing(way: Any) -> Any:
-        if way.cycles[0].dialogue_id == bad.pk:
-            raise KeyError("steps")
-        return keys(way)
-
-    monkeypatch.setattr(item_history, "_keys", failing)
-    fold_all()
-    accuracy = read_accuracy(project=team.project)
-    assert (accuracy.finished, accuracy.set_aside, accuracy.waiting) == (1, ["KeyError: 'steps'"], 0)
-    monkeypatch.undo()
-    assert recount_courses(team.project, repair=True)
-    assert not CoursePending.objects.exists()
-    assert read_accuracy(project=team.project).finished == 2
-    assert recount_courses(team.project) == []
-
-
-def test_an_item_that_another_folder_took_meanwhile_is_not_counted_again(
-    team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    escalated(team, "reject")
-    lock, raced = item_history._lock, []
-
-    def beaten(project_id: int) -> None:
-        if not raced:
-            raced.append(project_id)
-            fold_courses()
-        lock(project_id)
-
-    monkeypatch.setattr(item_history, "_lock", beaten)
-    assert fold_courses() == 0
-    assert read_accuracy(project=team.project).rejected == 1
-    assert recount_courses(team.project) == []
-
-
 def test_gold_items_do_not_count(team: Team) -> None:
     item = escalated(team, "reject")
     Dialogue.objects.filter(pk=item.pk).update(set_apart=SetApart.GOLD)
     fold_all()
     accuracy = read_accuracy(project=team.project)
     assert (accuracy.finished, accuracy.by_stage, accuracy.revisions) == (0, [], [])
-    assert recount_courses(team.project) == []
-
-
-def test_a_run_whose_agreement_cannot_be_counted_is_set_aside(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(3):
-        make_item(team, "expert")
-    units, calls = agreement.rating_units, []
-
-    def failing(reviews: Any) -> Any:
-        calls.append(reviews)
-        if len(calls) == 1:
-            raise ValueError("Two tasks have one id.")
-        return units(reviews)
-
-    monkeypatch.setattr(agreement, "rating_units", failing)
-    assert fold_agreement() == 3
-    assert fold_agreement() == 0
-    assert read_set_aside(team.project) == ["ValueError: Two tasks have one id."]
-
-    def verdicts() -> int:
-        counts = read_agreement(project=team.project, stage="cross_check", label="verdict")
-        return sum(counts[pattern] for pattern in counts)
-
-    assert verdicts() == 2
-    # It can be counted by now.
-    assert recount_agreement(team.project)
-    recount_agreement(team.project, repair=True)
-    assert (verdicts(), read_set_aside(team.project)) == (3, [])
-    assert recount_agreement(team.project) == []
-
-
-def test_the_command_finds_and_repairs(team: Team) -> None:
-    escalated(team, "reject")
-    fold_all()
-    CourseCount.objects.filter(axis="item").update(count=5)
-    ItemCourse.objects.all().delete()
-    out, err = StringIO(), StringIO()
-    with pytest.raises(SystemExit):
-        call_command("recount_statistics", stdout=out, stderr=err)
-    assert json.loads(out.getvalue()) == {"ok": False, "different": 1, "repaired": 0}
-    assert "rejected is counted 5 times; it is right 1 times." in err.getvalue()
-    call_command("recount_statistics", "--repair", stdout=StringIO(), stderr=StringIO())
-    assert ItemCourse.objects.count() == 1
-    call_command("recount_statistics", "--project", team.project.slug, stdout=StringIO())
+    assert ITEM_HISTORY.recount(team.project) == []

@@ -1,12 +1,9 @@
 """Patterns counted as stages settle: each run once, equal to what all reviews say, repaired where they are not."""
 
-import json
 from datetime import UTC, date, datetime, timedelta
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project
@@ -15,15 +12,8 @@ from reviews.core.protocols import MAJORITY_OF_THREE, load_preset, read_protocol
 from reviews.models import AgreementCount, AgreementPending, StageRun
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_protocol
-from reviews.services.statistics import agreement
-from reviews.services.statistics.agreement import (
-    fold_agreement,
-    monday,
-    pair_key,
-    read_agreement,
-    read_pairs,
-    recount_agreement,
-)
+from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_pairs
+from reviews.services.statistics.all_counts import fold_all
 from reviews.views import statistics_tables as made
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
 
@@ -44,11 +34,6 @@ def cross_check(team: Team, one: str, two: str, *, people: tuple[int, int] = (1,
         document = changed(current(item), f"By {number}.") if verdict == "fix" else None
         hand_in(team.annotators[number], item, verdict, document=document)
     return item
-
-
-def fold_all() -> None:
-    while fold_agreement():
-        pass
 
 
 def counts(project: Project, label: str, **more: Any) -> PatternCounts:
@@ -103,38 +88,7 @@ def test_what_is_no_independent_first_look_is_not_counted(team: Team) -> None:
     assert StageRun.objects.filter(cycle__dialogue=item, stage="cross_check", state="settled").count() == 2
     assert not AgreementPending.objects.exists()
     assert counts(team.project, "verdict") == before
-    assert recount_agreement(team.project) == []
-
-
-def test_counts_equal_a_recomputation_whether_folded_or_not(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement, "FOLD_SIZE", 2)
-    said = [("approve", "approve"), ("fix", "fix"), ("approve", "escalate"), ("reject", "reject"), ("fix", "approve")]
-    for one, two in said:
-        cross_check(team, one, two)
-        assert recount_agreement(team.project) == []
-    assert fold_agreement() == 2
-    assert recount_agreement(team.project) == []
-    fold_all()
-    assert recount_agreement(team.project) == []
-    assert sum(counts(team.project, "verdict")[pattern] for pattern in counts(team.project, "verdict")) == 5
-
-
-def test_a_run_that_another_folder_took_meanwhile_is_not_counted_again(
-    team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cross_check(team, "approve", "approve")
-    lock, raced = agreement._lock, []
-
-    def beaten(project_id: int) -> None:
-        if not raced:
-            raced.append(project_id)
-            fold_agreement()
-        lock(project_id)
-
-    monkeypatch.setattr(agreement, "_lock", beaten)
-    assert fold_agreement() == 0
-    assert counts(team.project, "verdict") == PatternCounts({("approve", "approve"): 1})
-    assert recount_agreement(team.project) == []
+    assert AGREEMENT.recount(team.project) == []
 
 
 def test_weeks_are_windows(team: Team) -> None:
@@ -160,7 +114,7 @@ def test_a_week_begins_at_the_projects_own_midnight(team: Team, zone: str, week:
     StageRun.objects.filter(cycle__dialogue=item, stage="cross_check").update(settled_at=sunday)
     fold_all()
     assert set(AgreementCount.objects.filter(project=team.project).values_list("week", flat=True)) == {week}
-    assert recount_agreement(team.project) == []
+    assert AGREEMENT.recount(team.project) == []
 
 
 def test_a_week_begins_on_monday() -> None:
@@ -168,40 +122,7 @@ def test_a_week_begins_on_monday() -> None:
     assert pair_key(12, 3) == pair_key(3, 12) == "3:12"
 
 
-def recount(*arguments: str) -> tuple[dict[str, Any], str, int]:
-    out, err = StringIO(), StringIO()
-    code = 0
-    try:
-        call_command("recount_agreement", *arguments, stdout=out, stderr=err)
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return json.loads(out.getvalue().splitlines()[-1]), err.getvalue(), code
-
-
-def test_the_command_finds_and_repairs(team: Team) -> None:
-    cross_check(team, "approve", "approve")
-    fold_all()
-    assert recount() == ({"ok": True, "different": 0, "repaired": 0}, "", 0)
-    row = AgreementCount.objects.get(label="verdict", pair="")
-    AgreementCount.objects.filter(pk=row.pk).update(count=7)
-    AgreementCount.objects.filter(label="verdict").exclude(pair="").delete()
-    AgreementCount.objects.create(
-        project=team.project,
-        stage="cross_check",
-        label="verdict",
-        week=row.week,
-        pattern='["reject","reject"]',
-        count=2,
-    )
-    summary, said, code = recount("--project", team.project.slug)
-    assert (summary, code) == ({"ok": False, "different": 3, "repaired": 0}, 1)
-    assert '["approve","approve"] is counted 7 times; the reviews say 1.' in said
-    assert recount("--repair")[0] == {"ok": True, "different": 3, "repaired": 3}
-    assert recount()[0] == {"ok": True, "different": 0, "repaired": 0}
-    assert not AgreementCount.objects.filter(count=0).exists()
-
-
-def test_the_pairs_of_three_that_an_earlier_program_counted_apart_are_counted_anew(team: Team) -> None:
+def test_all_pairs_of_three_reviewers_are_added_up(team: Team) -> None:
     data = load_preset("c3").model_dump(mode="json")
     rows = [row.model_dump(mode="json") for row in MAJORITY_OF_THREE]
     data["stages"][2] |= {"reviewers": 3, "outcomes": rows}
@@ -215,17 +136,4 @@ def test_the_pairs_of_three_that_an_earlier_program_counted_apart_are_counted_an
     assert counts(team.project, "calls") == units
     one, two = team.annotators[1].pk, team.annotators[2].pk
     assert counts(team.project, "calls", pair=(one, two)) == PatternCounts.of((n, n, n) for n in calls if n)
-    together = AgreementCount.objects.filter(label="calls", pair="")
-    for row in together:
-        matched, *_ = json.loads(row.pattern)
-        row.pattern, row.count = json.dumps([matched // 3] * 3, separators=(",", ":")), 3 * row.count
-        row.save()
-    assert recount_agreement(team.project, repair=True)
-    assert counts(team.project, "calls") == units
-    assert recount_agreement(team.project) == []
     assert made.pattern_table("calls", PatternCounts({(3, 3, 5, 3): 1}), {}).rows == [["3 + 3 + 5, all pairs of 3", 1]]
-
-
-def test_the_command_knows_its_projects(manage_here: Any) -> None:
-    done = manage_here("recount_agreement", "--project", "nowhere")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no project nowhere.\n")

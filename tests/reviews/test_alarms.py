@@ -8,7 +8,8 @@ from reviews.models import DiscrepancyAlarm
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.queue.progress import read_progress
 from reviews.services.statistics.alarms import watch_all_discrepancies, watch_discrepancies
-from reviews.services.statistics.counters import fold_counters, write_deltas
+from reviews.services.statistics.all_counts import fold_all
+from reviews.services.statistics.counters import write_deltas
 from tests.factories import Team, adopt_c3, make_team
 
 pytestmark = pytest.mark.django_db
@@ -25,8 +26,7 @@ def compare(team: Team, compared: int, discrepant: int) -> int:
     """So many more items compared; returns how many alarms that raises."""
     deltas = {"compared:cross_check": compared, "discrepant:cross_check": discrepant}
     write_deltas(project_id=team.project.pk, deltas=deltas)
-    while fold_counters():
-        pass
+    fold_all()
     return watch_all_discrepancies()
 
 
@@ -76,7 +76,7 @@ def test_how_many_that_are_is_for_the_protocol_to_say(team: Team) -> None:
 
 
 def test_the_task_that_folds_watches(team: Team) -> None:
-    from reviews.tasks import fold_counters as task
+    from reviews.tasks import fold_counts as task
 
     write_deltas(project_id=team.project.pk, deltas={"compared:cross_check": 20, "discrepant:cross_check": 2})
     task()

@@ -11,8 +11,8 @@ from reviews.models import StageRun
 from reviews.services.protocols.versions import adopt_preset, adopt_protocol, roles_of_members, shortfalls
 from reviews.services.queue.claims import claim_next, claim_slot
 from reviews.services.queue.stuck import count_stuck
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
-from reviews.services.statistics.item_history import fold_courses
 from reviews.services.statistics.revision_rates import read_revision_rounds
 from tests.factories import (
     Team,
@@ -188,8 +188,7 @@ def test_the_rounds_that_items_needed(team: Team) -> None:
             say(others[0], item, "approve")
             say(others[1], item, "approve")
         assert item.status == DialogueStatus.VERIFIED
-    while fold_courses():
-        pass
+    fold_all()
     data, code = read_revision_rounds(team.project)
     assert (data.stage, data.title, data.items, data.revised) == ("data", "Data verification", 4, {1: 1, 2: 1})
     assert (code.stage, code.items, code.revised) == ("validators", 4, {})
@@ -212,8 +211,7 @@ def test_async_goes_on_until_a_reviewer_finds_nothing() -> None:
     say(c, item, "approve")
     assert item.status == DialogueStatus.VERIFIED
     assert outcomes(item, "verification") == ["restart", "restart", "restart", "pass"]
-    while fold_courses():
-        pass
+    fold_all()
     [rounds] = read_revision_rounds(team.project)
     assert (rounds.items, rounds.revised) == (1, {3: 1})
     assert stored_counters(team.project) == recount(team.project)

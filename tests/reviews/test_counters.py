@@ -1,17 +1,12 @@
 """Counters: at every step what counting the rows would give, folded or not."""
 
-from io import StringIO
-
 import pytest
-from django.core.management import call_command
 
 from annotator.models import Project
-from reviews.models import Counter, CounterDelta
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.claims import claim_next
 from reviews.services.sampling.draws import close_population_and_draw
-from reviews.services.statistics import counters
-from reviews.services.statistics.counters import fold_counters, read_counters, recount, stored_counters, write_deltas
+from reviews.services.statistics.counters import COUNTERS, read_counters, recount, stored_counters, write_deltas
 from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -74,22 +69,12 @@ def test_what_is_set_aside_is_counted_out_again(team: Team) -> None:
     right(team.project)
 
 
-def test_folding_changes_nothing_a_reader_sees(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_item(team, "expert")
-    before = stored_counters(team.project)
-    monkeypatch.setattr(counters, "FOLD_SIZE", 5)
-    while fold_counters():
-        assert stored_counters(team.project) == before
-    assert not CounterDelta.objects.exists()
-    assert {row.key: row.value for row in Counter.objects.filter(project=team.project) if row.value} == before
-
-
 def test_folding_adds_to_what_is_there() -> None:
     project, other = make_team().project, make_team().project
     for amount in (3, -1):
         write_deltas(project_id=project.pk, deltas={"left:x": amount})
         write_deltas(project_id=other.pk, deltas={"left:x": 10 * amount, "done:x": 0})
-        fold_counters()
+        COUNTERS.fold()
     assert stored_counters(project) == {"left:x": 2}
     assert stored_counters(other) == {"left:x": 20}
 
@@ -119,17 +104,3 @@ def test_outcomes_add_up_to_what_has_settled(team: Team) -> None:
 def test_projects_do_not_count_each_others_items(team: Team) -> None:
     make_item(team, "cross_check")
     assert read_counters(make_team().project) == {}
-
-
-def test_the_command_finds_and_repairs_what_is_wrong(team: Team) -> None:
-    make_item(team, "cross_check")
-    fold_counters()
-    Counter.objects.filter(project=team.project, key="left:cross_check").update(value=40)
-    Counter.objects.filter(project=team.project, key="done:self_check_multi").delete()
-    err = StringIO()
-    with pytest.raises(SystemExit, match="1"):
-        call_command("recount_statistics", "--project", team.project.slug, stdout=StringIO(), stderr=err)
-    assert "left:cross_check is counted 40 times; it is right 2 times." in err.getvalue()
-    call_command("recount_statistics", "--repair", stdout=StringIO(), stderr=StringIO())
-    assert stored_counters(team.project) == recount(team.project)
-    call_command("recount_statistics", stdout=StringIO())

@@ -43,10 +43,11 @@ from reviews.services.queue.gold_turns import items_for
 from reviews.services.queue.progress import read_my_work, read_progress
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.simulation.dry_runs import assumptions_for
-from reviews.services.statistics.agreement import fold_agreement, recount_agreement
-from reviews.services.statistics.counters import fold_counters, read_counters, recount, stored_counters
+from reviews.services.statistics.agreement import AGREEMENT
+from reviews.services.statistics.all_counts import fold_all
+from reviews.services.statistics.counters import read_counters, recount, stored_counters
 from reviews.services.statistics.throughput import read_throughput
-from reviews.services.statistics.workload import fold_work, recount_work
+from reviews.services.statistics.workload import WORK
 from reviews.services.transitions.moves import Passage, open_run
 from reviews.services.transitions.transition_log import Journal
 from tests.factories import (
@@ -616,7 +617,7 @@ def test_handed_in_twice_it_is_scored_once(team: Team, monkeypatch: pytest.Monke
 def test_reviews_of_it_advance_nothing_and_are_counted_nowhere(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     source = verified(team)
     make_item(team, STAGE)
-    fold_agreement()
+    fold_all()
     before, dialogues = read_counters(team.project), Dialogue.objects.count()
     item = make_gold(team, source)
     assert Dialogue.objects.count() == dialogues + 1
@@ -632,11 +633,11 @@ def test_reviews_of_it_advance_nothing_and_are_counted_nowhere(team: Team, monke
     assert item.dialogue.head_id == item.stage_run.entry_revision_id
     assert StageRun.objects.get(pk=item.stage_run_id).state == "open"
     assert not AgreementPending.objects.exists()
-    assert recount_agreement(team.project) == []
+    assert AGREEMENT.recount(team.project) == []
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     assert read_counters(team.project) == before
     assert stored_counters(team.project) == recount(team.project)
-    fold_counters()
+    fold_all()
     assert stored_counters(team.project) == recount(team.project)
 
 
@@ -743,7 +744,7 @@ def test_work_on_it_is_shown_to_annotators_and_goes_on_no_record(team: Team, mon
     make_item(team, STAGE)
     certain(monkeypatch, team)
     person = team.annotators[3]
-    fold_work()
+    fold_all()
 
     def handed_in(shown_to: User | None) -> tuple[int, int]:
         of = {"project": team.project, "now": timezone.now(), "by_week": True, "shown_to": shown_to}
@@ -754,11 +755,11 @@ def test_work_on_it_is_shown_to_annotators_and_goes_on_no_record(team: Team, mon
     seen = (before[0] - 2, before[1])
     assert handed_in(person) == seen
     answer_with(person, take(person, team), "approve")
-    fold_work()
+    fold_all()
     assert handed_in(None) == before
     assert handed_in(person) == (seen[0] + 1, seen[1] + 1)
     assert handed_in(team.annotators[4]) == seen
-    assert recount_work(team.project) == []
+    assert WORK.recount(team.project) == []
 
 
 def test_an_item_is_retired_where_its_version_of_the_stage_would_tell_what_it_is(team: Team) -> None:

@@ -29,9 +29,7 @@ from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from reviews.services.queue.claims import claim_next
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw
-from reviews.services.statistics.agreement import fold_agreement
-from reviews.services.statistics.item_history import fold_courses
-from reviews.services.statistics.workload import fold_work
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.waivers import waive_all
 from tests.benchmark.conftest import run_release
 from tests.factories import (
@@ -308,8 +306,7 @@ def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
         make_gold(team)
     verified(team)
     make_item(team, STAGE)
-    fold_courses()
-    fold_agreement()
+    fold_all()
     slug = team.project.slug
 
     def read(person: User) -> list[object]:
@@ -354,8 +351,7 @@ def test_faults_that_were_named_in_answers_are_not_counted_for_annotators(team: 
             hand_in(person, item, "fix", document=changed(current(item)), **fault)
     item.refresh_from_db()
     make_gold(team, item)
-    while fold_work():
-        pass
+    fold_all()
     for person, seen in ((team.annotators[4], 2), (team.senior, 4)):
         client = signed_in(person)
         faults = client.get(f"/api/projects/{team.project.slug}/statistics/progress/").json()["faults"]
@@ -374,8 +370,7 @@ def test_faults_that_were_named_in_answers_are_not_counted_for_those_who_named_o
             hand_in(person, item, "fix", document=changed(current(item)), **fault)
         item.refresh_from_db()
     make_gold(team, items[0])
-    while fold_work():
-        pass
+    fold_all()
 
     def read(reader: User, whose: User) -> list[int]:
         path = f"/api/projects/{team.project.slug}/statistics/people/{whose.public_id}/"
@@ -395,7 +390,7 @@ def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team
     hand_in(team.senior, source, "approve")
     Review.objects.filter(stage_run__stage="expert").update(seconds=62)
     source.refresh_from_db()
-    fold_work()
+    fold_all()
 
     def read(person: User) -> tuple[set[str], set[str]]:
         found = signed_in(person).get(f"/api/projects/{team.project.slug}/statistics/progress/").json()

@@ -18,7 +18,7 @@ from reviews.services.gold.making import make_gold_item, preview
 from reviews.services.gold.results import suggest
 from reviews.services.gold.settings import retire_gold_item
 from reviews.services.queue.claims import claim_next, release
-from reviews.services.statistics.counters import recount_counters, stored_counters
+from reviews.services.statistics.counters import COUNTERS, stored_counters
 from tests.factories import Team, changed, current, hand_in, make_dialogue, make_document, make_item
 from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, planted, verified
 
@@ -65,7 +65,7 @@ def test_variants_are_hidden_while_the_item_is_in_use_and_each_has_its_own(team:
     moved = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
     assert moved == {"gold:status:in_review": 2, "gold:status:verified": -2}
     # The factory's dialogue stands in no counter; gold items do.
-    assert not [row for row in recount_counters(team.project) if row[0].startswith("gold:")]
+    assert not [row for row in COUNTERS.recount(team.project) if row[0].startswith("gold:")]
     retire_gold_item(actor=team.administrator, project=team.project, public_id=twin.public_id)
     assert not GoldItem.objects.filter(retired_at=None)
     assert {english, chinese, stranger} <= set(Dialogue.objects.shown_to(team.annotators[5]))

@@ -19,9 +19,10 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_preset, adopt_protocol
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
-from reviews.services.statistics.agreement import fold_agreement, read_agreement, recount_agreement
+from reviews.services.statistics.agreement import AGREEMENT, read_agreement
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
-from reviews.services.statistics.workload import count_unsettled, fold_work
+from reviews.services.statistics.workload import count_unsettled
 from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
@@ -217,8 +218,7 @@ def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team
         waiting = count_unsettled(team.project, first, what="day")
         return made.count(), versions.count(), events.count(), sum(waiting.values())
 
-    while fold_work():
-        pass
+    fold_all()
     assert open_to(team.senior) == open_to(third) == (0, 1, 0, 1)
     assert open_to(first)[:3] == (1, 2, 1)
     hand_in(second, item, "approve")
@@ -226,7 +226,7 @@ def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team
     hand_in(third, item, "approve")
     if again == "migrated":
         hand_in(first, item, "approve")
-    fold_work()
+    fold_all()
     assert open_to(team.senior) == (4, 2, 4, 0) if again == "migrated" else (3, 2, 3, 0)
     fix.made_revision.refresh_from_db()
     assert (fix.made_revision.sealed, fix.made_revision.number) == (False, 2)
@@ -255,11 +255,10 @@ def test_first_looks_after_a_stage_began_anew_count_for_agreement(team: Team) ->
     for item in (untouched, begun):
         for person in team.annotators[1:4]:
             hand_in(person, item, "approve")
-    while fold_agreement():
-        pass
+    fold_all()
     counted = read_agreement(project=team.project, stage="cross_check", label="verdict")
     assert counted == PatternCounts({("approve",) * 3: 1})
-    assert recount_agreement(team.project) == []
+    assert AGREEMENT.recount(team.project) == []
 
 
 def test_a_stage_that_is_gone_counts_as_passed(team: Team) -> None:

@@ -24,7 +24,7 @@ from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
 from reviews.services.queue.eligibility import lock_standing
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw, recompute_draw
-from reviews.services.statistics.counters import fold_counters, stored_counters, write_deltas
+from reviews.services.statistics.counters import COUNTERS, stored_counters, write_deltas
 from reviews.services.submission import waivers
 from reviews.services.submission.submit import submit_review
 from tests.consistency import assert_consistent, claimed_twice
@@ -419,7 +419,7 @@ def test_folding_against_writing_and_folding(team: Team) -> None:
 
     def fold() -> None:
         for _ in range(15):
-            fold_counters()
+            COUNTERS.fold()
 
     def read() -> None:
         seen = -1
@@ -431,7 +431,7 @@ def test_folding_against_writing_and_folding(team: Team) -> None:
             seen = value
 
     assert lost(race(write, write, fold, fold, read)) == []
-    fold_counters()
+    COUNTERS.fold()
     expected = Tally(before)
     expected.update({"left:x": 180, "done:x": -60})
     assert stored_counters(project) == dict(expected)

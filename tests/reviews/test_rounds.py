@@ -19,8 +19,9 @@ from reviews.services.sampling.draws import close_population_and_draw, draw_wher
 from reviews.services.sampling.rounds import open_conflicts, read_rounds
 from reviews.services.statistics import item_history
 from reviews.services.statistics.accuracy import read_accuracy
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
-from reviews.services.statistics.item_history import fold_courses, recount_courses
+from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.submission.submit import submit_review
 from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_team
 
@@ -289,12 +290,12 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(
         "as_visit",
         lambda run: Visit(run.stage, run.round, run.entry_revision.content_hash, run.exit_revision.content_hash),
     )
-    fold_courses()
+    fold_all()
     assert curve() == [("0", 2, 4), ("1", 2, 4), ("2", 4, 4), ("3", 4, 4)]
     monkeypatch.undo()
-    assert recount_courses(team.project, repair=True)
+    assert ITEM_HISTORY.recount(team.project, repair=True)
     assert curve() == [("0", 2, 4), ("1", 4, 4), ("2", 4, 4)]
-    assert recount_courses(team.project) == []
+    assert ITEM_HISTORY.recount(team.project) == []
     assert [one.number for one in read_rounds(team.project)] == [1, 2]
     consistent(team)
     client.force_login(team.senior)

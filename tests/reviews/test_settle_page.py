@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from annotator.services.dialogues.drafts import edit_draft
 from reviews.models import Review
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.throughput import read_faults
-from reviews.services.statistics.workload import fold_work
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import Team, adopt_c3, changed, make_document, make_team
 from tests.reviews.test_adjudication import TEXT
@@ -51,7 +51,7 @@ def test_whoever_settles_names_what_was_wrong_besides(team: Team, client: Client
         "Stiff."
         in client.get(reverse("dialogue", args=[team.project.slug, review.dialogue.public_id])).content.decode()
     )
-    fold_work()
+    fold_all()
     assert {one.kind: one.total for one in read_faults(project=team.project)} == {WHY: 1, "message_unnatural": 1}
 
 

@@ -22,9 +22,10 @@ from reviews.models import Review
 from reviews.services.simulation import playing
 from reviews.services.simulation.playing import Play, draw, take_turn
 from reviews.services.simulation.setup import set_up
-from reviews.services.statistics.agreement import fold_agreement, recount_agreement
-from reviews.services.statistics.counters import fold_counters, recount, stored_counters
-from reviews.services.statistics.item_history import fold_courses, recount_courses
+from reviews.services.statistics.agreement import AGREEMENT
+from reviews.services.statistics.all_counts import fold_all
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.statistics.item_history import ITEM_HISTORY
 from tests.conftest import ROOT
 from tests.consistency import assert_consistent, claimed_twice
 from tests.crowd import Outcome
@@ -149,11 +150,10 @@ def end_well(play: Play, cut_off: int) -> None:
     assert list(claimed_twice(project)) == []
     assert_consistent(project)
     nothing_lost_or_doubled(play, cut_off)
-    while fold_counters() or fold_agreement() or fold_courses():
-        pass
+    fold_all()
     assert stored_counters(project) == recount(project)
-    assert recount_agreement(project) == []
-    assert recount_courses(project) == []
+    assert AGREEMENT.recount(project) == []
+    assert ITEM_HISTORY.recount(project) == []
 
 
 def nothing_lost_or_doubled(play: Play, cut_off: int) -> None:

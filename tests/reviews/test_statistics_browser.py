@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviews.services.statistics.agreement import fold_agreement
-from reviews.services.statistics.item_history import fold_courses
-from reviews.services.statistics.workload import fold_work
+from reviews.services.statistics.all_counts import fold_all
 from tests.factories import adopt_c3, changed, current, hand_in, make_item, make_team
 
 pytestmark = [pytest.mark.browser]
@@ -20,8 +18,7 @@ def test_statistics_are_drawn_for_everybody(transactional_db: None, open_page: A
     hand_in(team.annotators[1], item, "approve")
     hand_in(team.annotators[2], item, "fix", document=changed(current(item)), findings=[finding])
     hand_in(team.senior, item, "reject")
-    while fold_agreement() or fold_courses() or fold_work():
-        pass
+    fold_all()
     page = open_page(team.administrator, width=1440)
     one = team.annotator.public_id
     for path in ("", "accuracy/", "agreement/", f"people/{one}/"):

@@ -1,7 +1,6 @@
 """Pages of statistics: what they say, who sees whose, what a file holds, and that they never count items."""
 
 import csv
-from collections.abc import Sequence
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -12,13 +11,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotator.models import Project, User
+from annotator.models import User
 from reviews.core.protocols import load_preset
 from reviews.models import Review, WorkCount, WorkPending
 from reviews.services.protocols.versions import adopt_preset, parse
 from reviews.services.statistics import workload
-from reviews.services.statistics.agreement import fold_agreement
-from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.throughput import (
     expected_to_follow,
     read_faults,
@@ -26,7 +24,7 @@ from reviews.services.statistics.throughput import (
     read_throughput,
     read_times,
 )
-from reviews.services.statistics.workload import fold_work, recount_work, seconds_key
+from reviews.services.statistics.workload import WORK, seconds_key
 from reviews.views import statistics
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_item, make_team
 
@@ -40,12 +38,6 @@ def team() -> Team:
     team = make_team(annotators=4)
     adopt_c3(team)
     return team
-
-
-def fold_all() -> None:
-    for fold in (fold_agreement, fold_courses, fold_work):
-        while fold():
-            pass
 
 
 def page(person: User, team: Team, path: str = "", **query: str) -> Any:
@@ -172,12 +164,12 @@ def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
             assert "Wrong answer" not in text
             assert "answer_wrong" not in text
     assert read_faults(project=team.project) == []
-    assert recount_work(team.project) == []
+    assert WORK.recount(team.project) == []
     hand_in(team.annotators[2], item, "approve")
     fold_all()
     [fault] = read_faults(project=team.project)
     assert (fault.kind, fault.by_stage) == ("answer_wrong", {"cross_check": 1})
-    assert recount_work(team.project) == []
+    assert WORK.recount(team.project) == []
 
 
 def test_what_has_not_settled_is_added_up_by_the_database(team: Team, django_assert_num_queries: Any) -> None:
@@ -267,44 +259,13 @@ def _still_to_come(team: Team) -> float:
     return outlook.open + outlook.following
 
 
-def test_counts_are_found_wrong_and_repaired(team: Team) -> None:
-    rejected(team, ("answer_wrong", "missing_call"))
+def test_the_page_says_what_cannot_be_counted(team: Team) -> None:
+    rejected(team, ("answer_wrong",))
+    WorkPending.objects.filter(pk=WorkPending.objects.order_by("pk")[0].pk).update(problem="ValueError: of no use")
     fold_all()
-    assert recount_work(team.project) == []
-    WorkCount.objects.filter(what="day").delete()
-    WorkCount.objects.filter(what="named").update(count=7)
-    assert recount_work(team.project, repair=True)
-    assert recount_work(team.project) == []
-
-
-def test_a_review_that_cannot_be_counted_is_set_aside_and_the_others_go_on(
-    team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rejected(team, ("answer_wrong", "missing_call"))
-    bad = Review.objects.order_by("pk")[0]
-    whole = workload._of_reviews
-
-    def of_reviews(project: Project, keys: Sequence[int]) -> Any:
-        if bad.pk in keys:
-            raise ValueError("of no use")
-        return whole(project, keys)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(workload, "_of_reviews", of_reviews)
-        fold_all()
-        assert fold_work() == 0
-        assert workload.read_work_set_aside(team.project) == ["ValueError: of no use"]
-        assert WorkCount.objects.filter(what="day").exists()
-        assert WorkPending.objects.count() == 1
-        assert recount_work(team.project, repair=True) == []
-        client.force_login(team.administrator)
-        page = client.get(f"/p/{team.project.slug}/statistics/").content.decode()
-        assert "1 review could not be counted" in page
-        assert "of no use" in page
-    # It can be counted after all.
-    assert recount_work(team.project, repair=True)
-    assert not WorkPending.objects.exists()
-    assert recount_work(team.project) == []
+    shown = page(team.administrator, team).content.decode()
+    assert "1 review could not be counted" in shown
+    assert "of no use" in shown
 
 
 def api(person: User, team: Team, path: str, **query: str) -> Any:

@@ -1,8 +1,8 @@
 """One event on each of many dialogues' chains, written at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils import timezone
 
@@ -10,11 +10,13 @@ from annotator.models import Event, Project, User
 from annotator.services.database.bulk_insert import as_json, insert_rows
 from annotator.services.history.events import event_digest
 
+_Key = TypeVar("_Key")
+
 #: Keys in one “IN” list; SQLite bounds the number of values of a statement.
 PORTION = 900
 
 
-def in_portions(keys: Sequence[int], size: int = PORTION) -> Iterator[list[int]]:
+def in_portions(keys: Iterable[_Key], size: int = PORTION) -> Iterator[list[_Key]]:
     """The keys in lists that any database takes in one statement."""
     rest = iter(keys)
     while portion := list(islice(rest, size)):

@@ -10,8 +10,7 @@ from annotator.models import Project
 from reviews.core.agreement import OVERLAPPING, RATED, Figure, summarise
 from reviews.services.statistics.access import read_compared_stages
 from reviews.services.statistics.accuracy import PointAccuracy, read_accuracy
-from reviews.services.statistics.agreement import fold_agreement, hidden_patterns, read_agreement
-from reviews.services.statistics.item_history import fold_courses
+from reviews.services.statistics.agreement import hidden_patterns, read_agreement
 from reviews.services.statistics.revision_rates import read_revision_rounds
 
 #: Digits that are kept: more would only say that they were computed.
@@ -27,14 +26,6 @@ NOTES = {
     "revision_rounds": "Finished dialogues that were changed in a stage that goes on until reviewers change nothing, "
     "by the number of rounds it took, of those that somebody looked at there. Intervals are Wilson's, of 95 %.",
 }
-
-
-def count_what_waits() -> None:
-    """Bring the counts behind the figures up to date: what has settled until now is to be in the release."""
-    while fold_agreement():
-        pass
-    while fold_courses():
-        pass
 
 
 def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str, Any]:

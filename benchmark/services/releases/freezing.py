@@ -25,12 +25,13 @@ from annotator.services.dialogues.variants import Variant, read_variants
 from annotator.services.jobs.jobs import Running
 from benchmark.core.formats import WRITERS
 from benchmark.models import LeftOut, Release, ReleaseItem, ReleaseState
-from benchmark.services.releases.figures import count_what_waits, read_figures
+from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
 from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.gold_turns import behind
+from reviews.services.statistics.all_counts import fold_all
 
 #: Dialogues decided upon at a time.
 SLICE = 500
@@ -46,7 +47,7 @@ def freeze(running: Running, release: Release) -> None:
     Raises Invalid when nothing is verified, or when something was left out and must not be. What was left out, and
     why, stays on record in that case too.
     """
-    count_what_waits()
+    fold_all()
     with running.chunk() as chunk:
         freezing = _Freezing(release)
         freezing.run()

@@ -1,25 +1,34 @@
 """``manage.py recount_statistics [--project SLUG] [--repair]``"""
 
-from collections.abc import Iterator
+import json
+import sys
+from typing import Any
 
-from annotator.models import Project
-from reviews.management.recounting import RecountCommand
-from reviews.services.statistics.counters import recount_counters
-from reviews.services.statistics.item_history import recount_courses
-from reviews.services.statistics.workload import recount_work
+from django.core.management.base import CommandParser
+
+from annotator.management.base import ProjectsCommand
+from reviews.services.statistics.all_counts import recount
 
 
-class Command(RecountCommand):
+class Command(ProjectsCommand):
     help = (
-        "Compare the stored counts of where items stand, of accuracy and of the work done in a project (in every "
-        "project) with what all its items and reviews say. Exit code 1 where they differ and are not repaired. "
-        "Last line: a JSON summary."
+        "Compare all stored counts of a project (of every project) with what its items and reviews say: where items "
+        "stand, agreement, accuracy and the work done. Exit code 1 where they differ and are not repaired, 2 for an "
+        "unknown project. Last line: a JSON summary."
     )
 
-    def differences(self, project: Project, *, repair: bool) -> Iterator[str]:
-        for name, stored, right in recount_counters(project, repair=repair):
-            yield f"{name} is counted {stored} times; it is right {right} times."
-        for count in (recount_courses, recount_work):
-            for one in count(project, repair=repair):
-                key = ", ".join(part for part in one.key if part)
-                yield f"{key} is counted {one.stored} times; it is right {one.right} times."
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--repair", action="store_true", help="put right what differs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        different = 0
+        for project in self.projects(options["project"]):
+            for one in recount(project, repair=options["repair"]):
+                different += 1
+                key = ", ".join(str(part) for part in one.key if part)
+                self.say(f"{project.slug}: {key} is counted {one.stored} times; it is right {one.right} times.")
+        repaired = different if options["repair"] else 0
+        self.stdout.write(json.dumps({"ok": different == repaired, "different": different, "repaired": repaired}))
+        if different != repaired:
+            sys.exit(1)

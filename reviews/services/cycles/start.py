@@ -35,7 +35,7 @@ from reviews.services.protocols.versions import parse, require_version
 from reviews.services.queue.notifications import tell_of_new_beginning
 from reviews.services.queue.order import new_position
 from reviews.services.statistics.counters import write_deltas
-from reviews.services.statistics.item_history import await_course, await_courses
+from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.moves import Passage, end_cycle, open_run
 from reviews.services.transitions.sealing import unseal_set_aside
 from reviews.services.transitions.transition_log import Journal
@@ -119,9 +119,7 @@ def begin_cycles(
             kind="cycle.begun",
             entries={one.dialogue_id: {"cycle": one.number, "protocol": version.number} for one in entering},
         )
-        reopened = [one.dialogue_id for one in entering if one.number > 1]
-        if reopened:
-            await_courses(dialogue_ids=reopened, project_id=project.pk)
+        ITEM_HISTORY.put(project.pk, [one.dialogue_id for one in entering if one.number > 1])
         if not hidden:
             _announce(project, stage.key, slots, entering)
     return count
@@ -175,7 +173,7 @@ def supersede_cycle(
         blind = _abandon(journal, active, reason, force=force, if_idle=if_idle) if active is not None else set()
         last = Cycle.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0
         if last and active is None:
-            await_course(dialogue_id=dialogue.pk, project_id=dialogue.project_id)
+            ITEM_HISTORY.put(dialogue.project_id, [dialogue.pk])
         head = dialogue.head
         if head is None:
             raise ValueError("a dialogue without content cannot be reviewed")

@@ -9,7 +9,7 @@ from annotator.services.database.bulk_insert import insert_rows
 from annotator.services.history.event_chain import extend_chains, in_portions
 from reviews.models import Cycle, CycleState, Draw, StageRun, StageRunState
 from reviews.services.statistics.counters import write_deltas
-from reviews.services.statistics.item_history import await_courses
+from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.moves import NOT_DRAWN
 
 
@@ -58,7 +58,7 @@ def verify_all(draw: Draw, runs: list[StageRun]) -> None:
         Dialogue.objects.filter(pk__in=portion).update(
             status=DialogueStatus.VERIFIED, stage="", updated_at=timezone.now()
         )
-    await_courses(dialogue_ids=[run.cycle.dialogue_id for run in runs], project_id=draw.project_id)
+    ITEM_HISTORY.put(draw.project_id, [run.cycle.dialogue_id for run in runs])
     by_stage: dict[str, int] = {}
     for run in runs:
         key = f"outcome:{run.stage}:{NOT_DRAWN}"

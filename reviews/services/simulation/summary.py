@@ -15,9 +15,10 @@ from reviews.core.simulation.comparing import compared, planted_patterns, share
 from reviews.models import Cycle, CycleState, Draw, Review, StageRun, StageRunState
 from reviews.services.simulation.playing import Play
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy
-from reviews.services.statistics.agreement import fold_agreement, read_agreement, recount_agreement
-from reviews.services.statistics.counters import fold_counters, recount, stored_counters
-from reviews.services.statistics.item_history import as_visit, fold_courses, recount_courses
+from reviews.services.statistics.agreement import AGREEMENT, read_agreement
+from reviews.services.statistics.all_counts import fold_all
+from reviews.services.statistics.counters import recount, stored_counters
+from reviews.services.statistics.item_history import ITEM_HISTORY, as_visit
 
 _ENDED = (CycleState.VERIFIED, CycleState.REJECTED)
 
@@ -47,7 +48,7 @@ def summarise_play(play: Play) -> dict[str, Any]:
     Planted agreement is what the model's people said. ``consistent``: stored counts are what a recount finds, no link
     of an event chain is broken, and the counted patterns are those of the model.
     """
-    _count_what_waits()
+    fold_all()
     ways = _read_ways(play)
     accuracy = read_accuracy(project=play.project)
     agreement = _agreement(play)
@@ -76,18 +77,12 @@ def summarise_play(play: Play) -> dict[str, Any]:
         "audits": _audits(ways, accuracy),
         "consistent": {
             "counters": stored_counters(play.project) == recount(play.project),
-            "agreement": recount_agreement(play.project) == [],
-            "accuracy": recount_courses(play.project) == [] and not accuracy.waiting and not accuracy.set_aside,
+            "agreement": AGREEMENT.recount(play.project) == [],
+            "accuracy": ITEM_HISTORY.recount(play.project) == [] and not accuracy.waiting and not accuracy.set_aside,
             "patterns": all(one["patterns_as_planted"] for one in agreement),
             "events": not any(broken_links(one) for one in Dialogue.objects.filter(project=play.project)),
         },
     }
-
-
-def _count_what_waits() -> None:
-    for fold in (fold_counters, fold_agreement, fold_courses):
-        while fold():
-            pass
 
 
 def _read_ways(play: Play) -> list[_Way]:

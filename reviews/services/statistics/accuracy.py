@@ -24,6 +24,7 @@ from reviews.models import CourseCount, CoursePending, Draw
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.counters import read_counters
 from reviews.services.statistics.hidden_gold import hidden_courses
+from reviews.services.statistics.item_history import ITEM_HISTORY
 
 _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
 
@@ -174,7 +175,7 @@ def read_accuracy(
         rejected=items["rejected"],
         unfinished=sum(counters.get(f"status:{status}", 0) for status in _IN_REVIEW) if owner is None else None,
         waiting=outbox.filter(problem="").values("dialogue").distinct().count(),
-        set_aside=sorted(outbox.exclude(problem="").values_list("problem", flat=True)),
+        set_aside=ITEM_HISTORY.set_aside(project),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """How many items stand where, without counting them.
 
-Each transition writes what it changes to an outbox, in its own transaction; a task folds the outbox into the counters.
-A reader adds both up in one statement, so it is exact at every moment, also while no worker runs. What is claimed is
-not counted: the live claims of a project are as few as its people, and claiming stays free of it.
+Each transition writes what it changes to the outbox (see ``counting``). A reader adds up counters and outbox in one
+statement, so it is exact at every moment, also while no worker runs. What is claimed is not counted: the live claims of
+a project are as few as its people, and claiming stays free of it.
 
 Stored keys (``read_counters`` offers them under the names of its docstring):
 
@@ -17,28 +17,45 @@ Stored keys (``read_counters`` offers them under the names of its docstring):
 """
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotator.models import Dialogue, Project, User
-from annotator.services.database.statements import write
 from reviews.models import Claim, ClaimState, Counter, CounterDelta, GoldItem, Slot, SlotState, StageRun, StageRunState
 from reviews.services.statistics.audits import count_audited
+from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.hidden_gold import hidden_counts, shown_of_gold
 
-#: Rows of the outbox that one transaction folds.
-FOLD_SIZE = 20_000
+#: A row of the outbox: its own key, a counter's key, the change.
+Change = tuple[int, str, int]
+
+
+class _Counters(Counting[Change, tuple[str]]):
+    counts, key, number = Counter, ("key",), "value"
+    outbox, item = CounterDelta, ("pk", "key", "delta")
+    waiting = Q()
+    portion = 1000
+
+    def count(self, project: Project, items: Sequence[Change]) -> dict[Change, Tally[tuple[str]]]:
+        return {item: Tally({(item[1],): item[2]}) for item in items}
+
+    def right(self, project: Project, *, repair: bool) -> Tally[tuple[str]]:
+        right = Tally({(key,): count for key, count in recount(project).items()})
+        for key, delta in CounterDelta.objects.filter(project=project).values_list("key", "delta"):
+            right[(key,)] -= delta
+        return right
+
+
+COUNTERS = _Counters()
 
 
 def write_deltas(*, project_id: int, deltas: Mapping[str, int]) -> None:
     """Put changes of counters into the outbox, in the caller's transaction."""
-    values = [value for key, delta in deltas.items() if delta for value in (project_id, key, delta)]
-    if values:
-        marks = ", ".join(["(%s, %s, %s)"] * (len(values) // 3))
-        write(f"INSERT INTO reviews_counterdelta (project_id, key, delta) VALUES {marks}", values)  # noqa: S608
+    CounterDelta.objects.bulk_create(
+        [CounterDelta(project_id=project_id, key=key, delta=delta) for key, delta in deltas.items() if delta]
+    )
 
 
 def stored_counters(project: Project) -> dict[str, int]:
@@ -95,28 +112,6 @@ def live_claims(project: Project) -> dict[str, int]:
     return dict(claims.values_list("stage").annotate(Count("id")).order_by())
 
 
-def fold_counters() -> int:
-    """Fold one portion of the outbox into the counters; returns how many rows it took. Safe beside other folders.
-
-    Rows that another folder has in hand are passed over, so nothing is counted twice.
-    """
-    with transaction.atomic():
-        rows = list(
-            CounterDelta.objects.select_for_update(skip_locked=connection.features.has_select_for_update_skip_locked)
-            .order_by("id")
-            .values_list("id", "project_id", "key", "delta")[:FOLD_SIZE]
-        )
-        if not rows:
-            return 0
-        totals: Tally[tuple[int, str]] = Tally()
-        for _, project_id, key, delta in rows:
-            totals[project_id, key] += delta
-        _delete([row[0] for row in rows])
-        # In one order for everybody, so that two folders cannot wait for each other.
-        _add(sorted((project_id, key, delta) for (project_id, key), delta in totals.items()))
-    return len(rows)
-
-
 def recount(project: Project) -> dict[str, int]:
     """What the counters ought to be, counted from the rows: slow, for tests and for whoever doubts."""
     out: Tally[str] = Tally()
@@ -154,25 +149,6 @@ def recount(project: Project) -> dict[str, int]:
     return {key: value for key, value in out.items() if value}
 
 
-def recount_counters(project: Project, *, repair: bool = False) -> list[tuple[str, int, int]]:
-    """Compare the counters, outbox included, with the rows, and with ``repair`` put right what differs.
-
-    Returns (stored key, stored, right) of each that differs. Whoever works on meanwhile is not missed: both sides are
-    read in one snapshot, and a repair adds the difference.
-    """
-    outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if outermost and connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        stored, right = stored_counters(project), recount(project)
-        keys = sorted(key for key in stored.keys() | right.keys() if stored.get(key, 0) != right.get(key, 0))
-        wrong = [(key, stored.get(key, 0), right.get(key, 0)) for key in keys]
-        if repair:
-            write_deltas(project_id=project.pk, deltas={key: should - there for key, there, should in wrong})
-    return wrong
-
-
 def _take_rounds(out: Tally[str], what: str, runs: QuerySet[StageRun], of: str) -> None:
     found = runs.values_list(f"{of}stage", f"{of}round").annotate(Count("id")).order_by()
     _take(out, "{}", ((f"round:{what}:{stage}:{number}", count) for stage, number, count in found))
@@ -181,21 +157,3 @@ def _take_rounds(out: Tally[str], what: str, runs: QuerySet[StageRun], of: str) 
 def _take(out: Tally[str], name: str, counts: Iterable[tuple[str, int]]) -> None:
     for key, count in counts:
         out[name.format(key)] += count
-
-
-def _delete(ids: list[int]) -> None:
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("DELETE FROM reviews_counterdelta WHERE id = ANY(%s)", [ids])
-        else:
-            # This transaction holds the only write lock, so what lies between the first and the last is what was read.
-            cursor.execute("DELETE FROM reviews_counterdelta WHERE id BETWEEN %s AND %s", [ids[0], ids[-1]])
-
-
-def _add(totals: list[tuple[int, str, int]]) -> None:
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO reviews_counter (project_id, key, value) VALUES (%s, %s, %s) "
-            "ON CONFLICT (project_id, key) DO UPDATE SET value = reviews_counter.value + excluded.value",
-            totals,
-        )

@@ -1,7 +1,7 @@
 """What became of the items, counted once each has ended: what accuracy is computed from, without reading documents.
 
-An item whose way ends, or begins again, is put into an outbox in the transition's own transaction; a task works out its
-course and counts it. An item that is reopened is taken out of the counts until it has ended again.
+An item whose way ends, or begins again, is put into the outbox (see ``counting``). An item that is reopened is taken
+out of the counts until it has ended again.
 
 An item's course is its way up to its first end: from the content that came into the first passage in which a stage was
 settled, to how it left each stage. It is held against the content of its *last* passage, so that an erratum shows what
@@ -19,15 +19,10 @@ pseudonym:
 """
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import QuerySet
-
 from annotator.models import Dialogue, Project, Revision
-from annotator.services.database.bulk_insert import insert_rows
-from annotator.services.database.statements import write
 from annotator.services.history.event_chain import in_portions
 from reviews.core.agreement import Closeness
 from reviews.core.agreement.item_history import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
@@ -36,21 +31,10 @@ from reviews.core.protocols.drawing import ROUNDS
 from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
 from reviews.services.statistics.audits import IS_ERROR
-
-#: Rows of the outbox that one transaction counts.
-FOLD_SIZE = 100
+from reviews.services.statistics.counting import Counting
 
 #: axis, point, stratum, value
 Key = tuple[str, str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A count that is not what the items say."""
-
-    key: Key
-    stored: int
-    right: int
 
 
 @dataclass(slots=True)
@@ -64,74 +48,37 @@ class _Way:
     errors: set[int] = field(default_factory=set)
 
 
-def await_course(*, dialogue_id: int, project_id: int) -> None:
-    """Put an item whose way ends or begins again into the outbox, in the caller's transaction."""
-    write("INSERT INTO reviews_coursepending (dialogue_id, project_id) VALUES (%s, %s)", [dialogue_id, project_id])
+class _ItemHistory(Counting[int, Key]):
+    counts, key = CourseCount, ("axis", "point", "stratum", "value")
+    outbox, item = CoursePending, ("dialogue_id",)
+
+    def items(self, project: Project) -> Iterable[int]:
+        ended = Cycle.objects.filter(project=project, state__in=[CycleState.VERIFIED, CycleState.REJECTED])
+        counted = ItemCourse.objects.filter(project=project)
+        return {*ended.values_list("dialogue_id", flat=True), *counted.values_list("pk", flat=True)}
+
+    def count(self, project: Project, items: Sequence[int]) -> dict[int, Tally[Key]]:
+        """Nothing for an item that has not ended."""
+        ways = _ways(items)
+        return {item: Tally(_keys(ways[item])) if item in ways else Tally() for item in items}
+
+    def standing(self, items: Iterable[int]) -> Tally[Key]:
+        return Tally(key for keys in _kept(items).values() for key in keys)
+
+    def keep(self, project: Project, counted: Mapping[int, Tally[Key]]) -> None:
+        there = _kept(counted)
+        keys = {item: sorted(tally.elements()) for item, tally in counted.items()}
+        changed = {item: now for item, now in keys.items() if now != there.get(item, [])}
+        ItemCourse.objects.filter(pk__in=[item for item, now in changed.items() if not now]).delete()
+        ItemCourse.objects.bulk_create(
+            (ItemCourse(dialogue_id=item, project=project, keys=now) for item, now in changed.items() if now),
+            update_conflicts=True,
+            unique_fields=["dialogue"],
+            update_fields=["keys"],
+        )
 
 
-def await_courses(*, dialogue_ids: Sequence[int], project_id: int) -> None:
-    """The same for many items."""
-    insert_rows(
-        CoursePending,
-        ("dialogue_id",),
-        [(dialogue_id,) for dialogue_id in dialogue_ids],
-        constants={"project_id": project_id, "problem": ""},
-    )
-
-
-def fold_courses() -> int:
-    """Count one portion of each project's outbox; returns how many rows it took. Safe beside other folders."""
-    waiting = CoursePending.objects.filter(problem="")
-    projects = waiting.values_list("project_id", flat=True).distinct().order_by("project_id")
-    return sum(_fold(project_id) for project_id in projects)
-
-
-def recount_courses(project: Project, *, repair: bool = False) -> list[Difference]:
-    """Compare the counts with what all items say, and with ``repair`` put right what differs.
-
-    What waits in the outbox is not missed; what was set aside is tried again. Reads every ended item once.
-    """
-    ended = Cycle.objects.filter(project=project, state__in=[CycleState.VERIFIED, CycleState.REJECTED])
-    everybody = set(ended.values_list("dialogue_id", flat=True))
-    everybody.update(ItemCourse.objects.filter(project=project).values_list("pk", flat=True))
-    found: dict[int, list[Key]] = {}
-    for portion in in_portions(sorted(everybody), FOLD_SIZE):
-        courses, _ = read_courses(portion)
-        found.update(courses)
-    with transaction.atomic():
-        _lock(project.pk)
-        pending = CoursePending.objects.filter(project=project)
-        waiting = set(pending.filter(problem="").values_list("dialogue_id", flat=True))
-        stored = _stored_courses(ItemCourse.objects.filter(project=project))
-        # What waits will be counted as it is by then; until then what is stored of it is right.
-        right: Tally[Key] = Tally()
-        for dialogue_id in found.keys() | stored.keys():
-            right.update(stored.get(dialogue_id, []) if dialogue_id in waiting else found.get(dialogue_id, []))
-        counts = _stored_counts(project)
-        wrong = sorted(key for key in right.keys() | counts.keys() if right[key] != counts[key])
-        if repair:
-            _add(project.pk, [(key, right[key] - counts[key]) for key in wrong])
-            CourseCount.objects.filter(project=project, count=0).delete()
-            changed = {one: keys for one, keys in found.items() if one not in waiting and keys != stored.get(one, [])}
-            _store(project.pk, changed)
-            pending.exclude(problem="").filter(dialogue_id__in=found).delete()
-    return [Difference(key, counts[key], right[key]) for key in wrong]
-
-
-def read_courses(dialogue_ids: Sequence[int]) -> tuple[dict[int, list[Key]], dict[int, str]]:
-    """The keys under which each item counts, empty where it has not ended; and why some cannot be counted."""
-    ways = _ways(dialogue_ids)
-    found: dict[int, list[Key]] = {}
-    problems: dict[int, str] = {}
-    for dialogue_id in dialogue_ids:
-        try:
-            found[dialogue_id] = sorted(_keys(ways[dialogue_id])) if dialogue_id in ways else []
-        except (DatabaseError, InterfaceError, MemoryError):
-            # Not the item's fault: try again later.
-            raise
-        except Exception as problem:
-            problems[dialogue_id] = describe(problem)
-    return found, problems
+ITEM_HISTORY = _ItemHistory()
 
 
 def as_visit(run: StageRun) -> Visit:
@@ -147,39 +94,6 @@ def as_visit(run: StageRun) -> Visit:
         looked=run.outcome != "not_drawn",
         settles=origin.stage if origin is not None and back else "",
     )
-
-
-def describe(problem: Exception) -> str:
-    """An exception as one line that is kept."""
-    return f"{type(problem).__name__}: {problem}".strip(": ").replace("\x00", "")[:500]
-
-
-def _fold(project_id: int) -> int:
-    waiting = CoursePending.objects.filter(project_id=project_id, problem="").order_by("pk")
-    rows = dict(waiting.values_list("pk", "dialogue_id")[:FOLD_SIZE])
-    # Worked out without a lock. Whoever changes an item meanwhile leaves a further row, so it is worked out again.
-    found, problems = read_courses(sorted(set(rows.values())))
-    with transaction.atomic():
-        _lock(project_id)
-        mine = set(waiting.filter(pk__in=rows).values_list("pk", flat=True))
-        dialogues = {rows[key] for key in mine}
-        stored = _stored_courses(ItemCourse.objects.filter(pk__in=dialogues))
-        total: Tally[Key] = Tally()
-        for dialogue_id in dialogues:
-            total.update(found.get(dialogue_id, []))
-            total.subtract(stored.get(dialogue_id, []))
-        _add(project_id, sorted(total.items()))
-        _store(project_id, {one: found.get(one, []) for one in dialogues})
-        taken = CoursePending.objects.filter(pk__in=mine)
-        for dialogue_id in sorted(dialogues & problems.keys()):
-            taken.filter(dialogue_id=dialogue_id).update(problem=problems[dialogue_id])
-        taken.exclude(dialogue_id__in=problems).delete()
-    return len(mine)
-
-
-def _lock(project_id: int) -> None:
-    """Let nobody else fold or repair this project's counts until the transaction ends; others do not wait for it."""
-    list(Project.objects.select_for_update(no_key=True).filter(pk=project_id).values_list("pk", flat=True))
 
 
 def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
@@ -282,33 +196,10 @@ class _Comparison:
         return out
 
 
-def _stored_courses(courses: QuerySet[ItemCourse]) -> dict[int, list[Key]]:
-    return {pk: [(one[0], one[1], one[2], one[3]) for one in keys] for pk, keys in courses.values_list("pk", "keys")}
-
-
-def _stored_counts(project: Project) -> Tally[Key]:
-    rows = CourseCount.objects.filter(project=project).values_list("axis", "point", "stratum", "value", "count")
-    return Tally({(row[0], row[1], row[2], row[3]): row[4] for row in rows})
-
-
-def _store(project_id: int, courses: dict[int, list[Key]]) -> None:
-    gone = [dialogue_id for dialogue_id, keys in courses.items() if not keys]
-    for portion in in_portions(gone):
-        ItemCourse.objects.filter(pk__in=portion).delete()
-    ItemCourse.objects.bulk_create(
-        (ItemCourse(dialogue_id=one, project_id=project_id, keys=keys) for one, keys in courses.items() if keys),
-        batch_size=500,
-        update_conflicts=True,
-        unique_fields=["dialogue"],
-        update_fields=["keys"],
-    )
-
-
-def _add(project_id: int, changes: Iterable[tuple[Key, int]]) -> None:
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO reviews_coursecount (project_id, axis, point, stratum, value, count) "
-            "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (project_id, axis, point, stratum, value) "
-            "DO UPDATE SET count = reviews_coursecount.count + excluded.count",
-            [(project_id, *key, change) for key, change in changes if change],
-        )
+def _kept(items: Iterable[int]) -> dict[int, list[Key]]:
+    """The keys that items count under so far."""
+    found: dict[int, list[Key]] = {}
+    for portion in in_portions(items):
+        for pk, keys in ItemCourse.objects.filter(pk__in=portion).values_list("pk", "keys"):
+            found[pk] = [(axis, point, stratum, value) for axis, point, stratum, value in keys]
+    return found

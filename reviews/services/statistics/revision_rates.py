@@ -18,7 +18,7 @@ def read_revision_rounds(
 ) -> list[StageRevisions]:
     """The stages that repeat after a change, in the protocol's order: revised items split by the rounds they needed.
 
-    Of items that have come to the end of their way, as far as they have been counted (``fold_courses``); a stage to
+    Of items that have come to the end of their way, as far as they have been counted; a stage to
     which none of them came has no items, and what no draw took is apart. A round counts where its reviewer changed the
     content; what a settlement changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
     """

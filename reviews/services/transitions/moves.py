@@ -16,7 +16,7 @@ from reviews.core.protocols import AuthorRule, EntryMode, Outcome, Protocol, Sta
 from reviews.models import Cycle, CycleState, Priority, Slot, SlotState, StageRun, StageRunState
 from reviews.services.queue.notifications import tell_experts, tell_of_return
 from reviews.services.queue.order import new_position
-from reviews.services.statistics.item_history import await_course
+from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.transition_log import Journal
 
 #: What becomes of a run in a pool whose item was not drawn.
@@ -136,7 +136,7 @@ def end_cycle(passage: Passage, state: CycleState, revision: Revision | None, re
     cycle.state, cycle.ended_at, cycle.exit_revision, cycle.reason = state, timezone.now(), revision, reason[:500]
     cycle.save(update_fields=["state", "ended_at", "exit_revision", "reason"])
     if state != CycleState.SUPERSEDED:
-        await_course(dialogue_id=cycle.dialogue_id, project_id=cycle.project_id)
+        ITEM_HISTORY.put(cycle.project_id, [cycle.dialogue_id])
 
 
 def verify(passage: Passage, revision: Revision) -> None:

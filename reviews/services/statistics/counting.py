@@ -1,0 +1,214 @@
+"""How everything is counted: what changes waits in an outbox, a task folds it into counts, a recount finds mistakes.
+
+A transition writes to the outbox in its own transaction. The task counts a portion of the outbox and removes it, in one
+transaction and under the project's lock, so everything is counted once, however many tasks run and wherever one is
+killed. A ``Counting`` says what is counted; see ``counters``, ``agreement``, ``item_history`` and ``workload``.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from django.db import DatabaseError, InterfaceError, OperationalError, models, transaction
+from django.db.models import Q, QuerySet
+
+from annotator.models import Project
+from annotator.services.database.snapshot import one_snapshot
+from annotator.services.history.event_chain import in_portions
+
+Item = TypeVar("Item", bound=Hashable)
+#: The values of a count's key fields, in their order.
+Key = TypeVar("Key", bound=tuple[Any, ...])
+
+#: Counts that one statement looks up and writes.
+_WRITTEN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A count that is not what the rows say."""
+
+    key: tuple[Any, ...]
+    stored: int
+    right: int
+
+
+class Counting(Generic[Item, Key]):
+    """What is counted, of which items, and where. Items are named by one or more fields of the outbox."""
+
+    #: Has the fields ``project``, ``key`` and ``number``.
+    counts: type[models.Model]
+    key: tuple[str, ...]
+    number = "count"
+    #: Has the fields ``project`` and ``item``, and, if an item can be set aside, ``problem``.
+    outbox: type[models.Model]
+    item: tuple[str, ...]
+    #: Which rows of the outbox are to be counted, and which of these can be counted already.
+    waiting = Q(problem="")
+    ready = Q()
+    #: Rows of the outbox that one transaction counts.
+    portion = 50
+
+    def items(self, project: Project) -> Iterable[Item]:
+        """Every item that should be counted by now, in any order; for a recount."""
+        raise NotImplementedError
+
+    def count(self, project: Project, items: Sequence[Item]) -> dict[Item, Tally[Key]]:
+        """What each of the items counts as."""
+        raise NotImplementedError
+
+    def standing(self, items: Iterable[Item]) -> Tally[Key]:
+        """What items that wait again have counted as so far. Nothing, where an item is counted only once."""
+        return Tally()
+
+    def keep(self, project: Project, counted: Mapping[Item, Tally[Key]]) -> None:
+        """Remember what each item counts as, where it may be counted again."""
+
+    def put(self, project_id: int, items: Iterable[Item]) -> None:
+        """Put items into the outbox, in the caller's transaction."""
+        rows = (dict(zip(self.item, _as_tuple(item), strict=True)) for item in items)
+        self._outbox().bulk_create([self.outbox(project_id=project_id, **row) for row in rows], batch_size=1000)
+
+    def fold(self) -> int:
+        """Count one portion of each project's outbox; returns how many rows. Safe beside others who do."""
+        ready = self._outbox().filter(self.waiting, self.ready)
+        projects = Project.objects.filter(pk__in=ready.values("project")).order_by("pk")
+        return sum(self._fold(project, ready.filter(project=project)) for project in projects)
+
+    def set_aside(self, project: Project, **among: Any) -> list[str]:
+        """Why items cannot be counted, one sentence for each; ``among``: fields of the outbox."""
+        rows = self._outbox().filter(~self.waiting, project=project, **among)
+        return sorted(rows.values_list("problem", flat=True))
+
+    def tally(self, project: Project, items: Iterable[Item]) -> Tally[Key]:
+        """What the items count as together; what cannot be counted is left out."""
+        return _together(self._countable(project, list(items))[0])
+
+    def recount(self, project: Project, *, repair: bool = False) -> list[Difference]:
+        """Compare the counts with what all rows say, and with ``repair`` put right what differs.
+
+        What waits in the outbox is not missed. What was set aside is missed only if it can be counted by now.
+        Everything is read in one snapshot, so whoever works on meanwhile is not in the way.
+        """
+        while True:
+            try:
+                return self._recount(project, repair=repair)
+            except OperationalError as error:
+                if getattr(error.__cause__, "sqlstate", "") != _CHANGED_MEANWHILE:
+                    raise
+
+    def right(self, project: Project, *, repair: bool) -> Tally[Key]:
+        """What the counts should be; with ``repair``, what has to be kept beside them is put right, too."""
+        waiting = set(self._named(self._outbox().filter(self.waiting, project=project)).values())
+        right = self.standing(waiting)
+        aside = self._named(self._outbox().filter(~self.waiting, project=project))
+        for portion in in_portions((item for item in self.items(project) if item not in waiting), self.portion):
+            counted, problems = self._countable(project, portion)
+            right.update(_together(counted))
+            if repair:
+                self.keep(project, counted)
+                well = counted.keys() - problems.keys()
+                self._outbox().filter(pk__in=[pk for pk, item in aside.items() if item in well]).delete()
+        return right
+
+    def stored(self, project: Project) -> Tally[Key]:
+        """The counts as they are."""
+        rows = self.counts._default_manager.filter(project=project).values_list(self.number, *self.key)
+        return Tally({cast(Key, tuple(key)): number for number, *key in rows.iterator()})
+
+    def _fold(self, project: Project, ready: QuerySet[models.Model]) -> int:
+        with transaction.atomic():
+            _lock(project)
+            rows = self._named(ready.order_by("pk"), self.portion)
+            items = list(dict.fromkeys(rows.values()))
+            counted, problems = self._countable(project, items)
+            change = _together(counted)
+            change.subtract(self.standing(items))
+            self.keep(project, counted)
+            self._add(project, change)
+            for item, problem in problems.items():
+                self._outbox().filter(pk__in=[pk for pk, one in rows.items() if one == item]).update(problem=problem)
+            self._outbox().filter(pk__in=[pk for pk, item in rows.items() if item not in problems]).delete()
+        return len(rows)
+
+    def _recount(self, project: Project, *, repair: bool) -> list[Difference]:
+        with one_snapshot():
+            if repair:
+                _lock(project)
+            right, stored = self.right(project, repair=repair), self.stored(project)
+            wrong = sorted(key for key in right.keys() | stored.keys() if right[key] != stored[key])
+            if repair:
+                self._add(project, {key: right[key] - stored[key] for key in wrong})
+        return [Difference(key, stored[key], right[key]) for key in wrong]
+
+    def _countable(self, project: Project, items: Sequence[Item]) -> tuple[dict[Item, Tally[Key]], dict[Item, str]]:
+        """What each item counts as, and why some cannot be counted: these count as nothing, and the others go on."""
+        try:
+            return self.count(project, items), {}
+        except (DatabaseError, InterfaceError, MemoryError):
+            # Not the items' fault: try again later.
+            raise
+        except Exception as problem:
+            if len(items) == 1:
+                return {items[0]: Tally()}, {items[0]: _describe(problem)}
+        counted: dict[Item, Tally[Key]] = {}
+        problems: dict[Item, str] = {}
+        for item in items:
+            one, found = self._countable(project, [item])
+            counted.update(one)
+            problems.update(found)
+        return counted, problems
+
+    def _add(self, project: Project, changes: Mapping[Key, int]) -> None:
+        """Change the counts, under the lock: nobody else does meanwhile."""
+        counts = self.counts._default_manager
+        for portion in in_portions((key for key, change in changes.items() if change), _WRITTEN):
+            near = {f"{field}__in": {key[place] for key in portion} for place, field in enumerate(self.key)}
+            rows = counts.filter(project=project, **near).values_list("pk", self.number, *self.key)
+            there = {cast(Key, tuple(key)): (pk, number) for pk, number, *key in rows}
+            now = {key: there.get(key, (0, 0))[1] + changes[key] for key in portion}
+            counts.bulk_create(
+                [
+                    self.counts(project=project, **dict(zip(self.key, key, strict=True)), **{self.number: number})
+                    for key, number in now.items()
+                    if number
+                ],
+                update_conflicts=True,
+                unique_fields=["project", *self.key],
+                update_fields=[self.number],
+            )
+            counts.filter(pk__in=[pk for key, (pk, _) in there.items() if now.get(key, 1) == 0]).delete()
+
+    def _outbox(self) -> models.Manager[models.Model]:
+        return self.outbox._default_manager
+
+    def _named(self, rows: QuerySet[models.Model], most: int | None = None) -> dict[Any, Item]:
+        """The items that rows of the outbox name, by the rows' keys."""
+        found = rows.values_list("pk", *self.item)[:most]
+        return {pk: cast(Item, item[0] if len(item) == 1 else tuple(item)) for pk, *item in found}
+
+
+#: PostgreSQL: what is written here was changed after the snapshot. The next one sees it.
+_CHANGED_MEANWHILE = "40001"
+
+
+def _lock(project: Project) -> None:
+    """Let nobody else fold or repair this project's counts until the transaction ends; others do not wait for it."""
+    list(Project.objects.select_for_update(no_key=True).filter(pk=project.pk).values_list("pk", flat=True))
+
+
+def _together(counted: Mapping[Item, Tally[Key]]) -> Tally[Key]:
+    total: Tally[Key] = Tally()
+    for tally in counted.values():
+        total.update(tally)
+    return total
+
+
+def _describe(problem: Exception) -> str:
+    """An exception as one line that is kept."""
+    return f"{type(problem).__name__}: {problem}".strip(": ").replace("\x00", "")[:500]
+
+
+def _as_tuple(item: Any) -> tuple[Any, ...]:
+    return item if isinstance(item, tuple) else (item,)
