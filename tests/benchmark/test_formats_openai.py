@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotator.core.schema import canonical, load_text, value_hash
+from annotator.core.schema import canonical, load_text
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.outdated import forget_overtaken
 from tests.benchmark.format_records import faults_of, openai_record, read, rewrite, same, wild_record
@@ -194,26 +194,6 @@ def test_what_stands_beside_compact_json_is_released_in_the_order_it_came_in() -
     dialogue.document = forget_overtaken(after, dialogue.document)
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert written == [*record["messages"][:3], assistant("Sun.")]
-
-
-def test_what_earlier_imports_kept_beside_compact_json_is_released() -> None:
-    """They noted no order of keys, and took the fingerprint before the keys were sorted."""
-    record = compact_trace()
-    (dialogue,) = READERS["openai"].read(record)
-    call = dialogue.document["tasks"][0]["steps"][0]["extra"]["@native"]
-    del call["arguments"], call["observation"]
-    read_first = [{key: one[key] for key in one if key in ("role", "content")} for one in record["messages"]]
-    read_first[1] = assistant(None, ("b", '{"unit":"C","city":"Oslo"}'))
-    read_first[2] = tool("b", record["messages"][2]["content"])
-    dialogue.document["extra"]["@native"]["kept"]["messages"][1] = value_hash(read_first)
-    dialogue.document = load_text(canonical(dialogue.document))
-    assert same(WRITERS["openai"].write([dialogue], full=True)["messages"], record["messages"])
-    after = copy.deepcopy(dialogue.document)
-    after["tasks"][0]["steps"][1]["text"] = "Sun."
-    dialogue.document = forget_overtaken(after, dialogue.document)
-    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
-    assert (written[1]["reasoning"], written[2]["name"]) == ("Look.", "getWeather")
-    assert written[1]["tool_calls"][0]["function"]["strict"] is True
 
 
 def test_a_result_in_the_dialogue_so_far_can_be_edited_and_released() -> None:

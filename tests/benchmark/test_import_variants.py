@@ -10,7 +10,7 @@ from django.db import transaction
 from annotator.models import Dialogue
 from annotator.services.dialogues.revisions import lock_dialogue, revise
 from benchmark.core.formats import READERS
-from benchmark.core.formats.residue import native, note
+from benchmark.core.formats.residue import native
 from benchmark.models import ImportBatch
 from reviews.models import Cycle
 from tests.benchmark.conftest import candidate, counters
@@ -78,14 +78,11 @@ def test_a_file_corrected_in_one_language_takes_nothing_from_the_other(
 
 
 @pytest.mark.parametrize("name", ["c3", "mmtb", "wild"])
-def test_dialogues_that_noted_their_format_for_nothing_are_still_known(
+def test_languages_that_came_one_by_one_are_known_when_they_come_in_one_record(
     team: Team, run_import: RunImport, name: str
 ) -> None:
     record = record_of(name)
     english, chinese = READERS[name].read(record)
-    for one in (english, chinese):
-        # As earlier versions stored it when the other language kept something.
-        note(one.document, format=name)
     run_import(
         [
             candidate(one.external_id, document=one.document, tools=one.tools, language=one.language, variant_group="g")

@@ -17,7 +17,7 @@ from annotator.core.schema.layout import lay_out, on_one_line
 from benchmark.core.formats import CANARY, READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.files import RawLine, parse_line
 from benchmark.core.formats.labels import wild_policy_word
-from benchmark.core.formats.openai_writing import turns_of
+from benchmark.core.formats.openai_writing import round_of, turns_of
 from benchmark.core.formats.residue import NATIVE, native
 
 #: c3 and mmtb are one layout under two names.
@@ -160,7 +160,7 @@ def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Ite
             for name, words in _SAYING.items():
                 if name in mine and mine[name] != theirs.get(name):
                     yield Problem(f"{here}/steps/{step['id']}", words.format(target))
-        if any(type(native(one).get("round")) is int for one in steps) and _at_once(steps) != _at_once(read["steps"]):
+        if any(round_of(one) is not None for one in steps) and _at_once(steps) != _at_once(read["steps"]):
             yield Problem(f"{here}/steps", f"Which calls were made at once has no place in {target}.")
 
 

@@ -23,7 +23,7 @@ from benchmark.core.formats.interface import (
     describe,
     settle_document,
 )
-from benchmark.core.formats.openai_beside import in_its_turns, with_what_stands_beside
+from benchmark.core.formats.openai_beside import with_what_stands_beside
 from benchmark.core.formats.openai_reading import MessageReader
 from benchmark.core.formats.openai_writing import plain_fields
 from benchmark.core.formats.residue import NATIVE, compare, native, note, restore, unknown
@@ -84,9 +84,6 @@ class OpenAIFormat(FormatDefaults):
             record.setdefault(key, value)
         residue = native(item.document)
         if residue.get("format") == self.name:
-            kept = residue.get("kept")
-            if isinstance(kept, dict) and "messages" in kept:
-                residue = residue | {"kept": kept | {"messages": in_its_turns(item.document, kept["messages"])}}
             if full:
                 record["messages"] = with_what_stands_beside(record["messages"], residue)
             else:

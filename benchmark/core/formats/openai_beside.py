@@ -12,9 +12,9 @@ from math import inf
 from typing import Any
 
 from annotator.core.schema import value_hash
-from annotator.core.schema.exact_json import loads, same
-from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, dump, is_text_part
-from benchmark.core.formats.openai_writing import Written, write_messages
+from annotator.core.schema.exact_json import same
+from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, is_text_part
+from benchmark.core.formats.openai_writing import Written
 from benchmark.core.formats.residue import restore
 
 Message = dict[str, Any]
@@ -26,12 +26,8 @@ def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]
     """The messages in the order of the record, with whatever else it says in and between them, as long as what they say
     themselves is unchanged. All that the API reads is as in ``plain``.
     """
-    kept = residue.get("kept")
-    entry = kept.get("messages") if isinstance(kept, dict) else None
-    if isinstance(entry, list) and len(entry) == 2:
-        plain = _as_first_read(plain, entry)
     record: dict[str, Any] = {"messages": plain}
-    restore(record, {"kept": kept})
+    restore(record, {"kept": residue.get("kept")})
     messages = record["messages"]
     places = _align(messages, plain)
     if places is None:
@@ -46,7 +42,7 @@ def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks:
     messages with either; and whatever ``speaks`` of what was corrected goes wherever it stands. None where nothing is
     left, or where it cannot be told what the messages belong to.
     """
-    if value_hash(_as_first_read([one.message for one in old], entry)) != entry[1]:
+    if value_hash([one.message for one in old]) != entry[1]:
         return None
     places = _align(entry[0], [one.message for one in old])
     if places is None:
@@ -54,56 +50,6 @@ def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks:
     plain = [one.message for one in new]
     carried = _carried(entry[0], [None if at is None else old[at].key for at in places], old, new, speaks)
     return None if same(carried, plain) else [carried, value_hash(plain)]
-
-
-def in_its_turns(document: dict[str, Any], entry: Any) -> Any:
-    """The remainder ``entry`` of a document for the messages that it is written in now.
-
-    Earlier versions joined and split the turns of a task once its dependencies were annotated.
-    """
-    now = list(write_messages(document))
-    if not isinstance(entry, list) or len(entry) != 2 or value_hash([one.message for one in now]) == entry[1]:
-        return entry
-    earlier = list(write_messages(document, as_depended=True))
-    return (carry_over(entry, earlier, now, lambda _: False) if earlier != now else None) or entry
-
-
-def _as_first_read(plain: list[Message], entry: list[Any]) -> list[Message]:
-    """The messages that the fingerprint of ``entry`` was taken of, if they say what ``plain`` says.
-
-    Earlier imports took it before the keys of arguments and observations were sorted, as they are where they are
-    stored; an order that they did not note, because it was the one they would have written, stands in the record alone.
-    """
-    places = None if value_hash(plain) == entry[1] else _align(entry[0], plain)
-    if places is None:
-        return plain
-    out = list(plain)
-    for raw, at in zip(entry[0], places, strict=True):
-        if at is None:
-            continue
-        if raw["role"] == "tool":
-            out[at] = plain[at] | {"content": _spelled(plain[at]["content"], _text(raw))}
-        elif raw.get("tool_calls"):
-            pairs = zip(raw["tool_calls"], plain[at].get("tool_calls", ()), strict=False)
-            calls = [
-                call | {"function": _with_arguments(call["function"], before["function"])} for before, call in pairs
-            ]
-            out[at] = plain[at] | {"tool_calls": calls}
-    return out if value_hash(out) == entry[1] else plain
-
-
-def _with_arguments(function: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    return function | {"arguments": _spelled(function["arguments"], before.get("arguments"))}
-
-
-def _spelled(text: Any, original: Any) -> Any:
-    """The original of a text of JSON that differs from it in the order of keys alone."""
-    if type(text) is not str or type(original) is not str or original[:1] not in ("{", "["):
-        return text
-    try:
-        return original if dump(loads(original)) == text else text
-    except (ValueError, RecursionError):
-        return text
 
 
 def _carried(

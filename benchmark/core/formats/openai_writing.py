@@ -26,11 +26,8 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
     return {"id": item.external_id, "messages": messages, "tools": item.tools}
 
 
-def write_messages(document: dict[str, Any], *, as_depended: bool = False) -> Iterator[Written]:
-    """The messages of a document, in their order.
-
-    ``as_depended`` places all calls by their dependencies once these are annotated, as earlier versions did.
-    """
+def write_messages(document: dict[str, Any]) -> Iterator[Written]:
+    """The messages of a document, in their order."""
     if document["env_info"] is not None:
         yield Written(("env_info",), {"role": "system", "content": document["env_info"]})
     for n, message in enumerate(document["context"]):
@@ -39,7 +36,7 @@ def write_messages(document: dict[str, Any], *, as_depended: bool = False) -> It
         yield Written((task["id"],), {"role": "user", "content": task["user_message"]})
         given = (native(step).get("call_id") for step in task["steps"])
         taken = {call_id for call_id in given if type(call_id) is str}
-        for turn in _earlier_turns(task["steps"]) if as_depended else turns_of(task["steps"]):
+        for turn in turns_of(task["steps"]):
             yield from _write_turn(task, turn, taken)
 
 
@@ -49,14 +46,14 @@ def turns_of(steps: list[Step]) -> list[list[Step]]:
     A new call joins the calls before it if it needs none of them. A call leaves its turn if something has been put
     between the two that it needs, or may need.
     """
-    if all(_round(step) is None for step in steps):
+    if all(round_of(step) is None for step in steps):
         return batches_of(steps)
     turns: list[list[Step]] = []
     #: Where the turns of rounds stand, and where each step does.
     rounds: dict[int, int] = {}
     places: dict[str, int] = {}
     for step in steps:
-        end, number, needs = len(turns), _round(step), step["depends_on"]
+        end, number, needs = len(turns), round_of(step), step["depends_on"]
         #: The turn it is put in, and the first one of which it may need nothing there.
         at = before = end
         if number is not None:
@@ -75,16 +72,10 @@ def turns_of(steps: list[Step]) -> list[list[Step]]:
     return turns
 
 
-def _round(step: Step) -> int | None:
+def round_of(step: Step) -> int | None:
     """The number of the turn that a call came in; None for one that came in none."""
     number = native(step).get("round") if step["type"] == "call" else None
     return number if type(number) is int else None
-
-
-def _earlier_turns(steps: list[Step]) -> list[list[Step]]:
-    calls = [step for step in steps if step["type"] == "call"]
-    by_dependencies = any(_round(call) is None or call["depends_on"] is not None for call in calls)
-    return batches_of(steps) if by_dependencies else turns_of(steps)
 
 
 def _write_turn(task: dict[str, Any], turn: list[Step], taken: set[str]) -> Iterator[Written]:
@@ -134,7 +125,7 @@ def _call_id(task: dict[str, Any], call: Step, taken: set[str]) -> str:
         return call_id
     call_id = f"call_{task['id']}_{call['id']}"
     while call_id in taken:
-        # An earlier release may have called another one so.
+        # A record may have called another one so.
         call_id += "_"
     taken.add(call_id)
     return call_id

@@ -17,7 +17,7 @@ from benchmark.core.formats.case_copies import forget_copies
 from benchmark.core.formats.cctu import plain_fields as cctu_plain
 from benchmark.core.formats.cctu import with_prompt_and_query
 from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
-from benchmark.core.formats.openai_beside import carry_over, in_its_turns
+from benchmark.core.formats.openai_beside import carry_over
 from benchmark.core.formats.openai_writing import plain_fields as openai_plain
 from benchmark.core.formats.openai_writing import write_messages
 from benchmark.core.formats.residue import NATIVE, laid_out, native
@@ -148,8 +148,6 @@ def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
         return
-    # Also where no message changes: the turns of earlier versions changed with the dependencies.
-    kept["messages"] = entry = in_its_turns(before, entry)
     old, new = list(write_messages(before)), list(write_messages(document))
     if old != new:
         gone = set(_leaves([one.message for one in old])) - set(_leaves([one.message for one in new]))
@@ -225,13 +223,10 @@ def _forget_originals(document: dict[str, Any]) -> None:
     if not isinstance(kept, dict):
         return
     plain = _plain(document)
-    is_trace = native(document).get("format") == "openai"
     for key, entry in list(kept.items()):
         if key == "id" or key in CONTEXTS or key.endswith("tools") or not isinstance(entry, list) or len(entry) != 2:
             continue
         if entry[1] is None or (key in plain and value_hash(plain[key]) == entry[1]):
-            continue
-        if is_trace and key == "messages" and in_its_turns(document, entry) is not entry:
             continue
         laid = laid_out(plain[key], entry[0]) if key in plain else None
         if isinstance(laid, str) and isinstance(entry[0], str) and laid != plain[key]:

@@ -10,7 +10,7 @@ All of it lives under one key of ``extra``, next to the native fields that Assay
 
 from typing import Any
 
-from annotator.core.schema import canonical, load_text, value_hash
+from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import loads, same, with_kept_decimals
 from annotator.core.schema.layout import lay_out
 
@@ -88,16 +88,6 @@ def native(part: dict[str, Any]) -> dict[str, Any]:
 def note(part: dict[str, Any], **notes: Any) -> None:
     """Add to Assay's own notes in the ``extra`` of a document, task or step."""
     part["extra"].setdefault(NATIVE, {}).update(notes)
-
-
-def with_format(text: str, name: str) -> str:
-    """A stored document as it was read when it noted its format without anything kept: because the other language of
-    its record kept something.
-    """
-    document = load_text(text)
-    if "format" not in native(document):
-        note(document, format=str(native(document).get("spelling", name)))
-    return canonical(document)
 
 
 def unknown(part: dict[str, Any]) -> dict[str, Any]:

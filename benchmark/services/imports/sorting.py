@@ -1,17 +1,14 @@
 """What becomes of each record of a chunk: new, revised, unchanged or rejected, and why. Reads, writes nothing."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models.functions import Now
 
-from annotator.core.schema import content_hash
 from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
-from benchmark.core.formats import WRITERS
-from benchmark.core.formats.residue import with_format
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
 from benchmark.services.imports.released import released_as
@@ -210,13 +207,7 @@ class Sorter:
     ) -> bool:
         """Whether a record brings what is there, what was imported last, or what a release makes of what is there."""
         there = (found.content, last.get(found.pk), (released.get(found.pk), found.content[1]))
-        return any((one, dialogue.toolset) in there for one in self._hashes(dialogue))
-
-    def _hashes(self, dialogue: PreparedDialogue) -> Iterator[str]:
-        """Under what content a dialogue may be known: as it is read, and as it was read before."""
-        yield dialogue.content_hash
-        if dialogue.variant_group and WRITERS[self._batch.native_format].joins_languages:
-            yield content_hash(with_format(dialogue.content, self._batch.native_format))
+        return dialogue.hashes in there
 
     def _look_up(
         self, incoming: list[str]
@@ -324,7 +315,7 @@ class Sorter:
             if not language or found.language in ("", language):
                 continue
             there = (found.content[0], last.get(found.pk, ("",))[0], released.get(found.pk))
-            if all(one not in there for one in self._hashes(dialogue)):
+            if dialogue.content_hash not in there:
                 return (
                     f"The project has “{name}” in the language {found.language}, and the record has it in {language}. "
                     f"An import changes no dialogue’s language. To add {language} as a variant, import a record that "
