@@ -442,7 +442,7 @@ def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -
     assert list(history_faults(team.project)) == [
         "dialogue d-one: its toolset is not the one that event 1 (dialogue.imported) names",
         "toolset ferries: no version has the content with which it was added",
-        f"toolset {imported.name}: version 1 is not what was imported",
+        f"toolset {imported.name}: no version has the content with which it was imported",
     ]
 
 

@@ -19,15 +19,12 @@ _HASH, _TOOLSET = "content_hash", "toolset_hash"
 def toolset_faults(project: Project) -> Iterable[str]:
     """Toolsets of a project that were changed, as sentences: by them every call is judged."""
     there: set[str] = set()
-    first: dict[str, str] = {}
     versions = ToolsetRevision.objects.filter(project=project).order_by("pk")
     columns = ("toolset__name", "number", _HASH, "content")
     for name, number, stored, text in versions.values_list(*columns).iterator(_TEXTS):
         if content_hash(text) != stored:
             yield f"toolset {name}: version {number} is not what its checksum says"
         there.add(stored)
-        if number == 1:
-            first[name] = stored
     # One that nobody in particular added is taken back with an import that fails, if nothing has it.
     added = Event.objects.filter(project=project, dialogue=None, kind="toolset.added", actor__isnull=False)
     for after in added.order_by("pk").values_list("after", flat=True):
@@ -35,10 +32,9 @@ def toolset_faults(project: Project) -> Iterable[str]:
             yield f"toolset {after['toolset']}: no version has the content with which it was added"
     imported = Event.objects.filter(project=project, dialogue=None, kind="toolset.imported")
     for after in imported.order_by("pk").values_list("after", flat=True):
-        # The name of one that came with a file ends in the beginning of its checksum.
-        for name in after.get("toolsets", ()):
-            if not name.endswith(f"({first.get(name, '?')[:8]})"):
-                yield f"toolset {name}: version 1 is not what was imported"
+        for toolset in after["toolsets"]:
+            if toolset["sha256"] not in there:
+                yield f"toolset {toolset['name']}: no version has the content with which it was imported"
 
 
 def content_faults(dialogues: Sequence[int]) -> Iterable[str]:

@@ -74,7 +74,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
 def _lock(keys: Iterable[int]) -> list[Dialogue]:
     """The rows of these dialogues, locked until the caller's transaction ends; in the order of their keys."""
     rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=list(keys)).order_by("pk")
-    return list(rows.select_related("project", "head__toolset_revision").defer("head__content"))
+    return list(rows.select_related("project", "head__toolset_revision").defer("search_text", "head__content"))
 
 
 def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
@@ -143,9 +143,10 @@ def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
     new = ToolsetRevision.objects.filter(
         Exists(mine), project=batch.project, author=None, number=1, created_at__gte=job.created_at
     )
-    names = list(new.order_by("pk").values_list("toolset__name", flat=True)[:NAMED_TOOLSETS])
-    if names:
-        after = {"job": job.public_id, "count": new.count(), "toolsets": names}
+    named = new.order_by("pk").values_list("toolset__name", "content_hash")[:NAMED_TOOLSETS]
+    toolsets = [{"name": name, "sha256": sha256} for name, sha256 in named]
+    if toolsets:
+        after = {"job": job.public_id, "count": new.count(), "toolsets": toolsets}
         append_event(actor=batch.requester, project=batch.project, kind="toolset.imported", after=after)
 
 
