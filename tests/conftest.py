@@ -107,6 +107,34 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _shared_middleware() -> Iterator[None]:
+    """Clients share their middleware, as the requests of a server do: made for each client it took a tenth of a page.
+
+    A changed setting makes it anew.
+    """
+    from django.core.signals import setting_changed
+    from django.test.client import ClientHandler
+
+    made: dict[str, Any] = {}
+    load = ClientHandler.load_middleware
+
+    def load_once(handler: Any, is_async: bool = False) -> None:
+        if not made:
+            load(handler, is_async)
+            made.update(vars(handler))
+        vars(handler).update({name: value for name, value in made.items() if name.endswith(("_middleware", "_chain"))})
+
+    def forget(**_: Any) -> None:
+        made.clear()
+
+    setting_changed.connect(forget)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClientHandler, "load_middleware", load_once)
+        yield
+    setting_changed.disconnect(forget)
+
+
 @pytest.fixture(autouse=True)
 def _clean_slate(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave no files behind, nor anybody who takes turns: each test's people have the same keys."""

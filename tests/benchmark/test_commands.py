@@ -155,7 +155,7 @@ class TestImport:
         assert (again.returncode, last_line(again)) == (0, SUMMARY | {"read": 1, "unchanged": 1})
 
     def test_what_people_have_worked_on_is_reopened_by_an_option_of_its_own(
-        self, manage: Manage, candidate_file: Write
+        self, manage_here: Manage, candidate_file: Write
     ) -> None:
         team = make_team()
         dialogue = make_dialogue(team.project, external_id="a")
@@ -165,17 +165,17 @@ class TestImport:
         file = candidate_file([candidate("a", document=changed(document, "Imported anew."))])
         options = ("--project", team.project.slug, "--format", "neutral", "--revise")
         for more in ((), ("--reopen",), ("--dry-run",)):
-            done = manage("import_dialogues", file, *options, *more)
+            done = manage_here("import_dialogues", file, *options, *more)
             assert (done.returncode, last_line(done)) == (1, SUMMARY | {"read": 1, "rejected": 1})
             assert "a was edited by hand" in done.stderr
-        done = manage("import_dialogues", file, *options, "--reopen")
+        done = manage_here("import_dialogues", file, *options, "--reopen")
         assert (done.returncode, last_line(done)) == (0, SUMMARY | {"read": 1, "revised": 1})
         assert "a was edited by hand; it is reopened" in done.stderr
 
-    def test_a_dry_run(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+    def test_a_dry_run(self, manage_here: Manage, candidate_file: Write, tmp_path: Path) -> None:
         make_project("p")
         report = tmp_path / "r.jsonl"
-        done = manage(
+        done = manage_here(
             "import_dialogues", candidate_file([candidate("a"), "{"]), "--project", "p", "--format", "neutral",
             "--dry-run", "--report", report,
         )  # fmt: skip
@@ -183,9 +183,11 @@ class TestImport:
         assert not Dialogue.objects.exists()
         assert json.loads(report.read_text())["line"] == 2
 
-    def test_a_dry_run_leaves_no_project_behind(self, manage: Manage, candidate_file: Write, tmp_path: Path) -> None:
+    def test_a_dry_run_leaves_no_project_behind(
+        self, manage_here: Manage, candidate_file: Write, tmp_path: Path
+    ) -> None:
         report = tmp_path / "r.jsonl"
-        done = manage(
+        done = manage_here(
             "import_dialogues", candidate_file([candidate("a"), "{"]), "--project", "new", "--format", "neutral",
             "--dry-run", "--create-project", "--report", report,
         )  # fmt: skip
@@ -217,6 +219,7 @@ class TestImport:
         assert last_line(done)["created"] == 0
         assert not Dialogue.objects.exists()
 
+    @pytest.mark.any_database
     def test_wrong_use(self, manage_here: Manage, candidate_file: Write, tmp_path: Path) -> None:
         make_project("p")
         file = candidate_file(candidates(1))
@@ -244,6 +247,7 @@ class TestImport:
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()
 
+    @pytest.mark.any_database
     def test_a_file_that_may_not_be_read(
         self, manage_here: Manage, candidate_file: Write, team: Team, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -260,6 +264,7 @@ class TestImport:
         ):
             assert_refused(manage_here(*command), f"This user may not read or write {file}.")
 
+    @pytest.mark.any_database
     def test_a_full_disk(
         self, manage_here: Manage, candidate_file: Write, team: Team, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -271,6 +276,7 @@ class TestImport:
         done = manage_here("import_dialogues", file, "--project", team.project.slug, "--format", "neutral")
         assert_refused(done, "The server’s disk is full. Make room")
 
+    @pytest.mark.any_database
     def test_a_database_that_cannot_be_used(
         self, manage: Manage, process_environment: dict[str, str], tmp_path: Path
     ) -> None:
@@ -280,10 +286,10 @@ class TestImport:
         done = manage("import_dialogues", file, "--project", "p", "--format", "neutral")
         assert_refused(done, "migrate")
 
-    def test_real_candidates(self, manage: Manage, shared_data: Path) -> None:
+    def test_real_candidates(self, manage_here: Manage, shared_data: Path) -> None:
         options = ("--project", "real", "--format", "wild", "--create-project")
         for name, count in (("wild/candidates.jsonl", 27), ("c3/paper_cases.jsonl", 7)):
-            done = manage("import_dialogues", shared_data / name, *options)
+            done = manage_here("import_dialogues", shared_data / name, *options)
             assert (done.returncode, last_line(done)["created"]) == (0, count)
         found = Dialogue.objects.get(external_id="c3_globalmap_four_tasks").findings.filter(
             check_id__startswith="schema."
@@ -335,7 +341,7 @@ class TestKilled:
         self, process_environment: dict[str, str], candidate_file: Write
     ) -> None:
         make_project("p")
-        file = candidate_file(candidates(20_000))
+        file = candidate_file(candidates(4000))
         process = self.start(process_environment, "import_dialogues", file, "--project", "p", "--format", "neutral")
         self.wait_for(process, lambda: Dialogue.objects.filter(published=False).exists())
         process.send_signal(signal.SIGINT)
@@ -443,6 +449,7 @@ class TestRelease:
 
 
 class TestVerify:
+    @pytest.mark.any_database
     def test_it_needs_no_database(
         self, team: Team, manage: Manage, process_environment: dict[str, str], tmp_path: Path
     ) -> None:
@@ -466,6 +473,7 @@ class TestVerify:
         assert last_line(done)["problems"]
         assert not verify_archive(archive).ok
 
+    @pytest.mark.any_database
     def test_wrong_use(self, manage_here: Manage, tmp_path: Path) -> None:
         assert_refused(manage_here("verify_release", tmp_path / "none.zip"), "is no file")
         assert_refused(manage_here("verify_release"), "ARCHIVE")
