@@ -173,7 +173,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
-AUTHENTICATION_BACKENDS = ["annotator.services.accounts.sign_in.SignInBackend"]
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -227,7 +227,6 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "annotator.services.accounts.sessions"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 HTTPS = given.yes_no("ASSAY_HTTPS", default=not EMBEDDED)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from annotator.models.keys import new_pseudonym, new_public_id
@@ -54,7 +54,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
     def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
         if isinstance(user, AnonymousUser) or not user.is_active:
             return self.none()
-        return self.filter(pk__in=Membership.objects.filter(user=user, ended_at=None, **which).values("project"))
+        return self.filter(pk__in=Membership.objects.live().filter(user=user, **which).values("project"))
 
 
 class Project(models.Model):
@@ -87,6 +87,19 @@ class Role(models.TextChoices):
     ADMINISTRATOR = "administrator", "Administrator"
 
 
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def live(self) -> Self:
+        """Roles that have not ended, those of deactivated people among them."""
+        return self.filter(ended_at=None)
+
+    def active(self) -> Self:
+        """Live roles of people who can sign in."""
+        return self.live().filter(user__is_active=True)
+
+    def people(self) -> models.QuerySet[User]:
+        return User.objects.filter(pk__in=self.values("user"))
+
+
 class Membership(models.Model):
     """One role of one person in one project. Ended, never deleted."""
 
@@ -95,6 +108,8 @@ class Membership(models.Model):
     role = models.CharField(max_length=20, choices=Role)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MembershipQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -158,6 +173,14 @@ class Guideline(models.Model):
         return f"guideline {self.number} of {self.project}"
 
 
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def live(self, now: datetime) -> Self:
+        """Tokens that work: neither revoked, nor expired, nor void because their owner's ``tokens_since`` has moved."""
+        unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
+        valid = Q(user__tokens_since=None) | Q(created_at__gte=F("user__tokens_since"))
+        return self.filter(unexpired, valid, revoked_at=None)
+
+
 class ApiToken(models.Model):
     """A named key to the API. It can do what its owner can; only its hash is kept."""
 
@@ -171,6 +194,8 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiTokenQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at"]

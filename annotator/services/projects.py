@@ -44,9 +44,7 @@ def time_zones() -> tuple[str, ...]:
 
 def may_create_projects(user: User) -> bool:
     """Whoever runs the installation (staff), and whoever administers a project already."""
-    return user.is_active and (
-        user.is_staff or user.memberships.filter(role=Role.ADMINISTRATOR, ended_at=None).exists()
-    )
+    return user.is_active and (user.is_staff or user.memberships.live().filter(role=Role.ADMINISTRATOR).exists())
 
 
 def create_project(*, actor: User | None, name: str, slug: str = "", description: str = "") -> Project:
@@ -220,7 +218,7 @@ def _give_role(
     *, actor: User | None, project: Project, user: User, role: Role, invitation: Invitation | None = None
 ) -> Membership:
     with transaction.atomic():
-        membership, created = Membership.objects.get_or_create(project=project, user=user, role=role, ended_at=None)
+        membership, created = Membership.objects.live().get_or_create(project=project, user=user, role=role)
         if created:
             after = {"user": user.public_id, "role": role.value}
             if invitation is not None:
@@ -242,8 +240,9 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
         # Every administrator's row is locked, so that two of them cannot remove each other at the same moment; only
         # then is it certain that the actor is one.
         held = (
-            Membership.objects.select_for_update(of=("self",), no_key=True)
-            .filter(Q(role=Role.ADMINISTRATOR) | Q(user=user), project=project, ended_at=None)
+            Membership.objects.live()
+            .select_for_update(of=("self",), no_key=True)
+            .filter(Q(role=Role.ADMINISTRATOR) | Q(user=user), project=project)
             .select_related("user")
             .order_by("pk")
         )
@@ -263,7 +262,7 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
             take_back(actor, project, user, left)
         membership.ended_at = timezone.now()
         membership.save(update_fields=["ended_at"])
-        if not Membership.objects.filter(user=user, ended_at=None).exists():
+        if not Membership.objects.live().filter(user=user).exists():
             User.objects.filter(pk=user.pk).update(tokens_since=timezone.now())
         append_event(
             actor=actor,

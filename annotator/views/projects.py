@@ -31,7 +31,7 @@ def project_list(request: PageRequest) -> HttpResponse:
     """The projects one is a member of."""
     rows = Project.objects.visible_to(request.user).order_by("name")
     held: dict[int, list[str]] = {}
-    for membership in request.user.memberships.filter(ended_at=None).order_by("role"):
+    for membership in request.user.memberships.live().order_by("role"):
         held.setdefault(membership.project_id, []).append(membership.get_role_display())
     return render(
         request,
@@ -133,7 +133,7 @@ def member_list(request: PageRequest) -> HttpResponse:
         else:
             status = 422
     people: dict[User, list[Role]] = {}
-    for membership in project.memberships.filter(ended_at=None).select_related("user").order_by("user_id", "role"):
+    for membership in project.memberships.live().select_related("user").order_by("user_id", "role"):
         people.setdefault(membership.user, []).append(Role(membership.role))
     context = {
         "project": project,

@@ -49,7 +49,7 @@ def find_owner(name: str | None) -> User | None:
     if name is not None:
         return _named(name)
     people = User.objects.filter(is_active=True)
-    administers = Membership.objects.filter(user=OuterRef("pk"), role=Role.ADMINISTRATOR, ended_at=None)
+    administers = Membership.objects.live().filter(user=OuterRef("pk"), role=Role.ADMINISTRATOR)
     able = people.filter(is_staff=True).order_by("username")
     if not able.exists():
         able = people.filter(Exists(administers)).order_by("username")
@@ -77,7 +77,7 @@ def let_in(*, project: Project, owner: str) -> str:
     Raises Stop where others administer it: they decide who does.
     """
     person = _named(owner)
-    live = Membership.objects.filter(project=project, role=Role.ADMINISTRATOR, ended_at=None, user__is_active=True)
+    live = Membership.objects.active().filter(project=project, role=Role.ADMINISTRATOR)
     if live.filter(user=person).exists():
         return ""
     if live.exists():

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from urllib.parse import quote, urlencode
 
 import pytest
+from allauth.account.auth_backends import AuthenticationBackend
 from celery.exceptions import Retry
 from django.contrib.sessions.models import Session
 from django.core import mail
@@ -24,7 +25,6 @@ from annotator.models import ApiToken, Attempts, Invitation, Role, User
 from annotator.services import projects
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts import accounts, attempts, password_mails, tokens
-from annotator.services.accounts.sign_in import SignInBackend
 from tests.factories import make_team, make_user
 from tests.racing import overlap, race
 
@@ -195,7 +195,7 @@ def test_passwords_that_are_looked_at_take_few_of_the_threads(person, monkeypatc
             (refused if AT_ONCE in page else looked_at).append(client)
 
     with monkeypatch.context() as patched:
-        patched.setattr(SignInBackend, "authenticate", look)
+        patched.setattr(AuthenticationBackend, "authenticate", look)
         sign_in(first, "anybody", WRONG)
     assert refused == [first, third, device]
     assert looked_at == [device, device, second]

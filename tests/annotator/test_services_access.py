@@ -5,7 +5,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from annotator.errors import Denied, Hidden
-from annotator.models import Dialogue, Project, Revision, Role
+from annotator.models import Dialogue, Membership, Project, Revision, Role
 from annotator.services.access.permissions import (
     load_dialogue,
     load_project,
@@ -60,6 +60,12 @@ def test_roles(team, closed, left):
     assert roles_in(team.project, team.annotator) == {Role.ANNOTATOR, Role.SENIOR_REVIEWER}
     for person in (team.outsider, closed, left):
         assert roles_in(team.project, person) == frozenset()
+
+
+def test_roles_that_ended_are_not_live_and_those_of_closed_accounts_not_active(team, closed, left):
+    held = Membership.objects.filter(project=team.project, role=Role.ADMINISTRATOR)
+    assert {one.user for one in held.live()} == {team.administrator, closed}
+    assert set(held.active().people()) == {team.administrator}
 
 
 def test_the_role_it_takes_is_named(team, closed, left):

@@ -96,6 +96,17 @@ def test_a_revoked_token_is_dead_for_good(person):
     assert Event.objects.filter(kind="token.revoked").count() == told
 
 
+def test_the_tokens_that_open_the_door_are_those_that_the_database_counts_as_live(person):
+    made = [make(person, name)[0] for name in ("live", "expired", "revoked", "before the last password")]
+    now, past = timezone.now(), timezone.now() - timedelta(hours=1)
+    person.tokens_since = past
+    person.save(update_fields=["tokens_since"])
+    for token, name in zip(made[1:], ("expires_at", "revoked_at", "created_at"), strict=True):
+        ApiToken.objects.filter(pk=token.pk).update(**{name: past - timedelta(seconds=1)})
+    assert {token.name for token in ApiToken.objects.live(now)} == {"live"}
+    assert {token.name for token in ApiToken.objects.all() if token.state(now) == "live"} == {"live"}
+
+
 def test_nobody_revokes_anothers(person):
     token, secret = make(person)
     with pytest.raises(Hidden):

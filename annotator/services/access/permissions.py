@@ -6,37 +6,24 @@ from dataclasses import dataclass
 from annotator.errors import Denied, Hidden
 from annotator.models import Membership, Project, Role, User
 from annotator.models.content import Dialogue
-from annotator.services.database.joined import Part, read_joined
-from annotator.services.database.statements import rows
 
 #: Who sees known answers and what single people did; nobody with such a role is ever tested.
 OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
-
-#: Written out, as what follows below: every page and every request of a program asks these two.
-_ROLES = "SELECT role FROM annotator_membership WHERE project_id = %s AND user_id = %s AND ended_at IS NULL"
 
 
 def roles_in(project: Project, user: User) -> frozenset[Role]:
     """The live roles of ``user`` in ``project``; empty for an outsider or a deactivated person."""
     if not user.is_active:
         return frozenset()
-    return frozenset(Role(role) for (role,) in rows(_ROLES, [project.pk, user.pk]))
-
-
-#: ``Project.objects.visible_to``, written out.
-_PROJECT = (Part("p", Project),)
-_MINE = (
-    "FROM annotator_project p WHERE p.slug = %s AND EXISTS (SELECT 1 FROM annotator_membership m "
-    "WHERE m.project_id = p.id AND m.user_id = %s AND m.ended_at IS NULL)"
-)
+    held = Membership.objects.live().filter(project=project, user=user)
+    return frozenset(Role(role) for role in held.values_list("role", flat=True))
 
 
 def load_project(*, actor: User, slug: str) -> Project:
     """The project behind ``slug``. Raises Hidden for whoever is no member."""
-    found = read_joined(_PROJECT, _MINE, [slug, actor.pk]) if actor.is_active else []
-    if not found:
+    project = Project.objects.visible_to(actor).filter(slug=slug).first()
+    if project is None:
         raise Hidden("There is no such project, or you are not a member of it.")
-    project: Project = found[0][0]
     return project
 
 
@@ -50,21 +37,14 @@ class Standing:
     roles: dict[int, frozenset[Role]]
 
 
-_STANDING = (Part("p", Project, ("id", "slug", "name", "archived_at")), Part("m", Membership, ("id", "role")))
-_LIVE = (
-    "FROM annotator_membership m JOIN annotator_project p ON p.id = m.project_id "
-    "WHERE m.user_id = %s AND m.ended_at IS NULL ORDER BY p.name, p.id"
-)
-
-
 def standing_of(user: User) -> Standing:
     """A person's projects, by name, and their roles."""
-    found = read_joined(_STANDING, _LIVE, [user.pk]) if user.is_active else []
+    held = Membership.objects.active().filter(user=user).select_related("project")
     projects: dict[int, Project] = {}
     roles: dict[int, set[Role]] = {}
-    for project, membership, _ in found:
-        projects.setdefault(project.pk, project)
-        roles.setdefault(project.pk, set()).add(Role(membership.role))
+    for membership in held.order_by("project__name", "project"):
+        projects.setdefault(membership.project_id, membership.project)
+        roles.setdefault(membership.project_id, set()).add(Role(membership.role))
     live = [project for project in projects.values() if project.archived_at is None]
     return Standing(live, {key: frozenset(held) for key, held in roles.items()})
 

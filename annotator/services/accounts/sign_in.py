@@ -1,28 +1,11 @@
-"""Who a session belongs to, and which browsers know somebody."""
+"""Which browsers know somebody."""
 
-from allauth.account.auth_backends import AuthenticationBackend
 from django.conf import settings
 from django.core import signing
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 
 from annotator.models import User
-from annotator.services.database.joined import Part, read_joined
-
-
-class SignInBackend(AuthenticationBackend):  # type: ignore[misc]
-    """django-allauth's: by name or address, and password. The person of a session is read by a statement that is
-    written out, because every page begins with it.
-    """
-
-    def get_user(self, user_id: int) -> User | None:
-        """The person with this key; None for nobody, and for whoever was deactivated meanwhile."""
-        found = read_joined((Part("u", User),), "FROM annotator_user u WHERE u.id = %s", [user_id])
-        if not found or not self.user_can_authenticate(found[0][0]):
-            return None
-        person: User = found[0][0]
-        return person
-
 
 DEVICE_COOKIE = "known_device"
 _DEVICE_SALT = "annotator.known_device"

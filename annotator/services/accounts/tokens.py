@@ -5,13 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken, Project, User
 from annotator.models.keys import hash_secret
-from annotator.services.database.joined import Part, read_joined
 from annotator.services.history.events import append_event
 
 PREFIX = "assay_"
@@ -40,7 +38,7 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
     with transaction.atomic():
         # Counted and written by one at a time.
         person = User.objects.select_for_update(no_key=True).get(pk=actor.pk)
-        if _live(person).count() >= MOST_LIVE:
+        if person.api_tokens.live(timezone.now()).count() >= MOST_LIVE:
             raise Invalid(f"You have {MOST_LIVE} tokens that work, and no more can be; revoke those that nobody uses.")
         # Not before: a password that was changed where the clock was ahead would void it as it is made.
         made = timezone.now() if person.tokens_since is None else max(timezone.now(), person.tokens_since)
@@ -58,7 +56,7 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
 
 def list_tokens(person: User) -> list[ApiToken]:
     """Somebody's tokens: those that work first, then the newest others."""
-    live = list(_live(person).order_by("-pk"))
+    live = list(person.api_tokens.live(timezone.now()).order_by("-pk"))
     others = person.api_tokens.exclude(pk__in=[one.pk for one in live]).order_by("-pk")
     return [*live, *others[: max(0, LISTED - len(live))]]
 
@@ -77,11 +75,6 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
     return token
 
 
-def _live(person: User) -> QuerySet[ApiToken]:
-    tokens = person.api_tokens.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
-    return tokens if person.tokens_since is None else tokens.filter(created_at__gte=person.tokens_since)
-
-
 def _record(
     actor: User, kind: str, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
 ) -> None:
@@ -95,24 +88,12 @@ def _words(token: ApiToken) -> dict[str, Any]:
     return {"token": token.public_id, "user": token.user.public_id, "begins_with": token.hint, "expires": expires}
 
 
-#: Written out because every request of a program asks it, and building it anew costs several times what asking does.
-_PARTS = (Part("t", ApiToken, ("id", "user_id")), Part("u", User))
-_NEWS = "t.last_used_at IS NULL OR t.last_used_at < %s"
-_LIVE = (
-    "FROM annotator_apitoken t JOIN annotator_user u ON u.id = t.user_id "
-    "WHERE t.secret_hash = %s AND t.revoked_at IS NULL AND u.is_active "
-    "AND (u.tokens_since IS NULL OR t.created_at >= u.tokens_since) AND (t.expires_at IS NULL OR t.expires_at > %s)"
-)
-
-
 def find_live_token(secret: str) -> ApiToken | None:
     """The token behind a secret, if it still opens the door, with its user; notes its use."""
     now = timezone.now()
-    found = read_joined(_PARTS, _LIVE, [now - USE_RESOLUTION, hash_secret(secret), now], last=_NEWS)
-    if not found:
+    token = ApiToken.objects.select_related("user").filter(secret_hash=hash_secret(secret)).first()
+    if token is None or token.state(now) != "live" or not token.user.is_active:
         return None
-    token: ApiToken
-    [(token, token.user, use_is_news)] = found
-    if use_is_news:
+    if token.last_used_at is None or token.last_used_at < now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token

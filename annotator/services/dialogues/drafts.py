@@ -14,8 +14,6 @@ from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, User
-from annotator.services.database.joined import Part, read_joined
-from annotator.services.database.statements import insert_unless_there
 
 #: Steps that are kept: as far as undo reaches back, and as old as a window may be to have its edit rebased.
 KEPT_STEPS = 200
@@ -33,10 +31,6 @@ class Edited:
 
     draft: Draft
     anchor: str
-
-
-#: Every page of an item and every submission asks for it, so it is written out.
-_OPEN = "FROM annotator_draft d WHERE d.dialogue_id = %s AND d.author_id = %s AND d.branch = %s AND d.closed_at IS NULL"
 
 
 def open_draft(
@@ -65,8 +59,7 @@ def open_draft(
 
 
 def _find_open(actor: User, dialogue: Dialogue, branch: str) -> Draft | None:
-    found = read_joined((Part("d", Draft),), _OPEN, [dialogue.pk, actor.pk, branch])
-    return found[0][0] if found else None
+    return Draft.objects.filter(dialogue=dialogue, author=actor, branch=branch, closed_at=None).first()
 
 
 def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[str]) -> Draft | None:
@@ -85,20 +78,15 @@ def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[s
 
 
 def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draft:
-    draft = Draft(
-        dialogue_id=dialogue.pk,
-        author_id=actor.pk,
+    # Another window of theirs may be quicker.
+    draft, _ = Draft.objects.get_or_create(
+        dialogue=dialogue,
+        author=actor,
         branch=branch,
-        base_id=base.pk,
-        toolset_revision_id=base.toolset_revision_id,
-        content=base.content,
+        closed_at=None,
+        defaults={"base": base, "toolset_revision_id": base.toolset_revision_id, "content": base.content},
     )
-    if insert_unless_there(draft):
-        return draft
-    # Another window of theirs was quicker.
-    other = _find_open(actor, dialogue, branch)
-    assert other is not None  # noqa: S101 - what stood in the way
-    return other
+    return draft
 
 
 def load_draft(*, actor: User, public_id: str, for_update: bool = False) -> Draft:

@@ -20,7 +20,6 @@ from annotator.core.schema.exact_json import dumps, load_stored
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
-from annotator.services.database.joined import Part, read_joined
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 
@@ -97,14 +96,9 @@ def ensure_toolset_revision(
         )
 
 
-#: Written out, because it stands beside everything people work on.
-_LATEST = "FROM annotator_guideline g WHERE g.project_id = %s ORDER BY g.number DESC LIMIT 1"
-
-
 def latest_guideline(project: Project) -> Guideline | None:
     """The guideline in force."""
-    found = read_joined((Part("g", Guideline),), _LATEST, [project.pk])
-    return found[0][0] if found else None
+    return Guideline.objects.filter(project=project).order_by("-number").first()
 
 
 def create_revision(

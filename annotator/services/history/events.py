@@ -11,7 +11,6 @@ from django.utils import timezone
 from annotator.core.schema import canonical
 from annotator.core.schema.canonical import without_kinds
 from annotator.models import Dialogue, Event, Project, User
-from annotator.services.database.statements import insert, rows
 from annotator.services.notices.notices import tell_of_events
 
 
@@ -50,8 +49,8 @@ def append_events(
     """Write the events of one transition, in order, in the caller's transaction; see ``append_event``."""
     number, last_hash = 0, ""
     if dialogue is not None:
-        statement = "SELECT number, hash FROM annotator_event WHERE dialogue_id = %s ORDER BY number DESC LIMIT 1"
-        number, last_hash = next(iter(rows(statement, [dialogue.pk])), (0, ""))
+        last = Event.objects.filter(dialogue=dialogue).order_by("-number").only("number", "hash").first()
+        number, last_hash = (last.number or 0, last.hash) if last else (0, "")
     now, events = timezone.now(), []
     for line in lines:
         number += 1
@@ -73,7 +72,7 @@ def append_events(
             last_hash = event.hash
         events.append(event)
     tell_of_events(events)
-    insert(events)
+    Event.objects.bulk_create(events)
     return events
 
 

@@ -177,7 +177,7 @@ def _mail(digest: Digest, notices: list[Notice]) -> EmailMultiAlternatives:
 def _zone(person: User, row: NoticeSettings | None) -> ZoneInfo:
     name = row.time_zone if row is not None else ""
     if not name:
-        live = Membership.objects.filter(user=person, ended_at=None).order_by("pk")
+        live = Membership.objects.live().filter(user=person).order_by("pk")
         name = live.values_list("project__time_zone", flat=True).first() or "UTC"
     try:
         return ZoneInfo(name)

@@ -12,7 +12,6 @@ from django.utils import timezone
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Event, Membership, Notice, NoticeKind, Project, Role, User
 from annotator.services.access.blindness import blind_to
-from annotator.services.database import statements
 from annotator.services.database.keyset import KeyPage, read_page, up_to
 
 PAGE = 50
@@ -59,7 +58,7 @@ def notify(
 
 def members_with(project: Project, role: Role) -> list[int]:
     """Ids of the people who hold a role in the project now."""
-    held = Membership.objects.filter(project=project, role=role, ended_at=None, user__is_active=True)
+    held = Membership.objects.active().filter(project=project, role=role)
     return list(held.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
@@ -110,21 +109,9 @@ def tell_of_events(events: Iterable[Event]) -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-#: ``Notice.objects.visible_to(…).unread()``, written out: every page asks it, and to put it together takes the ORM a
-#: tenth of what the whole page takes.
-_UNREAD = (
-    "SELECT count(*) FROM (SELECT 1 FROM annotator_notice n WHERE n.person_id = %s AND n.read_at IS NULL "
-    "AND n.project_id IN (SELECT m.project_id FROM annotator_membership m WHERE m.user_id = %s AND m.ended_at IS NULL) "
-    "LIMIT %s) few"
-)
-
-
 def unread_count(user: User) -> int:
     """How many notices wait, up to ``MOST_COUNTED`` + 1: one look at an index of unread ones alone."""
-    if not user.is_active:
-        return 0
-    [(count,)] = statements.rows(_UNREAD, [user.pk, user.pk, MOST_COUNTED + 1])
-    return int(count)
+    return Notice.objects.visible_to(user).unread()[: MOST_COUNTED + 1].count()
 
 
 def list_notices(

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Project, User
+from annotator.models import Dialogue, Membership, Project, User
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
 from annotator.services.history.events import append_event
 from reviews.core.protocols import Outcome, Protocol, Stage, StageKind
@@ -164,8 +164,8 @@ def _tally(rulings: QuerySet[Ruling], name: str) -> list[tuple[str, int]]:
 
 def members_of(project: Project) -> list[User]:
     """Everybody who could sit at the table."""
-    people = User.objects.filter(is_active=True, memberships__project=project, memberships__ended_at=None)
-    return list(people.distinct().order_by("display_name", "pk"))
+    people = Membership.objects.active().filter(project=project).people()
+    return list(people.order_by("display_name", "pk"))
 
 
 def gather(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> JointSession:

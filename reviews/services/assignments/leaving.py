@@ -29,8 +29,8 @@ def end_tests(project: Project, person: User, role: Role) -> None:
     if role not in OVERSEERS:
         return
     # Whoever claims or hands in at this moment has locked these: they are done with it, or see the new role.
-    members = Membership.objects.select_for_update(no_key=True).filter(project=project, user=person, ended_at=None)
-    list(members.order_by("pk").values_list("pk", flat=True))
+    members = Membership.objects.live().filter(project=project, user=person)
+    list(members.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE, slot__position__lt=0)
     for dialogue_id, slot_id in live.order_by("slot__dialogue").values_list("slot__dialogue", "slot"):
         lock_dialogue(dialogue_id)

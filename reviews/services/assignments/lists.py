@@ -119,7 +119,7 @@ def read_people(project: Project) -> list[PersonLoad]:
     """Everybody in the project, by name."""
     people: dict[int, User] = {}
     roles: dict[int, list[Role]] = {}
-    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True).select_related("user")
+    members = Membership.objects.active().filter(project=project).select_related("user")
     for member in members.order_by("user__display_name", "user_id", "role"):
         people[member.user_id] = member.user
         roles.setdefault(member.user_id, []).append(Role(member.role))

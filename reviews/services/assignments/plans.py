@@ -366,9 +366,7 @@ def _load(project: Project, keys: Sequence[int]) -> list[Slot]:
 def _people(project: Project, public_ids: Sequence[str]) -> _People:
     held: dict[int, set[Role]] = {}
     people: dict[int, User] = {}
-    members = Membership.objects.filter(
-        project=project, ended_at=None, user__is_active=True, user__public_id__in=[str(one) for one in public_ids]
-    )
+    members = Membership.objects.active().filter(project=project, user__public_id__in=[str(one) for one in public_ids])
     for member in members.select_related("user").order_by("user_id"):
         people[member.user_id] = member.user
         held.setdefault(member.user_id, set()).add(Role(member.role))

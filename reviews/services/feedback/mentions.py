@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
-from annotator.models import Project, User
+from annotator.models import Membership, Project, User
 
 #: Names in code, and what follows a letter or a dot (an address of mail), mean nobody.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
@@ -38,24 +38,19 @@ def known_mentions(project: Project, names: Sequence[str]) -> list[User]:
     wanted = [name.casefold() for name in names]
     if not wanted:
         return []
-    people = User.objects.annotate(low_name=Lower("username"), low_pseudonym=Lower("pseudonym"))
-    return list(
-        people.filter(
-            Q(low_name__in=wanted) | Q(low_pseudonym__in=wanted),
-            memberships__project=project,
-            memberships__ended_at=None,
-            is_active=True,
-        )
-        .distinct()
-        .order_by("pk")
-    )
+    people = _members(project).annotate(low_name=Lower("username"), low_pseudonym=Lower("pseudonym"))
+    return list(people.filter(Q(low_name__in=wanted) | Q(low_pseudonym__in=wanted)).order_by("pk"))
 
 
 def suggested_names(project: Project, typed: str = "") -> list[User]:
     """Members whose name begins like what was typed after the @, by name."""
-    people = User.objects.filter(memberships__project=project, memberships__ended_at=None, is_active=True)
+    people = _members(project)
     if typed:
         people = people.filter(
             Q(username__istartswith=typed) | Q(pseudonym__istartswith=typed) | Q(display_name__istartswith=typed)
         )
-    return list(people.distinct().order_by("display_name", "username")[:MOST_SUGGESTED])
+    return list(people.order_by("display_name", "username")[:MOST_SUGGESTED])
+
+
+def _members(project: Project) -> QuerySet[User]:
+    return Membership.objects.active().filter(project=project).people()

@@ -186,7 +186,7 @@ def people_for(*, project: Project, stage: Stage, source: Dialogue) -> list[User
     no item made of it.
     """
     roles: dict[User, set[str]] = {}
-    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
+    members = Membership.objects.active().filter(project=project)
     for member in members.select_related("user").order_by("user_id"):
         roles.setdefault(member.user, set()).add(member.role)
     barred = involved(source)

@@ -149,7 +149,7 @@ def shortfalls(*, project: Project, protocol: Protocol) -> list[str]:
 def roles_of_members(project: Project) -> dict[int, frozenset[str]]:
     """Key of each member → their roles."""
     roles: dict[int, set[str]] = {}
-    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
+    members = Membership.objects.active().filter(project=project)
     for user_id, role in members.values_list("user_id", "role"):
         roles.setdefault(user_id, set()).add(role)
     return {user_id: frozenset(held) for user_id, held in roles.items()}

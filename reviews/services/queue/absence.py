@@ -31,9 +31,9 @@ def free_slots_of_leavers() -> int:
     for project in Project.objects.filter(pk__in=waited_for).order_by("pk"):
         people = {key: why for key, why in absent_people(project).items() if key in waited_for[project.pk]}
         gone = waited_for[project.pk] - set(
-            Membership.objects.filter(
-                project=project, user__in=waited_for[project.pk], ended_at=None, user__is_active=True
-            ).values_list("user_id", flat=True)
+            Membership.objects.active()
+            .filter(project=project, user__in=waited_for[project.pk])
+            .values_list("user_id", flat=True)
         )
         people |= dict.fromkeys(gone, "left")
         if people:
@@ -72,7 +72,7 @@ def absent_people(project: Project) -> dict[int, str]:
 
 def last_signs(project: Project) -> dict[int, datetime]:
     """When each member was last heard of: signed in, at work on something in any project, or made a member."""
-    members = Membership.objects.filter(project=project, ended_at=None, user__is_active=True)
+    members = Membership.objects.active().filter(project=project)
     joined = dict(members.values_list("user_id").annotate(Max("created_at")).order_by())
     # Of each person the newest claim alone, by its index, whatever they have claimed before.
     newest = Claim.objects.filter(person=OuterRef("pk")).order_by("-pk").values("heartbeat_at")[:1]

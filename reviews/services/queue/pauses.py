@@ -90,8 +90,8 @@ def pause(
     with transaction.atomic():
         if person is not None:
             # Claims of theirs that are being made are made; later ones find the pause.
-            members = Membership.objects.select_for_update(no_key=True).filter(project=project, user=person)
-            if not list(members.filter(ended_at=None).order_by("pk")):
+            members = Membership.objects.live().filter(project=project, user=person)
+            if not list(members.select_for_update(no_key=True).order_by("pk")):
                 raise Invalid(f"{person} is no member of this project.")
         try:
             with transaction.atomic():

@@ -305,9 +305,7 @@ def share_out_round(
 
 
 def _people(project: Project, stage: Stage) -> list[str]:
-    members = Membership.objects.filter(
-        project=project, ended_at=None, user__is_active=True, role__in=[str(role) for role in stage.eligible.roles]
-    )
+    members = Membership.objects.active().filter(project=project, role__in=[str(role) for role in stage.eligible.roles])
     there = members.exclude(user__in=list(absent_people(project)))
     return sorted(set(there.values_list("user__pseudonym", flat=True)))
 
