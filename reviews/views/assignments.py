@@ -55,7 +55,7 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "following": f"?{query}&after={page.after}" if page.after else "",
         "previous": f"?{query}" if request.GET.get("after") else "",
         "filters": filters,
-        "most_searched": bool(filters.q) and len(lists.found_dialogues(project, filters.q)) > lists.MANY and lists.MANY,
+        "most_searched": page.cut and lists.MANY,
         "choices": [
             ("state", "Show", list(STATES.items()), filters.state, ""),
             ("stage", "Stage", list(titles.items()), filters.stage, "" if one_queue else "any"),

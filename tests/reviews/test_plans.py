@@ -252,6 +252,16 @@ def test_pages_follow_one_another_urgent_ones_first(team: Team) -> None:
         list_slots(project=team.project, filters=filters, after="nonsense")
 
 
+def test_a_search_that_finds_too_many_says_so(team: Team, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(team.project, [make_dialogue(team.project) for _ in range(3)])
+    client.force_login(team.administrator)
+    for most, said in ((2, True), (3, False)):
+        monkeypatch.setattr(lists, "MANY", most)
+        page = client.get(f"/p/{team.project.slug}/assignments/?state=waiting&q=weather").content.decode()
+        assert page.count('name="slot"') == most
+        assert ("More than 2 dialogues match" in page) == said
+
+
 @pytest.mark.parametrize("items", [3, 30])
 def test_a_list_asks_a_fixed_number_of_questions(team: Team, client: Client, items: int) -> None:
     begin(team.project, make_dialogues(team.project, items))

@@ -113,6 +113,8 @@ class Page:
     rows: list[Row] = field(default_factory=list)
     #: The key of the next page; blank on the last.
     after: str = ""
+    #: The search finds more than ``MANY`` dialogues; only slots of the first ``MANY`` are listed.
+    cut: bool = False
 
 
 def read_people(project: Project) -> list[PersonLoad]:
@@ -184,7 +186,8 @@ def project_pause(project: Project) -> Pause | None:
 
 def list_slots(*, project: Project, filters: Filters, after: str = "", size: int = PAGE_SIZE) -> Page:
     """A page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter."""
-    found = _found(project, filters, after, size + 1)
+    among = _found_dialogues(project, filters)
+    found = _found(project, filters, among, after, size + 1)
     more, found = len(found) > size, found[:size]
     claims = {
         claim.slot_id: claim
@@ -195,27 +198,33 @@ def list_slots(*, project: Project, filters: Filters, after: str = "", size: int
         Row(slot, claim := claims.get(slot.pk), overdue=claim is not None and claim.expires_at <= now) for slot in found
     ]
     last = found[-1] if found else None
-    return Page(rows, f"{last.priority}.{last.position}.{last.pk}" if last is not None and more else "")
+    return Page(
+        rows, f"{last.priority}.{last.position}.{last.pk}" if last is not None and more else "", len(among or ()) > MANY
+    )
 
 
 def matching(*, project: Project, filters: Filters, limit: int) -> list[int]:
     """Keys of all slots that the list would show, at most ``limit`` of them and one more."""
-    return [slot.pk for slot in _found(project, filters, "", limit + 1, bare=True)]
-
-
-def found_dialogues(project: Project, text: str) -> list[int]:
-    """Keys of the dialogues that a search finds, the oldest first: ``MANY`` of them and one more."""
-    rows = filter_dialogues(Dialogue.objects.filter(project=project, published=True), listing.Filters(text=text))
-    return list(rows.order_by("pk").values_list("pk", flat=True)[: MANY + 1])
+    among = _found_dialogues(project, filters)
+    return [slot.pk for slot in _found(project, filters, among, "", limit + 1, bare=True)]
 
 
 # --- in detail --------------------------------------------------------------------------------------------------------
 
 
-def _found(project: Project, filters: Filters, after: str, size: int, *, bare: bool = False) -> list[Slot]:
+def _found_dialogues(project: Project, filters: Filters) -> list[int] | None:
+    """Keys of the dialogues that the search finds, the oldest first: ``MANY`` of them and one more. None: no search."""
+    if not filters.q:
+        return None
+    rows = filter_dialogues(Dialogue.objects.filter(project=project, published=True), listing.Filters(text=filters.q))
+    return list(rows.order_by("pk").values_list("pk", flat=True)[: MANY + 1])
+
+
+def _found(
+    project: Project, filters: Filters, among: list[int] | None, after: str, size: int, *, bare: bool = False
+) -> list[Slot]:
     """Priority by priority, each in the order of its queue: that way an index serves each of them."""
     key = _key(after)
-    among = found_dialogues(project, filters.q)[:MANY] if filters.q else None
     priorities = [int(filters.priority)] if filters.priority else list(Priority.values)
     out: list[Slot] = []
     of_state = _of_state(project, filters)
@@ -224,7 +233,7 @@ def _found(project: Project, filters: Filters, after: str, size: int, *, bare: b
             continue
         slots = of_state.filter(priority=priority)
         if among is not None:
-            slots = slots.filter(dialogue__in=among)
+            slots = slots.filter(dialogue__in=among[:MANY])
         if key is not None and priority == key[0]:
             slots = slots.filter(position__gte=key[1]).exclude(position=key[1], pk__lte=key[2])
         if bare:
