@@ -13,9 +13,10 @@ from typing import Any
 
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import dumps, loads, same, with_kept_decimals
+from benchmark.core.formats import WRITERS
 from benchmark.core.formats.case_copies import forget_copies
-from benchmark.core.formats.cctu import plain_fields as cctu_plain
-from benchmark.core.formats.cctu import with_prompt_and_query
+from benchmark.core.formats.cctu_reading import SYSTEM
+from benchmark.core.formats.cctu_writing import plain_fields as cctu_plain
 from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
 from benchmark.core.formats.openai_beside import carry_over
 from benchmark.core.formats.openai_writing import plain_fields as openai_plain
@@ -194,9 +195,31 @@ def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> No
     if same(old, new) or value_hash(old) != entry[1]:
         return
     gone = set(_leaves(old)) - set(_leaves(new))
-    carried = with_prompt_and_query(entry[0], new, _Speaking(gone))
+    carried = _with_prompt_and_query(entry[0], new, _Speaking(gone))
     if carried is not None:
         kept["messages"] = [carried, value_hash(new)]
+
+
+def _with_prompt_and_query(raws: Any, plain: list[dict[str, Any]], speaks: "_Speaking") -> list[dict[str, Any]] | None:
+    """The messages of a record with the prompt and the query as ``plain`` has them, and without whatever ``speaks`` of
+    what was corrected. None for what are no messages of a case: notes may come from anywhere.
+    """
+    if type(raws) is not list or not all(type(one) is dict for one in raws):
+        return None
+    said = {message["role"]: message for message in plain}
+    systems = [n for n, one in enumerate(raws) if one.get("role") in SYSTEM]
+    users = [n for n, one in enumerate(raws) if one.get("role") == "user"]
+    if not users:
+        return None
+    read = {users[-1]: said.get("user"), **({systems[0]: said.get("system")} if systems else {})}
+    out = [] if systems or "system" not in said else [said["system"]]
+    for n, raw in enumerate(raws):
+        if n not in read:
+            out += [] if speaks(raw) else [raw]
+        elif (now := read[n]) is not None:
+            beside = {key: value for key, value in raw.items() if not speaks(value)}
+            out.append(beside | {"role": raw["role"], "content": now["content"]})
+    return out
 
 
 class _Speaking:
@@ -245,8 +268,6 @@ def _read(text: str) -> Any:
 
 
 def _plain(document: dict[str, Any]) -> dict[str, Any]:
-    from benchmark.core.formats import WRITERS
-
     item = _Item(document)
     if document["kind"] == "constrained":
         return cctu_plain(item)

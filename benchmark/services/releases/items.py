@@ -11,7 +11,7 @@ from annotator.core.schema import load_text
 from annotator.core.schema.exact_json import dumps, escape, load_stored, same
 from annotator.models import Dialogue, Revision
 from benchmark.core.formats import WRITERS
-from benchmark.core.formats.cctu import LOOSE, numbered
+from benchmark.core.formats.cctu_writing import LOOSE, numbered
 from benchmark.core.formats.check_files import CHECK_CODE
 from benchmark.core.formats.residue import NATIVE, native, unknown
 from benchmark.core.formats.table import write_row

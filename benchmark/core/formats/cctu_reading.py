@@ -1,0 +1,291 @@
+"""A record of cctu on its way to a document: see ``cctu``."""
+
+import json
+from typing import Any
+
+from annotator.core.constraints.code import function_for, outline
+from annotator.core.constraints.taxonomy import labelled
+from annotator.core.schema import Problem, SchemaProblem, read_document
+from annotator.core.schema.canonical import canonical, normalise
+from annotator.core.schema.constrained import MAX_CODE, MAX_CONSTRAINTS
+from benchmark.core.formats.cctu_beyond import BEYOND, put_beyond
+from benchmark.core.formats.cctu_writing import (
+    ENTRY,
+    FIELDS,
+    FILE,
+    KINDS,
+    LOOSE,
+    NO_FILES,
+    SCENARIOS,
+    numbered,
+    plain_fields,
+)
+from benchmark.core.formats.check_files import CHECK_CODE, is_file_name, unmark
+from benchmark.core.formats.interface import (
+    CANARY,
+    Faults,
+    ReadDialogue,
+    check_id,
+    describe,
+    guess_language,
+    quote,
+    read_json_text,
+)
+from benchmark.core.formats.labels import listed
+from benchmark.core.formats.residue import NATIVE, compare, native, note
+
+_KNOWN = frozenset((*FIELDS, "constraints_list", CHECK_CODE, BEYOND, CANARY))
+SYSTEM = ("system", "developer")
+
+
+class RecordReader:
+    """One reading of one record: what was found wrong with it, and what is worth a warning."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self.record = record
+        self.faults = Faults()
+        self.warnings: list[Problem] = []
+        canary = record.get(CANARY)
+        files = record.get(CHECK_CODE)
+        files = {} if files is None else files
+        if type(files) is not dict or any(type(text) is not str for text in files.values()):
+            self.faults.add(f"/{CHECK_CODE}", "The check_code must be an object of file names and their texts.")
+            files = {}
+        for name in files:
+            if not is_file_name(name):
+                self.faults.add(f"/{CHECK_CODE}", f"No file can be named {quote(name)}; it stands in a folder.")
+        self.files = {name: unmark(name, text, canary) for name, text in files.items()}
+
+    def read(self) -> ReadDialogue:
+        """Raises SchemaProblem, naming every fault found."""
+        record, faults = self.record, self.faults
+        external_id = check_id(record.get("id"), faults)
+        if NATIVE in record:
+            faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        system_prompt, query = self._messages()
+        tools = self._tools()
+        constraints = self._constraints()
+        faults.raise_if_any()
+        document: dict[str, Any] = {
+            "kind": "constrained",
+            "language": guess_language([query]) or None,
+            "system_prompt": system_prompt,
+            "user_query": query,
+            "scenario": self._scenario(),
+            "constraints": constraints,
+            "answer": self._answer(),
+            "unsolved_set": self._json_text("unsolved_set", _is_unsolved_set),
+            "reference_trajectory": None,
+            "tool_codes": self._json_text("codes", _is_codes) or {},
+            "extra": {key: record[key] for key in record.keys() - _KNOWN},
+        }
+        for key in ("codes", "unsolved_set"):
+            order = _order_of(record.get(key))
+            if order:
+                note(document, orders=native(document).get("orders", {}) | {key: order})
+        if CHECK_CODE in record and not self.files:
+            note(document, **{NO_FILES: record[CHECK_CODE]})
+        loose = self.files.keys() - numbered(len(constraints))
+        if loose:
+            note(document, **{LOOSE: {name: self.files[name] for name in loose}})
+            self._warn(f"/{CHECK_CODE}", f"No constraint belongs to {listed(sorted(loose))}; kept as it is.")
+        document = normalise(document)
+        put_beyond(document, record.get(BEYOND), faults)
+        faults.raise_if_any()
+        document = read_document(document)
+        dialogue = ReadDialogue(external_id, document["language"] or "", "", document, tools, self.warnings)
+        self._note_residue(dialogue)
+        dialogue.text = canonical(document)
+        return dialogue
+
+    def _note_residue(self, dialogue: ReadDialogue) -> None:
+        """Keep what the plain form would not give back, place by place: an edit gives up its own alone."""
+        raw = {key: self.record[key] for key in FIELDS if key in self.record}
+        for n, (constraint, entry) in enumerate(
+            zip(dialogue.document["constraints"], self.record["constraints_list"], strict=True)
+        ):
+            raw[ENTRY + constraint["id"]] = entry
+            for kind in KINDS:
+                name = f"check_constraint_{n}.{kind}"
+                if name in self.files:
+                    raw[f"{FILE}{constraint['id']}.{kind}"] = self.files[name]
+        residue = compare(raw, plain_fields(dialogue))
+        if residue:
+            note(dialogue.document, **residue)
+
+    # --- fields
+
+    def _messages(self) -> tuple[str | None, Any]:
+        messages = self.record.get("messages")
+        if type(messages) is not list or not all(type(one) is dict for one in messages):
+            self.faults.add("/messages", f"The messages must be a list of messages, not {describe(messages)}.")
+            return None, ""
+        for n, one in enumerate(messages):
+            if type(one.get("content")) is not str:
+                self.faults.add(
+                    f"/messages/{n}/content", f"The content must be a text, not {describe(one.get('content'))}."
+                )
+        systems = [one for one in messages if one.get("role") in SYSTEM]
+        users = [one for one in messages if one.get("role") == "user"]
+        if not users:
+            self.faults.add("/messages", "No message is the user's, so there is no query.")
+            return None, ""
+        if len(systems) > 1 or len(users) > 1 or len(systems) + len(users) < len(messages):
+            self._warn(
+                "/messages", "Only the first system message and the last of the user are read; the others are kept."
+            )
+        # One without a content has its fault already.
+        return (systems[0].get("content") if systems else None), users[-1].get("content")
+
+    def _tools(self) -> list[Any]:
+        tools = self.record.get("tools")
+        if tools is None:
+            self._warn("/tools", "The record has no tools, so every call is to an unknown tool.")
+            return []
+        if type(tools) is str:
+            before = len(self.faults.found)
+            tools = read_json_text(tools, "/tools", self.faults)
+            if len(self.faults.found) > before:
+                return []
+        if type(tools) is not list or not all(type(tool) is dict for tool in tools):
+            self.faults.add("/tools", "The tools must be a list of functions, as JSON text.")
+            return []
+        return tools
+
+    def _scenario(self) -> str | None:
+        word = self.record.get("data_source")
+        scenario = SCENARIOS.get(word) if type(word) is str else None
+        if word is not None and scenario is None:
+            self._warn("/data_source", f"The data_source {quote(word)} is not known; it is one of {listed(SCENARIOS)}.")
+        return scenario
+
+    def _answer(self) -> str | None:
+        answer = self.record.get("answer")
+        return answer if answer is None or type(answer) is str else json.dumps(answer, ensure_ascii=False)
+
+    def _json_text(self, key: str, fits: Any) -> Any:
+        """A field that holds JSON as text; None, with a warning, where it cannot be used. It is kept all the same."""
+        value = self.record.get(key)
+        if value is None:
+            return None
+        if type(value) is str:
+            value = read_json_text(value, f"/{key}", self.faults)
+            if type(value) is str:
+                self._warn(f"/{key}", f"The {key} cannot be read as JSON; kept as it is.")
+                return None
+        if not fits(value):
+            self._warn(f"/{key}", f"The {key} is not {_FORMS_OF[key]}; kept as it is.")
+            return None
+        return value
+
+    def _constraints(self) -> list[dict[str, Any]]:
+        entries = self.record["constraints_list"]
+        if type(entries) is not list:
+            self.faults.add("/constraints_list", f"The constraints_list must be a list, not {describe(entries)}.")
+            return []
+        if len(entries) > MAX_CONSTRAINTS:
+            message = f"There are {len(entries)} constraints; at most {MAX_CONSTRAINTS} can be stored."
+            self.faults.add("/constraints_list", message)
+            return []
+        return [self._constraint(n, entry) for n, entry in enumerate(entries)]
+
+    def _constraint(self, number: int, entry: Any) -> dict[str, Any]:
+        here = f"/constraints_list/{number}"
+        is_read = type(entry) is list and len(entry) >= 3
+        first, second, text = entry[:3] if is_read else (None, None, None)
+        category = labelled(first, second)
+        constraint: dict[str, Any] = {
+            "id": f"c{number}",
+            "dimension": category.dimension.value if category else _word(first),
+            "category": category.id if category else None,
+            "text": text if type(text) is str else None,
+            "parameters": self._parameters(number),
+            "variants": [],
+            "anchor": None,
+            "validator": self._validator(number, second, category.id if category else None),
+            "extra": {},
+        }
+        if [first, second] != [constraint["dimension"], constraint["category"]]:
+            note(constraint, label=[first, second])
+        if is_read and len(entry) > 3:
+            note(constraint, more=entry[3:])
+            self._warn(here, "The constraint has more than its dimension, category and text; the rest is kept.")
+        if not is_read:
+            self._warn(here, "The constraint is not a list of its dimension, category and text; kept as it is.")
+        elif category is None:
+            label = " / ".join(str(word) for word in (first, second) if word is not None)
+            which = f"Its label “{label[:80]}” is not known" if label else "It has no label"
+            self._warn(here, f"The constraint cannot be judged. {which}; say what category it is of.")
+        elif category.needs == "validator" and constraint["validator"] is None:
+            self._warn(
+                here, f"No check_constraint_{number}.py is beside the record: the constraint lacks its validator."
+            )
+        elif not category.needs and constraint["parameters"] is None:
+            self._warn(
+                here, f"No check_constraint_{number}.json is beside the record: the constraint lacks its parameters."
+            )
+        return constraint
+
+    def _parameters(self, number: int) -> dict[str, Any] | None:
+        name = f"check_constraint_{number}.json"
+        if name not in self.files:
+            return None
+        value = read_json_text(self.files[name], f"/{CHECK_CODE}/{name}", self.faults)
+        if type(value) is dict and _can_be_kept(value):
+            return value
+        self._warn(f"/{CHECK_CODE}/{name}", "The parameters are no JSON object; the file is kept as it is.")
+        return None
+
+    def _validator(self, number: int, label: Any, category: str | None) -> dict[str, Any] | None:
+        name = f"check_constraint_{number}.py"
+        if name not in self.files:
+            return None
+        code = self.files[name]
+        if len(code) > MAX_CODE:
+            self.faults.add(
+                f"/{CHECK_CODE}/{name}", f"The code has {len(code):,} characters; at most {MAX_CODE:,} are read."
+            )
+            return None
+        function = function_for((label if type(label) is str else None, category), outline(code))
+        return {"code": code, "function": function, "form": None, "parameters": None, "good": [], "bad": []}
+
+    def _warn(self, pointer: str, message: str) -> None:
+        if len(self.warnings) < Faults.LIMIT:
+            self.warnings.append(Problem(pointer, message))
+
+
+_FORMS_OF = {
+    "codes": "an object of tools and their sources",
+    "unsolved_set": "an object of tools and lists of what they must yield",
+}
+
+
+def _is_codes(value: Any) -> bool:
+    return type(value) is dict and all(type(code) is str and len(code) <= MAX_CODE for code in value.values())
+
+
+def _is_unsolved_set(value: Any) -> bool:
+    return type(value) is dict and all(type(texts) is list for texts in value.values())
+
+
+def _can_be_kept(value: Any) -> bool:
+    try:
+        normalise(value)
+    except SchemaProblem:
+        return False
+    return True
+
+
+def _word(value: Any) -> str | None:
+    word = value.strip().lower() if type(value) is str else ""
+    return word if 0 < len(word) <= 200 else None
+
+
+def _order_of(text: Any) -> list[str]:
+    """The keys of an object in JSON text, where they are not in order: documents are stored sorted."""
+    try:
+        value = json.loads(text) if type(text) is str else None
+    except (ValueError, RecursionError):
+        return []
+    keys = list(value) if type(value) is dict else []
+    return [] if keys == sorted(keys) else keys

@@ -1,0 +1,109 @@
+"""A constrained document as a record of cctu, as it says it itself: see ``cctu``."""
+
+import json
+from typing import Any
+
+from annotator.core.constraints.native import write_case_constraint
+from annotator.core.constraints.reading_case import constraints_of
+from annotator.core.schema import SchemaProblem
+from annotator.core.schema.canonical import normalise
+from annotator.core.validators import FORMS
+from benchmark.core.formats.check_files import is_file_name
+from benchmark.core.formats.interface import DialogueLike
+from benchmark.core.formats.residue import native
+
+SCENARIOS = {
+    "Single-Hop": "single_hop",
+    "Parallel Single-Hop": "parallel_single_hop",
+    "Multi-Hop": "multi_hop",
+    "Parallel Multi-Hop": "parallel_multi_hop",
+}
+_SCENARIO_WORDS = {scenario: word for word, scenario in SCENARIOS.items()}
+FIELDS = ("id", "messages", "tools", "codes", "data_source", "answer", "unsolved_set")
+#: In the plain form a constraint's entry and files stand under keys of their own, named by its id.
+ENTRY, FILE = "constraint:", "file:"
+KINDS = ("json", "py")
+#: The note that holds files of no constraint.
+LOOSE = "loose"
+#: The note of a record that says itself that it has no files: how.
+NO_FILES = "no_files"
+
+
+def plain_fields(item: DialogueLike) -> dict[str, Any]:
+    """The record as it is written where nothing is known of an original, flat: see ``ENTRY`` and ``FILE``."""
+    document = item.document
+    orders = native(document).get("orders")
+    orders = orders if type(orders) is dict else {}
+    messages = [("system", document["system_prompt"]), ("user", document["user_query"])]
+    flat: dict[str, Any] = {
+        "id": item.external_id,
+        "messages": [{"role": role, "content": text} for role, text in messages if text is not None],
+        "tools": json.dumps(normalise(item.tools), sort_keys=True),
+    }
+    if document["tool_codes"]:
+        flat["codes"] = _text_of(document["tool_codes"], orders.get("codes"))
+    if document["scenario"] is not None:
+        flat["data_source"] = _SCENARIO_WORDS[document["scenario"]]
+    if document["answer"] is not None:
+        flat["answer"] = document["answer"]
+    if document["unsolved_set"] is not None:
+        flat["unsolved_set"] = _text_of(document["unsolved_set"], orders.get("unsolved_set"))
+    for constraint in document["constraints"]:
+        flat[ENTRY + constraint["id"]] = _entry_of(constraint)
+        if constraint["parameters"] is not None:
+            flat[f"{FILE}{constraint['id']}.json"] = json.dumps(constraint["parameters"], sort_keys=True)
+        if constraint["validator"] is not None:
+            flat[f"{FILE}{constraint['id']}.py"] = _code_of(constraint, constraint["validator"])
+    return flat
+
+
+def numbered(constraints: int) -> set[str]:
+    """The names of the files of so many constraints."""
+    return {f"check_constraint_{n}.{kind}" for n in range(constraints) for kind in KINDS}
+
+
+def write_record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The record, and its files by name, of the constraints that the document has."""
+    record = {key: flat[key] for key in FIELDS if key in flat}
+    record["constraints_list"] = [flat[ENTRY + one["id"]] for one in document["constraints"]]
+    loose = native(document).get(LOOSE, {})
+    files: dict[str, str] = {}
+    if type(loose) is dict:
+        # One that stood beside no constraint must not come to be that of a constraint added since.
+        taken = numbered(len(document["constraints"]))
+        files = {
+            name: text for name, text in loose.items() if name not in taken and is_file_name(name) and type(text) is str
+        }
+    for n, constraint in enumerate(document["constraints"]):
+        for kind in KINDS:
+            key = f"{FILE}{constraint['id']}.{kind}"
+            if key in flat:
+                files[f"check_constraint_{n}.{kind}"] = flat[key]
+    return record, files
+
+
+def _text_of(value: dict[str, Any], order: Any) -> str:
+    order = [key for key in order if type(key) is str and key in value] if type(order) is list else []
+    return json.dumps({key: value[key] for key in (*order, *sorted(value.keys() - set(order)))})
+
+
+def _entry_of(constraint: dict[str, Any]) -> list[Any]:
+    label, more = native(constraint).get("label"), native(constraint).get("more")
+    (read,) = constraints_of({"constraints": [constraint]})
+    if type(label) is list and len(label) == 2:
+        read = read.model_copy(update={"extra": {"_label": label}})
+    return [*write_case_constraint(read)[0], *(more if type(more) is list else ())]
+
+
+def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:
+    """The code of a validator; of a ready form the code that does the same."""
+    if validator["code"] is not None:
+        return str(validator["code"])
+    form = FORMS.get(validator["form"])
+    if form is None:
+        raise ValueError(f"there is no ready form “{validator['form']}”.")
+    try:
+        parameters = form.read(validator["parameters"] or {})
+    except SchemaProblem as problem:
+        raise ValueError(f"the validator of constraint {constraint['id']} cannot be written: {problem}") from None
+    return form.source(parameters, function=f"validate_{constraint['category'] or 'response'}")
