@@ -16,6 +16,7 @@ from annotator.core.schema.exact_json import JsonFault, dumps, loads
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
+from annotator.presentation.components.anchors import place_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of, refuse_unknown_names
 from annotator.views.pages import PageRequest, project_page, takes
@@ -39,7 +40,7 @@ from reviews.services.protocols import versions as protocols
 from reviews.services.simulation import dry_runs
 from reviews.services.statistics.counters import stored_counters
 from reviews.views.preset_form import parameters_of, preset_cards, preset_from
-from reviews.views.protocol_form import Complaints, FormField, form_of, shaped
+from reviews.views.protocol_form import Complaints, form_of, shaped
 
 #: Bytes of a protocol as JSON; the presets have about eight thousand.
 MOST = 400_000
@@ -210,7 +211,7 @@ def _editor(
         "short": short,
         "presets": preset_cards(request.GET, preset_refusal),
         "preset_refusal": preset_refusal,
-        "preset_field": FormField(preset_refusal.details["field"], "", "").id if preset_refusal else "",
+        "preset_field": place_id(preset_refusal.details["field"]) if preset_refusal else "",
         "tables": list(TABLES.items()),
         "json_text": _pretty(complete(draft)) if json_text is None else json_text,
         "json_problems": json_problems or [],

@@ -1,42 +1,25 @@
 """The protocol editor's form, as data: a field for everything a protocol says, each with what is wrong with it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from annotator.core.comparison.placing import ABSENT
+from annotator.core.forms.fields import Field, field_at
+from annotator.core.forms.shapes import Kind, own_shape, schema_at
+from annotator.core.forms.values import read_or_keep
 from annotator.core.schema.errors import Problem
 from annotator.models import Role
-from annotator.presentation.components.form_tags import plain_name
-from reviews.core.protocols import EntryMode, Outcome, Verdict
+from annotator.presentation.components.anchors import place_id
+from reviews.core.protocols import Outcome, Protocol, Verdict
 from reviews.core.protocols.differences import AUTHOR_RULES, CONTENT_RULES, ENTRY_MODES, OUTCOMES, STAGE_KINDS
 from reviews.core.protocols.drafting import Draft
 from reviews.core.protocols.protocol import ANY
 
-Options = list[tuple[str, str]]
-_VERDICTS: Options = [*((str(one), str(one)) for one in Verdict), (ANY, "any verdict")]
-_ENTRY: Options = [(str(one), ENTRY_MODES.get(one, str(one))) for one in EntryMode]
+_SCHEMA = Protocol.model_json_schema()
+_VERDICTS = {**{str(one): str(one) for one in Verdict}, ANY: "any verdict"}
 #: What a table may say; a confirmation is made by the stage itself.
-_OUTCOMES: Options = [(str(one), OUTCOMES.get(one, str(one))) for one in Outcome if one != "confirm"]
-
-
-@dataclass(frozen=True)
-class FormField:
-    """One field: where its value stands, how it is drawn, and what is wrong with it."""
-
-    name: str
-    label: str
-    value: Any
-    type: str = "text"
-    hint: str = ""
-    error: str = ""
-    options: Options = field(default_factory=list)
-    checked: bool = False
-    minimum: Any = ""
-    maximum: Any = ""
-
-    @property
-    def id(self) -> str:
-        return f"f-{plain_name(self.name)}"
+_OUTCOMES = {key: words for key, words in OUTCOMES.items() if key != Outcome.CONFIRM}
 
 
 class Complaints:
@@ -80,19 +63,9 @@ def form_of(draft: Draft, complaints: Complaints, *, known_kinds: frozenset[str]
     """Everything the editor's template shows. ``known_kinds``: kinds of faults in force, which are never removed."""
     maker = _Maker(draft, complaints)
     return {
-        "name": maker.text("/name", "Name of the protocol"),
-        "alarm": maker.percent(
-            "/discrepancy_alarm",
-            "Warn above, % of compared items",
-            hint="When independent reviewers disagree more often than this, the project’s page warns.",
-        ),
-        "alarm_after": maker.number(
-            "/alarm_after",
-            "Warn from so many compared items",
-            1,
-            100_000,
-            hint="Of a stage. Before that there is no warning: one disagreement in two items says little.",
-        ),
+        "name": maker.field("/name"),
+        "alarm": maker.field("/discrepancy_alarm"),
+        "alarm_after": maker.field("/alarm_after"),
         "stages": [maker.stage(place) for place in range(len(draft["stages"]))],
         "stages_error": complaints.at("/stages", "stages"),
         "taxonomy": [maker.kind(place, known_kinds) for place in range(len(draft["taxonomy"]))],
@@ -123,16 +96,14 @@ class _Maker:
             "first": place == 0,
             "last": place == many - 1,
             "fields": [
-                self.text(f"{at}/title", "Title"),
-                self.select(f"{at}/kind", "Kind", [(str(key), word) for key, word in STAGE_KINDS.items()]),
-                self.number(f"{at}/reviewers", "Independent reviewers", 1, 9),
-                *self.in_a_row(at, stage),
-                self.number(f"{at}/lease_minutes", "Lease, minutes", 1, 1440, hint="Without a sign of life."),
-                self.select(
-                    f"{at}/eligible/author", "Author rule", [(str(key), word) for key, word in AUTHOR_RULES.items()]
-                ),
-                self.select(f"{at}/entry/mode", "What enters", _ENTRY),
-                self.percent(f"{at}/entry/fraction", "Random fraction, %", hint="Of what passes the stage before."),
+                self.field(f"{at}/title"),
+                self.field(f"{at}/kind", words=STAGE_KINDS),
+                self.field(f"{at}/reviewers"),
+                self.field(f"{at}/consecutive"),
+                self.field(f"{at}/lease_minutes"),
+                self.field(f"{at}/eligible/author", words=AUTHOR_RULES),
+                self.field(f"{at}/entry/mode", words=ENTRY_MODES),
+                self.field(f"{at}/entry/fraction"),
             ],
             "roles": {
                 "name": f"{at}/eligible/roles[]",
@@ -141,11 +112,9 @@ class _Maker:
                 "error": self.complaints.at(f"{at}/eligible/roles", f"roles-{place + 1}", below=True),
             },
             "switches": [
-                self.checkbox(f"{at}/blind", "Blind: nobody sees a review before all are in"),
-                self.checkbox(
-                    f"{at}/eligible/not_earlier_reviewers", "Nobody who reviewed the item in an earlier stage"
-                ),
-                *self.own_switches(at, stage),
+                self.field(f"{at}/blind"),
+                self.field(f"{at}/eligible/not_earlier_reviewers"),
+                self.field(f"{at}/validators_are_checked_later"),
             ],
             "send_back": self.send_back(f"{at}/entry", stage["entry"]),
             "outcomes": outcomes,
@@ -156,24 +125,11 @@ class _Maker:
             "items_error": self.complaints.at(f"{at}/checklist/items", f"checklist-{place + 1}"),
             "items_open": any(row["text"].error for row in items),
             "version": stage["checklist"].get("version", 1),
-            "required": self.checkbox(f"{at}/checklist/required", "Every question must be answered yes or no"),
+            "required": self.field(f"{at}/checklist/required"),
             "error": " ".join(
                 filter(None, (self.complaints.at(at, anchor), self.complaints.at(f"{at}/entry", anchor)))
             ),
         }
-
-    def in_a_row(self, at: str, stage: Mapping[str, Any]) -> list[FormField]:
-        hint = "How many people, one after the other, must approve the same version."
-        return [self.number(f"{at}/consecutive", "Approvals in a row", 1, 5, hint)] if "consecutive" in stage else []
-
-    def own_switches(self, at: str, stage: Mapping[str, Any]) -> list[FormField]:
-        """Further fields of a stage that are yes or no."""
-        known = ("blind",)
-        return [
-            self.checkbox(f"{at}/{name}", name.replace("_", " ").capitalize())
-            for name, value in stage.items()
-            if name not in known and (isinstance(value, bool) or value in ("true", "false"))
-        ]
 
     def send_back(self, at: str, entry: Mapping[str, Any]) -> dict[str, Any] | None:
         """When the rest of an owner's items goes back: offered where a sample is taken."""
@@ -184,8 +140,8 @@ class _Maker:
             "at": f"{at}/send_back",
             "on": on,
             "fields": [
-                self.percent(f"{at}/send_back/above", "Send back above, % with an error"),
-                self.number(f"{at}/send_back/audited", "… of at least so many audited", 1, 10_000),
+                self.field(f"{at}/send_back/above"),
+                self.field(f"{at}/send_back/audited"),
             ]
             if on
             else [],
@@ -200,14 +156,12 @@ class _Maker:
             "first": row == 0,
             "last": row == rows - 1,
             "verdicts": [
-                self.select(f"{here}/verdicts/{n}", f"Row {row + 1}, verdict {n + 1}", _VERDICTS)
+                self.field(f"{here}/verdicts/{n}", f"Row {row + 1}, verdict {n + 1}", words=_VERDICTS)
                 for n in range(len(rule["verdicts"]))
             ],
-            "content": self.select(
-                f"{here}/content", f"Row {row + 1}, content", [(str(key), word) for key, word in CONTENT_RULES.items()]
-            ),
-            "outcome": self.select(f"{here}/outcome", f"Row {row + 1}, outcome", _OUTCOMES),
-            "error": self.complaints.at(here, f"f-{plain_name(here)}-outcome", below=True),
+            "content": self.field(f"{here}/content", f"Row {row + 1}, content", words=CONTENT_RULES),
+            "outcome": self.field(f"{here}/outcome", f"Row {row + 1}, outcome", words=_OUTCOMES),
+            "error": self.complaints.at(here, place_id(f"{here}/outcome"), below=True),
         }
 
     def item(self, at: str, row: int, rows: int) -> dict[str, Any]:
@@ -217,8 +171,8 @@ class _Maker:
             "number": row + 1,
             "first": row == 0,
             "last": row == rows - 1,
-            "text": self.text(f"{here}/text", f"Question {row + 1}"),
-            "per_task": self.checkbox(f"{here}/per_task", "each task"),
+            "text": self.field(f"{here}/text", f"Question {row + 1}"),
+            "per_task": self.field(f"{here}/per_task"),
         }
 
     def kind(self, place: int, known: frozenset[str]) -> dict[str, Any]:
@@ -228,10 +182,10 @@ class _Maker:
             "number": place + 1,
             "key": kind["key"],
             "removable": kind["key"] not in known,
-            "label": self.text(f"{here}/label", f"Kind {place + 1}, word"),
-            "description": self.text(f"{here}/description", "Description"),
-            "retired": self.checkbox(f"{here}/retired", "not used any more"),
-            "error": self.complaints.at(here, f"f-{plain_name(here)}-label"),
+            "label": self.field(f"{here}/label", f"Kind {place + 1}, word"),
+            "description": self.field(f"{here}/description"),
+            "retired": self.field(f"{here}/retired"),
+            "error": self.complaints.at(here, place_id(f"{here}/label")),
         }
 
     # --- fields ---
@@ -245,27 +199,19 @@ class _Maker:
                 node = node.get(step) if isinstance(node, Mapping) else None
         return node
 
-    def text(self, pointer: str, label: str, hint: str = "") -> FormField:
-        return self._field(pointer, label, hint=hint)
-
-    def number(self, pointer: str, label: str, minimum: int, maximum: int, hint: str = "") -> FormField:
-        return self._field(pointer, label, type="number", hint=hint, minimum=minimum, maximum=maximum)
-
-    def percent(self, pointer: str, label: str, hint: str = "") -> FormField:
+    def field(self, pointer: str, label: str = "", *, words: Mapping[str, str] | None = None) -> Field:
+        """The field of a value, as the protocol's schema has it. ``words``: of the values that are offered."""
+        shape = own_shape(pointer.rpartition("/")[2], schema_at(_SCHEMA, pointer))
+        if words is not None:
+            shape = replace(shape, kind=Kind.ENUM, choices=tuple(words), words=words)
         value = self.value(pointer)
-        shown = f"{round(value * 100, 6):g}" if isinstance(value, int | float) else value
-        return self._field(pointer, label, name=f"%{pointer}", value=shown, hint=hint)
-
-    def select(self, pointer: str, label: str, options: Sequence[tuple[str, str]]) -> FormField:
-        return self._field(pointer, label, type="select", options=list(options))
-
-    def checkbox(self, pointer: str, label: str) -> FormField:
-        return self._field(pointer, label, type="checkbox", value="true", checked=self.value(pointer) in (True, "true"))
-
-    def _field(self, pointer: str, label: str, *, name: str = "", **more: Any) -> FormField:
-        made = FormField(name=name or pointer, label=label, value=more.pop("value", self.value(pointer)), **more)
-        error = self.complaints.at(pointer, made.id, below=True)
-        return FormField(**{**vars(made), "error": error})
+        if value is None:
+            value = "" if shape.default is ABSENT else shape.default
+        if isinstance(value, str):
+            value = read_or_keep(shape, value)
+        key = f"%{pointer}" if shape.kind is Kind.PERCENT else pointer
+        error = self.complaints.at(pointer, place_id(key), below=True)
+        return field_at(pointer, shape, value, key=key, label=label, error=error)
 
 
 def shaped(draft: Any) -> bool:

@@ -39,8 +39,8 @@ def test_a_preset_is_set_up_before_it_is_adopted_with_what_its_form_holds(client
     client.force_login(team.administrator)
     page = client.get(reverse("protocol", args=[team.project.slug]))
     (card,) = [card for card in page.context["presets"] if card["name"] == preset]
-    fields = {field.name: str(field.value) for field in card["options"] if field.type != "checkbox" or field.checked}
-    switches = {field.name: str(field.value) for field in card["options"] if field.type == "checkbox"}
+    fields = {field.name: field.value for field in card["options"]}
+    switches = {field.name: "true" for field in card["options"] if field.tick_box}
     assert {field.name for field in card["options"]} == set(signature(PRESETS[preset]).parameters)
     for sent, wanted in (
         (fields, load_preset(preset)),

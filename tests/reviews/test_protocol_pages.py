@@ -67,7 +67,7 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     for wrong, said in (
         ("audit_fraction=some", "“some” is no number for “Audit fraction”."),
         ("audit_fraction=-1", "like this: “audit fraction” is -1.0. A share lies between 0 and 1, that is"),
-        ("audit_fraction=nan", "like this: “audit fraction” is nan. A share lies between 0 and 1, that is"),
+        ("audit_fraction=nan", "“nan” is no number for “Audit fraction”."),
         ("send_back_audited=1.5", "“1.5” is no whole number for “Send back audited”."),
     ):
         refused = client.get(address(team) + f"?preset=c3&{wrong}")
@@ -97,10 +97,10 @@ def test_an_impossible_option_of_a_preset_leads_back_to_its_form_with_what_was_c
         [card] = [card for card in page.context["presets"] if card["name"] == "c3"]
         fields = {field.name: field for field in card["options"]}
         assert (fields["cross_check_reviewers"].value, fields["audit_fraction"].value) == ("7", "0.25")
-        assert fields["require_answers"].checked
+        assert fields["require_answers"].ticked
         assert "one or two reviewers" in fields["cross_check_reviewers"].error
         assert [name for name, field in fields.items() if field.error] == ["cross_check_reviewers"]
-        assert 'href="#f-cross-check-reviewers"' in text(page)
+        assert 'href="#atcross_5f_check_5f_reviewers"' in text(page)
         assert "Load the page again" not in text(page)
         # The editor holds what it held before.
         assert 'value="Cross-check"' in text(page)
@@ -116,11 +116,14 @@ def test_steps_change_the_form_and_nothing_else(client: Client, team: Team) -> N
 
 def test_what_is_wrong_stands_beside_its_field_and_nothing_is_adopted(client: Client, team: Team) -> None:
     wrong = {"/stages/2/reviewers": "3", "/stages/0/lease_minutes": "soon", "/stages/1/title": ""}
+    wrong |= {"%/discrepancy_alarm": "a few"}
     for do in ("check", "adopt"):
         page = send(client, team, do, wrong)
         assert page.status_code == 422
-        assert 'id="f-stages-0-lease-minutes-error"' in text(page)
-        assert 'href="#f-stages-1-title"' in text(page)
+        assert 'id="at-stages-0-lease_5f_minutes-error"' in text(page)
+        assert 'href="#at-stages-1-title"' in text(page)
+        for name in ("%/discrepancy_alarm", "/stages/0/lease_minutes"):
+            assert f'name="{name}" value="{wrong[name]}"' in text(page)
     assert ProtocolVersion.objects.filter(project=team.project).count() == 1
 
 
@@ -145,7 +148,7 @@ def test_too_few_people_are_told_at_the_number_of_reviewers(client: Client, team
     page = send(client, team, "agree:/stages/2", base=base)
     assert "needs 8 with the role" in text(page)
     page = send(client, team, "look", base=base)
-    assert 'href="#f-stages-2-reviewers"' in text(page)
+    assert 'href="#at-stages-2-reviewers"' in text(page)
 
 
 def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) -> None:

@@ -122,6 +122,11 @@ def fields(
     return list(islice(form.fields(shape_of({**schema, "type": "object"}), values, "", 0), MAX_FIELDS))
 
 
+def field_at(path: str, shape: Shape, value: Any, *, key: str, label: str = "", error: str = "") -> Field:
+    """One field of a form that is laid out by hand. ``key``: the name of its input."""
+    return _Form(True, (), {path: error}).field("", path, shape, value, key=key, label=label, required=True)
+
+
 class _Form:
     """Makes fields. ``errors``: what is wrong, by path; None: what the shape itself says."""
 
@@ -237,7 +242,7 @@ def shown_as(shape: Shape, value: Any) -> Kind:
     if shape.kind is Kind.ENUM and not isinstance(value, dict | list):
         return Kind.ENUM
     scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
-    one_input = (Kind.TEXT, Kind.NUMBER, Kind.INTEGER, Kind.DATE, Kind.TOOL)
+    one_input = (Kind.TEXT, Kind.NUMBER, Kind.INTEGER, Kind.PERCENT, Kind.DATE, Kind.TOOL)
     return Kind.TEXT if scalar and shape.kind in one_input else Kind.JSON
 
 
@@ -267,6 +272,8 @@ def _text(shape: Shape, kind: Kind, value: Any) -> str:
         return ""
     if kind is Kind.JSON:
         return shown_json(value)
+    if kind is Kind.PERCENT:
+        return f"{round(value * 100, 6):g}"
     if kind is Kind.LINES:
         return "\n".join(value)
     return _option_text(shape, value) if kind is Kind.ENUM else shown(value)

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from annotator.core.comparison.anchors import split
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.constraints.model import TOOL
 
 #: ``format`` of a list of texts, in a schema of our own: they are typed one a line.
 LINES = "lines"
+#: ``format`` of a share that is typed in per cent.
+PERCENT = "percent"
 
 
 class Kind(StrEnum):
@@ -28,6 +31,8 @@ class Kind(StrEnum):
     LIST = "list"
     #: Names with a value each.
     MAP = "map"
+    #: A share from 0 to 1, shown and typed in per cent.
+    PERCENT = "percent"
     #: Texts, one a line.
     LINES = "lines"
     #: Any of the choices.
@@ -109,7 +114,8 @@ def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -
     """The shape that one of our own models gives a field: with words, defaults, lists and names with values.
 
     ``title`` is its label, ``description`` the hint, ``words`` those of its choices, ``row`` one list of a list of
-    lists, ``format`` says what a text is (TOOL, LINES). ``tools``: the names to choose from where one is asked for.
+    lists, ``format`` says more than its type (TOOL, LINES, PERCENT). ``tools``: the names to choose from where one is
+    asked for.
     """
     empty = _empty(schema)
     inner = shape_of(schema if empty is ABSENT else schema["anyOf"][0])
@@ -128,6 +134,8 @@ def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -
     )
     if schema.get("format") == TOOL:
         return replace(shape, kind=Kind.TOOL, choices=tuple(tools), nothing="no tool")
+    if schema.get("format") == PERCENT:
+        return replace(shape, kind=Kind.PERCENT)
     if schema.get("format") == LINES:
         return replace(shape, kind=Kind.LINES, empty=[])
     if schema.get("type") == "array" and "items" in schema:
@@ -141,6 +149,19 @@ def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -
         if item.kind in _SINGLE:
             return replace(shape, kind=Kind.MAP, item=replace(item, title=shape.title))
     return shape
+
+
+def schema_at(schema: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+    """The schema of the value at a pointer into a value of one of our own models. Raises KeyError."""
+    definitions, here = schema.get("$defs", {}), schema
+    for step in split(pointer):
+        while "anyOf" in here or "$ref" in here:
+            here = here["anyOf"][0] if "anyOf" in here else definitions[here["$ref"].rpartition("/")[2]]
+        here = here["items"] if "items" in here else here["properties"][step]
+    if "$ref" not in here:
+        return here
+    # A choice: what the model says of itself is not said of the field.
+    return {"enum": definitions[here["$ref"].rpartition("/")[2]]["enum"], **here}
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:

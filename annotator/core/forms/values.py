@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from annotator.core.comparison.changes import same_value
@@ -53,7 +54,7 @@ def fits(shape: Shape, value: Any) -> bool:
         case Kind.INTEGER:
             # A tool takes 40.0 for a whole number, as JSON Schema does.
             return _is_number(value) and value == int(value)
-        case Kind.NUMBER:
+        case Kind.NUMBER | Kind.PERCENT:
             return _is_number(value)
         case Kind.BOOLEAN:
             return isinstance(value, bool)
@@ -83,6 +84,8 @@ def read_typed(shape: Shape, text: str) -> Any:
             return _integer(_plain(text))
         case Kind.NUMBER:
             return _number(_plain(text))
+        case Kind.PERCENT:
+            return _share(_plain(text))
         case Kind.BOOLEAN:
             if text not in ("true", "false"):
                 raise FieldProblem("Choose true or false.")
@@ -99,6 +102,14 @@ def read_typed(shape: Shape, text: str) -> Any:
         return read_json(text)
     except JsonProblem as problem:
         raise FieldProblem(str(problem)) from None
+
+
+def read_or_keep(shape: Shape, text: str) -> Any:
+    """The value that ``text`` stands for; of what cannot be read the text itself, for somebody to mend."""
+    try:
+        return read_typed(shape, text)
+    except FieldProblem:
+        return text
 
 
 def fault(shape: Shape, value: Any) -> str:
@@ -141,6 +152,13 @@ def _number(text: str) -> int | float:
         return read_decimal(text)
     except ValueError as fault:
         raise FieldProblem(str(fault)) from None
+
+
+def _share(text: str) -> float:
+    try:
+        return float(Decimal(text.replace(",", ".")) / 100)
+    except (InvalidOperation, OverflowError):
+        raise FieldProblem("Write a share in per cent, such as 12.5.") from None
 
 
 def _choice(choices: Sequence[Any], text: str) -> Any:

@@ -9,6 +9,7 @@ from django.forms import BoundField, CheckboxInput
 from django.utils.safestring import SafeString, mark_safe
 
 from annotator.core.forms.fields import Field
+from annotator.core.forms.shapes import Kind
 from annotator.presentation.components.anchors import place_id
 
 register = template.Library()
@@ -103,21 +104,26 @@ def input(
 
 
 @register.inclusion_tag("components/value_field.html")
-def value_field(field: Field, prefix: str = "", *, unknown: str = "", numbers: str = "text") -> dict[str, Any]:
+def value_field(
+    field: Field, prefix: str = "", *, unknown: str = "", numbers: str = "text", bare: bool = False
+) -> dict[str, Any]:
     """A field that is made from a JSON Schema, with what belongs to it.
 
     ``prefix``: before the name of its inputs. ``unknown``: what is said of a value that the schema does not know.
-    ``numbers``: the type of an input for numbers.
+    ``numbers``: the type of an input for whole numbers. ``bare``: the input alone, its label for screen readers.
     """
     name = f"{prefix}{field.key}"
+    counts = numbers == "number" and field.kind is Kind.INTEGER
     return {
         "field": field,
         "prefix": prefix,
         "name": name,
         "id": place_id(name),
         "hint": unknown if field.unknown else field.description,
-        "type": numbers if field.is_number else "text",
-        "minimum": field.minimum if numbers == "number" and field.minimum is not None else "",
+        "type": "number" if counts else "text",
+        "minimum": field.minimum if counts and field.minimum is not None else "",
+        "maximum": field.maximum if counts and field.maximum is not None else "",
+        "bare": bare,
     }
 
 

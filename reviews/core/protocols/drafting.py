@@ -8,9 +8,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from annotator.core.forms.shapes import Kind, Shape
+from annotator.core.forms.values import read_or_keep
 from annotator.core.schema.canonical import unescape
 from annotator.core.schema.errors import Problem, SchemaProblem
 from reviews.core.protocols.protocol import (
@@ -28,6 +29,7 @@ from reviews.core.protocols.protocol import (
 from reviews.core.protocols.validation import validate
 
 Draft = dict[str, Any]
+_PERCENT = Shape(Kind.PERCENT)
 #: Entries of any list a form may make.
 _MOST = 60
 #: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
@@ -52,7 +54,7 @@ def overlay(draft: Draft, fields: Iterable[tuple[str, Sequence[str]]]) -> Draft:
         if name.endswith("[]"):
             value = [one for one in values if one]
         elif name.startswith("%"):
-            value = _share(value)
+            value = read_or_keep(_PERCENT, value)
         holder[key] = value
     return draft
 
@@ -262,14 +264,6 @@ def _holder(draft: Any, pointer: str) -> tuple[Any, Any]:
 
 def _has(node: Any, key: Any) -> bool:
     return key in node if isinstance(node, dict) else isinstance(node, list) and 0 <= key < len(node)
-
-
-def _share(text: str) -> Any:
-    """Per cent as a share; what is no number stays as it was typed."""
-    try:
-        return float(Decimal(text.strip().replace(",", ".")) / 100)
-    except (InvalidOperation, OverflowError):
-        return text
 
 
 def _dicts(rows: Any) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from annotator.core.forms.shapes import PERCENT
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 
@@ -84,7 +85,13 @@ class EntryMode(StrEnum):
     ROUNDS = "rounds"
 
 
+#: The mark, in the JSON Schema, of a share that the editor shows in per cent.
+_PERCENT: dict[str, Any] = {"format": PERCENT}
+
+
 class _Part(BaseModel):
+    """The editor's fields are made from it: a ``title`` is the label, a ``description`` the hint."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -93,26 +100,33 @@ class Eligible(_Part):
 
     #: One of these roles is enough.
     roles: tuple[Role, ...] = Field(min_length=1)
-    author: AuthorRule = AuthorRule.ANY
+    author: AuthorRule = Field(default=AuthorRule.ANY, title="Author rule")
     #: Whether somebody who held a slot of an earlier stage or round of this cycle is barred.
-    not_earlier_reviewers: bool = False
+    not_earlier_reviewers: bool = Field(default=False, title="Nobody who reviewed the item in an earlier stage")
 
 
 class Evidence(_Part):
     """What an audit must show of one owner's items before the rest of them goes back."""
 
     #: The share of erroneous items that must be exceeded, from 0 to 1.
-    above: float = Field(ge=0.0, le=1.0)
+    above: float = Field(ge=0.0, le=1.0, title="Send back above, % with an error", json_schema_extra=_PERCENT)
     #: How many of the owner's items must have been audited.
-    audited: int = Field(ge=1)
+    audited: int = Field(ge=1, title="… of at least so many audited")
 
 
 class Entry(_Part):
     """How items come into the stage."""
 
-    mode: EntryMode = EntryMode.ALL
+    mode: EntryMode = Field(default=EntryMode.ALL, title="What enters")
     #: The share that is drawn, from 0 to 1.
-    fraction: float = Field(default=0.0, ge=0.0, le=1.0)
+    fraction: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1.0,
+        title="Random fraction, %",
+        description="Of what passes the stage before.",
+        json_schema_extra=_PERCENT,
+    )
     #: When the items of an owner that were not drawn go back to them; never where there is nothing.
     send_back: Evidence | None = None
 
@@ -133,13 +147,13 @@ class ChecklistItem(_Part):
     key: Key
     text: Words
     #: Whether it is answered for each task, or once for the dialogue.
-    per_task: bool = True
+    per_task: bool = Field(default=True, title="each task")
 
 
 class Checklist(_Part):
     version: int = Field(default=1, ge=1)
     #: Whether a review can only be handed in with every item answered yes or no, in each task.
-    required: bool = False
+    required: bool = Field(default=False, title="Every question must be answered yes or no")
     items: tuple[ChecklistItem, ...] = ()
 
 
@@ -147,22 +161,30 @@ class Stage(_Part):
     """One step of the protocol."""
 
     key: Key
-    title: Words
+    title: Words = Field(title="Title")
     kind: StageKind
     #: How many independent reviews an item gets here.
-    reviewers: int = Field(default=1, ge=1, le=9)
+    reviewers: int = Field(default=1, ge=1, le=9, title="Independent reviewers")
     #: How many people, one after the other, must approve the same version; a change begins the count anew.
-    consecutive: int = Field(default=1, ge=1, le=5)
+    consecutive: int = Field(
+        default=1,
+        ge=1,
+        le=5,
+        title="Approvals in a row",
+        description="How many people, one after the other, must approve the same version.",
+    )
     eligible: Eligible
     #: Whether nothing of a review is seen by anybody else before all are in.
-    blind: bool = False
+    blind: bool = Field(default=False, title="Blind: nobody sees a review before all are in")
     entry: Entry = Entry()
     #: Whether what is wrong with a case's validators holds nobody up here, because a later stage is there for it.
     validators_are_checked_later: bool = False
     #: Read from the top; the first row that applies decides.
     outcomes: tuple[OutcomeRule, ...] = Field(min_length=1)
     checklist: Checklist = Checklist()
-    lease_minutes: int = Field(default=30, ge=1, le=24 * 60)
+    lease_minutes: int = Field(
+        default=30, ge=1, le=24 * 60, title="Lease, minutes", description="Without a sign of life."
+    )
 
     @property
     def in_rounds(self) -> bool:
@@ -184,20 +206,33 @@ class FindingKind(_Part):
     #: The guideline's heading under which it is explained; blank: wherever the guideline names the kind.
     guideline: str = Field(default="", max_length=200)
     #: Not offered any more; what was named by it keeps its word.
-    retired: bool = False
+    retired: bool = Field(default=False, title="not used any more")
 
 
 class Protocol(_Part):
     """An ordered list of stages. ``validate`` says whether it can be worked with."""
 
-    name: Words
+    name: Words = Field(title="Name of the protocol")
     preset: str = Field(default="", max_length=20)
     stages: tuple[Stage, ...] = Field(min_length=1, max_length=20)
     taxonomy: tuple[FindingKind, ...] = ()
     #: Share of compared items with a discrepancy above which the administrator is warned.
-    discrepancy_alarm: float = Field(default=0.05, ge=0.0, le=1.0)
+    discrepancy_alarm: float = Field(
+        default=0.05,
+        ge=0.0,
+        le=1.0,
+        title="Warn above, % of compared items",
+        description="When independent reviewers disagree more often than this, the project’s page warns.",
+        json_schema_extra=_PERCENT,
+    )
     #: How many items of a stage must have been compared before it is warned of: one of two says nothing yet.
-    alarm_after: int = Field(default=20, ge=1, le=100_000)
+    alarm_after: int = Field(
+        default=20,
+        ge=1,
+        le=100_000,
+        title="Warn from so many compared items",
+        description="Of a stage. Before that there is no warning: one disagreement in two items says little.",
+    )
 
     def stage(self, key: str) -> Stage:
         """The stage with this key. Raises KeyError."""
