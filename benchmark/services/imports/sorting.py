@@ -11,8 +11,8 @@ from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
-from benchmark.services.imports.released import released_as
 from benchmark.services.imports.report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
+from benchmark.services.releases.items import released_as
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 from reviews.services.cycles.start import at_work_on, under_review
 

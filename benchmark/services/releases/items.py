@@ -1,5 +1,6 @@
 """Released dialogues as writers take them."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import orjson
 from django.db.models import OuterRef, Subquery
 
-from annotator.core.schema import load_text
-from annotator.core.schema.exact_json import dumps, escape, load_stored, same
+from annotator.core.schema import SchemaProblem, content_hash, load_text
+from annotator.core.schema.exact_json import dumps, escape, load_stored, loads, same
+from annotator.core.schema.layout import lay_out
 from annotator.models import Dialogue, Revision
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.cctu_writing import LOOSE, numbered
 from benchmark.core.formats.check_files import CHECK_CODE
 from benchmark.core.formats.residue import NATIVE, native, unknown
@@ -98,6 +100,37 @@ def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:
         native_format=native_format, revision__dialogue=OuterRef(dialogue), revision__number__lte=OuterRef(number)
     ).order_by("-revision__number")
     return Subquery(lines.values("text")[:1])
+
+
+def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int, str]:
+    """The content hash of each dialogue as it is read back from a release, by key.
+
+    A release writes all that the published evaluators read, some of which the dialogue's own record did not have, and
+    in words of its own. Read again, such a record gives another document, though nothing has changed. ``groups``: keys
+    of the dialogues of one record each. What cannot be written in the format, or read back, is left out.
+    """
+    groups = [list(keys) for keys in groups]
+    rows = Dialogue.objects.filter(pk__in=[key for keys in groups for key in keys], head__isnull=False)
+    rows = rows.annotate(line=line_of(native_format, dialogue="pk", number="head__number"))
+    rows = rows.select_related("head__toolset_revision").defer("search_text")
+    items = {row.pk: Item.of(row, row.head, row.line or "") for row in rows if row.head is not None}
+    found: dict[int, str] = {}
+    for keys in groups:
+        if items.keys() >= set(keys):
+            found.update(zip(keys, _read_back(native_format, [items[key] for key in keys]), strict=False))
+    return found
+
+
+def _read_back(native_format: str, items: list[Item]) -> list[str]:
+    writer, reader = WRITERS[native_format], READERS[native_format]
+    try:
+        record = writer.write(items, full=True)
+        # As it is laid out, since some fields repeat others as text, in the same order of keys.
+        line = next((item.line for item in items if item.line), "")
+        record = loads(lay_out(record, line) if line else dumps(record))
+        return [content_hash(dialogue.text) for dialogue in reader.read(record)]
+    except (SchemaProblem, ValueError, KeyError):
+        return []
 
 
 @lru_cache(maxsize=512)
