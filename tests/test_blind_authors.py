@@ -235,9 +235,8 @@ def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
     read_unsettled = throughput.count_unsettled
 
     def count_meanwhile(*given: Any, **named: Any) -> Any:
-        out = read_unsettled(*given, **named)
         fold_all()
-        return out
+        return read_unsettled(*given, **named)
 
     with monkeypatch.context() as patch:
         # The review is counted while a page is made.

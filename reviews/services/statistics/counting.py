@@ -133,7 +133,7 @@ class Counting(Generic[Item, Key]):
         return len(rows)
 
     def _recount(self, project: Project, *, repair: bool) -> list[Difference]:
-        with one_snapshot():
+        with one_snapshot(writes=repair):
             if repair:
                 _lock(project)
             right, stored = self.right(project, repair=repair), self.stored(project)

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Count, Q, QuerySet, Sum
 
 from annotator.models import Project, User
+from annotator.services.database.snapshot import one_snapshot
 from reviews.core.agreement.forecasting import Forecast, forecast, quartiles
 from reviews.core.protocols import EntryMode, Outcome, Protocol, Stage
 from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, WorkCount, WorkPending
@@ -29,8 +30,6 @@ SHOWN_DAYS = 28
 SHOWN_WEEKS = 26
 #: Items that must have left a stage before what happened to them says how many will come to a later one.
 LEAST_LEFT = 5
-#: How often counts are read anew that change while they are read.
-_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -309,7 +308,7 @@ def _days(
 ) -> dict[tuple[date, str], int]:
     rows = _rows(project, "day", person, shown_to).filter(key__gte=since.isoformat())
     less = _less(project, person, "day", shown_to)
-    held = partial(count_unsettled, project, person, what="day") if settled else None
+    held = partial(count_unsettled, project, person, what="day") if settled else Tally
     return {(date.fromisoformat(day), stage): count for (day, stage), count in _sums(rows, "key", "stage", less, held)}
 
 
@@ -328,21 +327,16 @@ def _sums(
     one: str,
     other: str,
     less: Mapping[Key, int] | None = None,
-    held: Callable[[], Tally[Key]] | None = None,
+    held: Callable[[], Tally[Key]] = Tally,
 ) -> Iterator[tuple[tuple[str, str], int]]:
     """The counts added up by two columns: the database does it, since there is a row for each person and day.
 
     ``less``: counts that are taken off, where there are rows of their kind; ``held`` reads more of them.
     """
     summed = rows.values_list("what", one, other).annotate(total=Sum("count")).order_by()
-    unsettled: Tally[Key] = held() if held else Tally()
-    for _ in range(_TRIES):
-        found, before = list(summed.all()), unsettled
-        unsettled = held() if held else before
-        # What was counted or settled between two readings would show.
-        if unsettled == before:
-            break
-    off = Tally(less or {}) + unsettled
+    # What is counted between two readings would show.
+    with one_snapshot():
+        found, off = list(summed), Tally(less or {}) + held()
     total: dict[str, Tally[tuple[str, str]]] = defaultdict(Tally)
     for what, first, second, count in found:
         total[what][first, second] += int(count)
