@@ -51,15 +51,15 @@ ALONE = "browser or servers or redis"
 """Tests with processes of their own run one at a time: those of a part share the broker."""
 
 PARTS = (
+    # A page waits for its browser part of the time. So these run while the parts beside have something to do as well.
+    Part("SQLite, browser", "browser and not (servers or postgres or redis)", (*PARALLEL, "--kinds=browser")),
     Part("SQLite", f"not postgres and not ({ALONE})", PARALLEL),
     Part("PostgreSQL", f"not ({ALONE})", (*PARALLEL, "--database-only"), postgresql=True),
-    # A page waits for its browser most of the time: two at once lose nothing.
-    Part("SQLite, browser", "browser and not (servers or postgres or redis)", PARALLEL),
-    Part("SQLite, real processes", "servers and not (postgres or redis)", beside=True),
+    Part("SQLite, real processes", "servers and not (postgres or redis)", ("--kinds=servers",), beside=True),
     Part(
         "PostgreSQL and Redis, real processes",
         "((servers or redis) and not browser) or (browser and (postgres or redis))",
-        ("--database-only",),
+        ("--database-only", "--kinds=browser,servers,redis"),
         postgresql=True,
         redis=True,
         beside=True,

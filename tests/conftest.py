@@ -46,6 +46,16 @@ def not_tested(reason: str) -> NoReturn:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--database-only", action="store_true", help="run only the tests that use the database")
+    parser.addoption("--kinds", default="", help="read only the files that name one of these markers: browser,servers")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only tests of some kinds are wanted, most files need not be imported: that takes as long as 50 tests."""
+    kinds = config.getoption("--kinds")
+    if not kinds or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text()
+    return None if any(f"pytest.mark.{kind}" in text for kind in kinds.split(",")) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -24,6 +24,9 @@ def test_every_test_is_in_a_part_that_has_what_it_needs(marked):
     assert chosen
     assert "postgres" not in marked or all(part.postgresql for part in chosen)
     assert "redis" not in marked or all(part.redis for part in chosen)
+    # A part that reads only the files that name its kinds of test misses none.
+    for option in (option for part in chosen for option in part.options if option.startswith("--kinds=")):
+        assert marked & set(option.removeprefix("--kinds=").split(","))
     # What starts processes runs one test at a time, in the second row.
     assert "servers" not in marked or not any("-n" in part.options or not part.beside for part in chosen)
 
@@ -33,7 +36,7 @@ def test_all_parts_run_where_everything_is_there():
 
 
 def test_without_postgresql_nothing_runs_twice_on_sqlite():
-    assert part_names(None, None) == ["SQLite", "SQLite, browser", "SQLite, real processes"]
+    assert part_names(None, None) == ["SQLite, browser", "SQLite", "SQLite, real processes"]
 
 
 def test_redis_alone_still_tests_the_workers_on_it():
