@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.core.constraints.wording import counted, named
+from annotator.core.constraints.wording import named
+from annotator.core.wording import counted
 from annotator.presentation.dialogue import pretty
 
 #: How a failure of code is called; the classes are those of the sandbox, and three of our own.

@@ -17,6 +17,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from annotator.core.comparison import Effort, Part, word_diff
+from annotator.core.graph import Count
 from annotator.presentation.components.anchors import place_id, shown_place
 from annotator.presentation.components.chat import (
     Reading,
@@ -33,12 +34,10 @@ from annotator.presentation.components.json_text import json_html, pretty_json
 from annotator.presentation.components.labels import Label, label_of
 from annotator.presentation.components.signs import ICON_HTML, badge_html, key_html
 from annotator.presentation.markdown import render_markdown
-from annotator.presentation.path_counts import counted
 from annotator.services.jobs.jobs import kind_title
 
 register = template.Library()
 register.tags |= constant_tag.tags | form_tags.tags
-register.filter(counted)
 
 _TONES = ("info", "good", "special", "warn", "neutral")
 
@@ -104,6 +103,12 @@ def when(moment: datetime | None, shown: str = "time") -> SafeString:
     utc = moment.astimezone(UTC)
     text = f"{utc:%-d %b %Y}" if shown == "date" else f"{utc:%-d %b %Y, %H:%M} UTC"
     return format_html('<time datetime="{}" data-local="{}">{}</time>', utc.isoformat(), shown, text)
+
+
+@register.filter
+def counted(count: Count | int, noun: str) -> str:
+    """A count in words: ``{{ view.left|counted:"path" }}``."""
+    return (Count(count) if isinstance(count, int) else count).of(noun)
 
 
 @register.filter

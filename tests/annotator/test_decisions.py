@@ -25,7 +25,6 @@ from annotator.core.decisions import (
 )
 from annotator.core.graph import TOO_MANY, Count, Obstacle, Topology
 from annotator.core.schema import read_document
-from annotator.presentation.path_counts import counted
 from benchmark.core.formats import READERS
 from tests.slides import call, slides_document, trajectory
 
@@ -384,17 +383,17 @@ def test_what_the_published_evaluators_miss() -> None:
 @pytest.mark.parametrize(
     ("count", "noun", "words"),
     [
-        (1, "path", "1 path"),
-        (0, "path", "no path"),
-        (3, "branch", "3 branches"),
-        (1, "legal next batch", "1 legal next batch"),
+        (Count(1), "path", "1 path"),
+        (Count(0), "path", "no path"),
+        (Count(3), "branch", "3 branches"),
+        (Count(1), "legal next batch", "1 legal next batch"),
         (Count(47_293), "path", "47,293 paths"),
         (Count(1_001, exact=False), "path", "more than 1,000 paths"),
         (TOO_MANY, "path", "too many paths to count"),
     ],
 )
-def test_counts_in_words(count: Count | int, noun: str, words: str) -> None:
-    assert counted(count, noun) == words
+def test_counts_in_words(count: Count, noun: str, words: str) -> None:
+    assert count.of(noun) == words
 
 
 # --- a real task ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from pydantic import Field
 from annotator.core.constraints.model import Ceiling, Constraint, Count, Dimension, Parameters, ToolName
 from annotator.core.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Limits, Past, Round
 from annotator.core.constraints.taxonomy import Category, register
-from annotator.core.constraints.wording import above, counted, named, ranged
+from annotator.core.constraints.wording import above, named, ranged
+from annotator.core.wording import counted
 
 #: Tools in one chain or group, and in all of a case: how they hang together grows faster than their number. The longest
 #: published chain has 27, the most of a published case are 178.

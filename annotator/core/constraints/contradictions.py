@@ -10,8 +10,9 @@ from annotator.core.constraints.demands import Demands, read_demands
 from annotator.core.constraints.model import Parameters
 from annotator.core.constraints.resource import CallBounds, CallsPerTool, RoundBounds
 from annotator.core.constraints.response import LengthBounds
-from annotator.core.constraints.wording import above, counted, named
+from annotator.core.constraints.wording import above, named
 from annotator.core.findings import Finding
+from annotator.core.wording import counted
 
 ID = "constraint.contradiction"
 #: Contradictions told of one case: pairs of constraints grow with the square of their number.

@@ -24,9 +24,10 @@ from annotator.core.constraints.contradictions import contradictions
 from annotator.core.constraints.resource import CallBounds, CallsPerTool, RoundBounds
 from annotator.core.constraints.response import LengthBounds
 from annotator.core.constraints.taxonomy import constraint_problems, find_category
-from annotator.core.constraints.wording import above, counted, named
+from annotator.core.constraints.wording import above, named
 from annotator.core.findings import Finding
 from annotator.core.schema.value_words import closest
+from annotator.core.wording import counted
 
 __all__ = ["SCENARIOS", "Case", "feasibility_findings"]
 

@@ -8,7 +8,8 @@ from pydantic import Field
 from annotator.core.constraints.model import Ceiling, Count, Dimension, Parameters, ToolName
 from annotator.core.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Limits, Past, Round
 from annotator.core.constraints.taxonomy import Category, register
-from annotator.core.constraints.wording import above, counted, named, ranged
+from annotator.core.constraints.wording import above, named, ranged
+from annotator.core.wording import counted
 
 
 class RoundBounds(Parameters):

@@ -8,7 +8,8 @@ from pydantic import Field
 from annotator.core.constraints.model import Ceiling, Count, Dimension, NoParameters, Parameters
 from annotator.core.constraints.rounds import UNTOUCHED, Breach, Consequence, Judgement, Past, Round
 from annotator.core.constraints.taxonomy import Category, register
-from annotator.core.constraints.wording import above, counted, ranged
+from annotator.core.constraints.wording import above, ranged
+from annotator.core.wording import counted
 
 _NO_ANSWER = "No final response was given."
 

@@ -12,10 +12,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from annotator.core.constraints.wording import counted
 from annotator.core.schema.canonical import normalise
 from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.schema.exact_json import JsonFault, loads
+from annotator.core.wording import counted
 
 #: What is read of a pasted trajectory: characters, rounds and calls.
 MAX_TEXT = 1_000_000

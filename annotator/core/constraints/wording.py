@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 
+from annotator.core.wording import counted
+
 Bound = int | str
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 call``, ``3 calls``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def ranged(low: int, high: Bound, noun: str) -> str:
@@ -16,7 +13,7 @@ def ranged(low: int, high: Bound, noun: str) -> str:
         return f"at least {counted(low, noun)}" if low else f"any number of {noun}s"
     if low == high:
         return f"exactly {counted(low, noun)}"
-    return f"between {low} and {counted(high, noun)}" if low else f"at most {counted(high, noun)}"
+    return f"between {low:,} and {counted(high, noun)}" if low else f"at most {counted(high, noun)}"
 
 
 def named(names: Sequence[str], joint: str = "and") -> str:
