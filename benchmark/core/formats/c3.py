@@ -37,6 +37,7 @@ from benchmark.core.formats.residue import native, note
 from benchmark.core.formats.task_lists import (
     CHINESE,
     PREFIXES,
+    LanguageReading,
     TaskListFormat,
     by_language,
     evaluator_problems,
@@ -44,7 +45,6 @@ from benchmark.core.formats.task_lists import (
     put_shared,
     read_context,
     record_id,
-    shared,
     write_answers,
 )
 from benchmark.core.formats.wild import WildFormat
@@ -103,33 +103,26 @@ class C3Format(TaskListFormat):
             return check_id("".join(value), faults)
         return check_id(value, faults)
 
-    def read_language(
-        self,
-        record: dict[str, Any],
-        language: str,
-        languages: list[str],
-        faults: Faults,
-        warnings: list[Problem],
-    ) -> dict[str, Any]:
-        prefix = PREFIXES[language]
-        tasks = self.read_tasks(record, f"{prefix}task", f"{prefix}answer_list", faults)
-        document = new_document(language, tasks or [])
+    def read_language(self, reading: LanguageReading) -> dict[str, Any]:
+        tasks = reading.tasks(self.tasks_field)
+        document = new_document(reading.language, tasks or [])
         if not tasks:
             return document
-        self._read_env_info(record, language, document, faults, warnings)
-        blocks = self._read_messages(record, f"{prefix}messages", document, faults)
-        own = self._read_task_ids(record, language, document, faults)
+        key = f"{reading.prefix}messages"
+        _read_env_info(reading, document)
+        blocks = _read_messages(reading, key, document)
+        own = _read_task_ids(reading, document)
         if blocks and own:
-            self._read_context(blocks, own, f"/{prefix}messages", document, faults, warnings)
-        self._read_policies(record, language, tasks, faults)
-        self._read_information(record, language, document, faults, warnings)
-        if blocks and not faults.found:
-            style = read_style(record[f"{prefix}messages"], document)
+            _read_context(reading, key, document, blocks, own)
+        _read_policies(reading, tasks)
+        _read_information(reading, document)
+        if blocks and not reading.faults.found:
+            style = read_style(reading.record[key], document)
             if style:
                 note(document, messages=style)
-            elif style is None and all(one.pointer != f"/{prefix}messages" for one in warnings):
-                warnings.append(Problem(f"/{prefix}messages", _OTHER_MESSAGES))
-        if f"{prefix}messages_with_calls" in record:
+            elif style is None and all(one.pointer != f"/{key}" for one in reading.warnings):
+                reading.warn(f"/{key}", _OTHER_MESSAGES)
+        if f"{reading.prefix}messages_with_calls" in reading.record:
             note(document, with_calls=True)
         return document
 
@@ -185,164 +178,143 @@ class C3Format(TaskListFormat):
                     problems.append(Problem(f"/tasks/{task['id']}/policy", "The policy is not labelled."))
         return problems
 
-    def _read_env_info(
-        self,
-        record: dict[str, Any],
-        language: str,
-        document: dict[str, Any],
-        faults: Faults,
-        warnings: list[Problem],
-    ) -> None:
-        key, raw = shared(record, "env_info", language)
-        if type(raw) is list:
-            values = self.parallel_list(record, key, len(document["tasks"]), faults, of="tasks") or []
-        else:
-            values = [raw]
-        for position, value in enumerate(values):
-            if value is not None and type(value) is not str:
-                place = f"/{key}/{position}" if type(raw) is list else f"/{key}"
-                faults.add(place, f"The env_info must be a text or one text a task, not {describe(value)}.")
-                return
-        cut = [None if value is None else value.partition(_WEEKDAY)[0].strip() for value in values]
-        if any(value is not None and value.partition(_WEEKDAY)[2][1:].strip() for value in values):
-            warnings.append(Problem(f"/{key}", _BEHIND_WEEKDAY))
-        document["env_info"] = cut[0] if cut else None
-        for task, value in zip(document["tasks"], cut, strict=False):
-            if value != document["env_info"]:
-                task["env_info"] = value
-
-    def _read_messages(
-        self, record: dict[str, Any], key: str, document: dict[str, Any], faults: Faults
-    ) -> list[list[dict[str, Any]]]:
-        raw = record.get(key)
-        if raw is None:
-            return []
-        if type(raw) is not list:
-            faults.add(f"/{key}", f"The messages must be a list, not {describe(raw)}.")
-            return []
-        for position, item in enumerate(raw):
-            if type(item) is dict:
-                if type(item.get("role")) is not str or type(item.get("content")) is not str:
-                    faults.add(f"/{key}/{position}", "A message must have a role and a content, both texts.")
-                    return []
-            elif type(item) is not str:
-                message = f"A message must be an object, or a separator of =====, not {describe(item)}."
-                faults.add(f"/{key}/{position}", message)
-                return []
-            elif "=====" not in item:
-                faults.add(f"/{key}/{position}", "A text among the messages must be a separator of =====.")
-                return []
-        blocks = split_blocks(raw)
-        if len(blocks) != len(document["tasks"]):
-            message = f"The separators make {len(blocks)} parts, but there are {len(document['tasks'])} tasks."
-            faults.add(f"/{key}", message)
-            return []
-        return blocks
-
-    def _read_task_ids(
-        self, record: dict[str, Any], language: str, document: dict[str, Any], faults: Faults
-    ) -> list[int] | None:
-        key, _ = shared(record, "task_ids", language)
-        ids = self.parallel_list(record, key, len(document["tasks"]), faults, of="tasks")
-        for position, value in enumerate(ids or ()):
-            if type(value) is not int or value < 0:
-                faults.add(f"/{key}/{position}", f"A task id is the index of a message, not {describe(value)}.")
-                return None
-        return ids
-
-    def _read_context(
-        self,
-        blocks: list[list[dict[str, Any]]],
-        own: list[int],
-        pointer: str,
-        document: dict[str, Any],
-        faults: Faults,
-        warnings: list[Problem],
-    ) -> None:
-        first = blocks[0][: own[0]]
-        document["context"] = read_context(
-            [{"role": item["role"], "content": without_role(item["content"])} for item in first], pointer, faults
-        )
-        for position, (block, index, task) in enumerate(zip(blocks, own, document["tasks"], strict=True)):
-            message = task["user_message"]
-            if index >= len(block) or type(message) is not str or message not in block[index]["content"]:
-                text = f"The messages of task {position + 1} do not hold its user message where task_ids says."
-                warnings.append(Problem(pointer, text + " They are made anew on export once the dialogue is edited."))
-
-    def _read_policies(
-        self, record: dict[str, Any], language: str, tasks: list[dict[str, Any]], faults: Faults
-    ) -> None:
-        key, _ = shared(record, "type", language)
-        for position, (task, label) in enumerate(
-            zip(tasks, self.parallel_list(record, key, len(tasks), faults, of="tasks") or (), strict=False)
-        ):
-            if label is None:
-                continue
-            task["policy"] = C3_POLICIES.get(label) if type(label) is str else None
-            if task["policy"] is None:
-                message = f"The type {quote(label)} is not known; it is one of {listed(C3_POLICIES)}."
-                faults.add(f"/{key}/{position}", message)
-
-    def _read_information(
-        self,
-        record: dict[str, Any],
-        language: str,
-        document: dict[str, Any],
-        faults: Faults,
-        warnings: list[Problem],
-    ) -> None:
-        tasks = document["tasks"]
-        key, _ = shared(record, "turn_type", language)
-        follow_ups = self.parallel_list(record, key, len(tasks), faults, of="tasks")
-        hides: list[bool | None] = []
-        for position, value in enumerate(follow_ups or ()):
-            known = value if type(value) is bool or value is None else _TRUTH.get(str(value))
-            if known is None and value is not None:
-                faults.add(
-                    f"/{key}/{position}", f"The turn type {quote(value)} is not known; it is true or false (真, 假)."
-                )
-            hides.append(known)
-        if follow_ups is None:
-            hides = [None if document["context"] else False] + [None] * (len(tasks) - 1)
-        for task, hidden in zip(tasks, hides, strict=False):
-            if hidden is False:
-                task["information"] = "explicit"
-        turn_type, (key, words) = key, shared(record, "turn_subtypes", language)
-        if words is None or words == []:
-            for position in [n for n, hidden in enumerate(hides) if hidden]:
-                warnings.append(Problem(f"/{turn_type}/{position}", _HIDES_SOMETHING))
-            return
-        if type(words) is not list:
-            faults.add(f"/{key}", f"A list is expected, not {describe(words)}.")
-            return
-        hidden_tasks = [task for task, hidden in zip(tasks, hides, strict=False) if hidden]
-        if follow_ups is not None and len(words) == len(hidden_tasks):
-            labelled = hidden_tasks
-        elif len(words) == len(tasks):
-            labelled = tasks
-        elif follow_ups is None and len(words) == len(tasks) - 1:
-            labelled = tasks[1:]
-        else:
-            faults.add(f"/{key}", f"The list has {len(words)} entries, but there are {len(hidden_tasks)} follow-ups.")
-            return
-        for position, (task, word) in enumerate(zip(labelled, words, strict=True)):
-            if word is None or task["information"] == "explicit":
-                if word is None and any(task is one for one in hidden_tasks):
-                    warnings.append(Problem(f"/{key}/{position}", _HIDES_SOMETHING))
-                if word:
-                    warnings.append(Problem(f"/{key}/{position}", _HIDES_NOTHING.format(quote(word))))
-                continue
-            task["information"] = _information(word)
-            task["native_information"] = word
-            if task["information"] is None:
-                message = f"The turn subtype {quote(word)} is not known; it is one of {listed(C3_INFORMATION)}."
-                faults.add(f"/{key}/{position}", message)
-
 
 class MmtbFormat(C3Format):
     """The same records under their other name."""
 
     name: ClassVar[str] = "mmtb"
+
+
+def _read_env_info(reading: LanguageReading, document: dict[str, Any]) -> None:
+    key, raw = reading.shared("env_info")
+    values: list[Any] = [raw]
+    if type(raw) is list:
+        values = reading.parallel_list(key, len(document["tasks"])) or []
+    for position, value in enumerate(values):
+        if value is not None and type(value) is not str:
+            place = f"/{key}/{position}" if type(raw) is list else f"/{key}"
+            reading.faults.add(place, f"The env_info must be a text or one text a task, not {describe(value)}.")
+            return
+    cut = [None if value is None else value.partition(_WEEKDAY)[0].strip() for value in values]
+    if any(value is not None and value.partition(_WEEKDAY)[2][1:].strip() for value in values):
+        reading.warn(f"/{key}", _BEHIND_WEEKDAY)
+    document["env_info"] = cut[0] if cut else None
+    for task, value in zip(document["tasks"], cut, strict=False):
+        if value != document["env_info"]:
+            task["env_info"] = value
+
+
+def _read_messages(reading: LanguageReading, key: str, document: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    raw = reading.record.get(key)
+    if raw is None:
+        return []
+    if type(raw) is not list:
+        reading.faults.add(f"/{key}", f"The messages must be a list, not {describe(raw)}.")
+        return []
+    for position, item in enumerate(raw):
+        if type(item) is dict:
+            if type(item.get("role")) is not str or type(item.get("content")) is not str:
+                reading.faults.add(f"/{key}/{position}", "A message must have a role and a content, both texts.")
+                return []
+        elif type(item) is not str:
+            message = f"A message must be an object, or a separator of =====, not {describe(item)}."
+            reading.faults.add(f"/{key}/{position}", message)
+            return []
+        elif "=====" not in item:
+            reading.faults.add(f"/{key}/{position}", "A text among the messages must be a separator of =====.")
+            return []
+    blocks = split_blocks(raw)
+    if len(blocks) != len(document["tasks"]):
+        message = f"The separators make {len(blocks)} parts, but there are {len(document['tasks'])} tasks."
+        reading.faults.add(f"/{key}", message)
+        return []
+    return blocks
+
+
+def _read_task_ids(reading: LanguageReading, document: dict[str, Any]) -> list[int] | None:
+    key, _ = reading.shared("task_ids")
+    ids = reading.parallel_list(key, len(document["tasks"]))
+    for position, value in enumerate(ids or ()):
+        if type(value) is not int or value < 0:
+            reading.faults.add(f"/{key}/{position}", f"A task id is the index of a message, not {describe(value)}.")
+            return None
+    return ids
+
+
+def _read_context(
+    reading: LanguageReading, key: str, document: dict[str, Any], blocks: list[list[dict[str, Any]]], own: list[int]
+) -> None:
+    first = blocks[0][: own[0]]
+    document["context"] = read_context(
+        [{"role": item["role"], "content": without_role(item["content"])} for item in first], f"/{key}", reading.faults
+    )
+    for position, (block, index, task) in enumerate(zip(blocks, own, document["tasks"], strict=True)):
+        message = task["user_message"]
+        if index >= len(block) or type(message) is not str or message not in block[index]["content"]:
+            text = f"The messages of task {position + 1} do not hold its user message where task_ids says."
+            reading.warn(f"/{key}", text + " They are made anew on export once the dialogue is edited.")
+
+
+def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> None:
+    key, _ = reading.shared("type")
+    for position, (task, label) in enumerate(zip(tasks, reading.parallel_list(key, len(tasks)) or (), strict=False)):
+        if label is None:
+            continue
+        task["policy"] = C3_POLICIES.get(label) if type(label) is str else None
+        if task["policy"] is None:
+            message = f"The type {quote(label)} is not known; it is one of {listed(C3_POLICIES)}."
+            reading.faults.add(f"/{key}/{position}", message)
+
+
+def _read_information(reading: LanguageReading, document: dict[str, Any]) -> None:
+    tasks = document["tasks"]
+    key, _ = reading.shared("turn_type")
+    follow_ups = reading.parallel_list(key, len(tasks))
+    hides: list[bool | None] = []
+    for position, value in enumerate(follow_ups or ()):
+        known = value if type(value) is bool or value is None else _TRUTH.get(str(value))
+        if known is None and value is not None:
+            reading.faults.add(
+                f"/{key}/{position}", f"The turn type {quote(value)} is not known; it is true or false (真, 假)."
+            )
+        hides.append(known)
+    if follow_ups is None:
+        hides = [None if document["context"] else False] + [None] * (len(tasks) - 1)
+    for task, hidden in zip(tasks, hides, strict=False):
+        if hidden is False:
+            task["information"] = "explicit"
+    turn_type, (key, words) = key, reading.shared("turn_subtypes")
+    if words is None or words == []:
+        for position in [n for n, hidden in enumerate(hides) if hidden]:
+            reading.warn(f"/{turn_type}/{position}", _HIDES_SOMETHING)
+        return
+    if type(words) is not list:
+        reading.faults.add(f"/{key}", f"A list is expected, not {describe(words)}.")
+        return
+    hidden_tasks = [task for task, hidden in zip(tasks, hides, strict=False) if hidden]
+    if follow_ups is not None and len(words) == len(hidden_tasks):
+        labelled = hidden_tasks
+    elif len(words) == len(tasks):
+        labelled = tasks
+    elif follow_ups is None and len(words) == len(tasks) - 1:
+        labelled = tasks[1:]
+    else:
+        reading.faults.add(
+            f"/{key}", f"The list has {len(words)} entries, but there are {len(hidden_tasks)} follow-ups."
+        )
+        return
+    for position, (task, word) in enumerate(zip(labelled, words, strict=True)):
+        if word is None or task["information"] == "explicit":
+            if word is None and any(task is one for one in hidden_tasks):
+                reading.warn(f"/{key}/{position}", _HIDES_SOMETHING)
+            if word:
+                reading.warn(f"/{key}/{position}", _HIDES_NOTHING.format(quote(word)))
+            continue
+        task["information"] = _information(word)
+        task["native_information"] = word
+        if task["information"] is None:
+            message = f"The turn subtype {quote(word)} is not known; it is one of {listed(C3_INFORMATION)}."
+            reading.faults.add(f"/{key}/{position}", message)
 
 
 def _hides(task: dict[str, Any]) -> bool | None:

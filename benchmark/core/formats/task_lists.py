@@ -5,6 +5,7 @@ Fields of the English variant begin with ``english_``; those without are Chinese
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from annotator.core.schema import Problem, SchemaProblem
@@ -35,6 +36,96 @@ _NOWHERE = "The record has no tasks that this belongs to. It is kept; a release 
 _ROLES = ("system", "user", "assistant", "tool")
 
 
+@dataclass(slots=True)
+class LanguageReading:
+    """One language of one record on its way to a document."""
+
+    record: dict[str, Any]
+    language: str
+    #: All that the record holds, English first.
+    languages: list[str]
+    faults: Faults
+    warnings: list[Problem]
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the language's own fields begin with."""
+        return PREFIXES[self.language]
+
+    def warn(self, pointer: str, message: str) -> None:
+        """Say what was read in another way than it stands there, or not at all."""
+        self.warnings.append(Problem(pointer, message))
+
+    def shared(self, field: str) -> tuple[str, Any]:
+        """A field the languages share, unless this one has its own; the name it stands under, and its value."""
+        own = self.prefix + field
+        return (own, self.record[own]) if own in self.record else (field, self.record.get(field))
+
+    def own_or_other(self, field: str) -> tuple[str, Any]:
+        """The language's own field or, where that is absent, the one of the other language; as ``shared``."""
+        for language in (self.language, *self.languages):
+            key = PREFIXES[language] + field
+            if key in self.record:
+                return key, self.record[key]
+        return self.prefix + field, None
+
+    def parallel_list(self, key: str, length: int, *, of: str = "tasks") -> list[Any] | None:
+        """A list that must have ``length`` entries; None where it is absent or null."""
+        value = self.record.get(key)
+        if value is None:
+            return None
+        if type(value) is not list:
+            self.faults.add(f"/{key}", f"A list is expected, not {describe(value)}.")
+            return None
+        if len(value) != length:
+            self.faults.add(f"/{key}", f"The list has {len(value)} entries, but there are {length} {of}.")
+            return None
+        return value
+
+    def tasks(self, field: str) -> list[dict[str, Any]] | None:
+        """The tasks with messages and steps, their labels still null; None where there are none."""
+        key, answers_key = f"{self.prefix}{field}", f"{self.prefix}answer_list"
+        messages = self.record.get(key)
+        if type(messages) is not list or not messages:
+            self.faults.add(f"/{key}", f"The tasks must be a list of user messages, not {describe(messages or None)}.")
+            return None
+        if len(messages) > MAX_TASKS:
+            self.faults.add(f"/{key}", f"The record has {len(messages)} tasks; at most {MAX_TASKS} are read.")
+            return None
+        answers = self.parallel_list(answers_key, len(messages))
+        tasks = []
+        for position, message in enumerate(messages):
+            if type(message) is not str:
+                self.faults.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
+            task = empty_task(position + 1, message)
+            nodes = answers[position] if answers else None
+            pointer = f"/{answers_key}/{position}"
+            if type(nodes) is list:
+                task["steps"], numbers = read_steps(nodes, pointer, self.faults)
+                if numbers is not None:
+                    note(task, idx=numbers)
+            elif nodes is not None:
+                self.faults.add(pointer, f"The answer of a task must be a list of nodes, not {describe(nodes)}.")
+            tasks.append(task)
+        return tasks
+
+    def tools(self) -> list[Any]:
+        """The language's own tools, else those of the other."""
+        names = [f"{prefix}tools" for prefix in (self.prefix, *PREFIXES.values())]
+        key = next((name for name in names if self.record.get(name) is not None), None)
+        if key is None:
+            self.warn(f"/{names[0]}", "The record has no tools, so every call is to an unknown tool.")
+            return []
+        tools = self.record[key]
+        if type(tools) is not list:
+            self.faults.add(f"/{key}", f"The tools must be a list of functions, not {describe(tools)}.")
+            return []
+        for position, tool in enumerate(tools):
+            if type(tool) is not dict:
+                self.faults.add(f"/{key}/{position}", f"A tool must be an object, not {describe(tool)}.")
+        return tools
+
+
 class TaskListFormat(FormatDefaults, ABC):
     """Reader and writer of one format of task lists."""
 
@@ -63,15 +154,15 @@ class TaskListFormat(FormatDefaults, ABC):
         dialogues = []
         for language in languages:
             warnings: list[Problem] = []
-            document = self.read_language(record, language, languages, faults, warnings)
-            prefix = PREFIXES[language]
+            reading = LanguageReading(record, language, languages, faults, warnings)
+            document = self.read_language(reading)
             dialogues.append(
                 ReadDialogue(
                     external_id=external_id if language == languages[0] else f"{external_id}:{language}",
                     language=language,
                     variant_group=external_id if len(languages) > 1 else "",
                     document=document,
-                    tools=self._read_tools(record, prefix, faults, warnings),
+                    tools=reading.tools(),
                     warnings=warnings,
                 )
             )
@@ -115,14 +206,7 @@ class TaskListFormat(FormatDefaults, ABC):
         return check_id(value, faults)
 
     @abstractmethod
-    def read_language(
-        self,
-        record: dict[str, Any],
-        language: str,
-        languages: list[str],
-        faults: Faults,
-        warnings: list[Problem],
-    ) -> dict[str, Any]:
+    def read_language(self, reading: "LanguageReading") -> dict[str, Any]:
         """The document of one language, complete but for what the residue adds."""
 
     @abstractmethod
@@ -141,67 +225,6 @@ class TaskListFormat(FormatDefaults, ABC):
     @abstractmethod
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
         """See ``interface.Writer``."""
-
-    def read_tasks(
-        self, record: dict[str, Any], key: str, answers_key: str, faults: Faults
-    ) -> list[dict[str, Any]] | None:
-        """The tasks of one language with messages and steps, their labels still null; None where there are none."""
-        messages = record.get(key)
-        if type(messages) is not list or not messages:
-            faults.add(f"/{key}", f"The tasks must be a list of user messages, not {describe(messages or None)}.")
-            return None
-        if len(messages) > MAX_TASKS:
-            faults.add(f"/{key}", f"The record has {len(messages)} tasks; at most {MAX_TASKS} are read.")
-            return None
-        answers = self.parallel_list(record, answers_key, len(messages), faults, of="tasks")
-        tasks = []
-        for position, message in enumerate(messages):
-            if type(message) is not str:
-                faults.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
-            task = empty_task(position + 1, message)
-            nodes = answers[position] if answers else None
-            if type(nodes) is list:
-                pointer = f"/{answers_key}/{position}"
-                task["steps"], numbers = read_steps(nodes, pointer, faults)
-                if numbers is not None:
-                    note(task, idx=numbers)
-            elif nodes is not None:
-                pointer = f"/{answers_key}/{position}"
-                faults.add(pointer, f"The answer of a task must be a list of nodes, not {describe(nodes)}.")
-            tasks.append(task)
-        return tasks
-
-    def parallel_list(
-        self, record: dict[str, Any], key: str, length: int, faults: Faults, *, of: str
-    ) -> list[Any] | None:
-        """A list that must have ``length`` entries; None where it is absent or null."""
-        value = record.get(key)
-        if value is None:
-            return None
-        if type(value) is not list:
-            faults.add(f"/{key}", f"A list is expected, not {describe(value)}.")
-            return None
-        if len(value) != length:
-            faults.add(f"/{key}", f"The list has {len(value)} entries, but there are {length} {of}.")
-            return None
-        return value
-
-    def _read_tools(self, record: dict[str, Any], prefix: str, faults: Faults, warnings: list[Problem]) -> list[Any]:
-        key = f"{prefix}tools"
-        if record.get(key) is None:
-            other = next((f"{p}tools" for p in PREFIXES.values() if record.get(f"{p}tools") is not None), None)
-            if other is None:
-                warnings.append(Problem(f"/{key}", "The record has no tools, so every call is to an unknown tool."))
-                return []
-            key = other
-        tools = record[key]
-        if type(tools) is not list:
-            faults.add(f"/{key}", f"The tools must be a list of functions, not {describe(tools)}.")
-            return []
-        for position, tool in enumerate(tools):
-            if type(tool) is not dict:
-                faults.add(f"/{key}/{position}", f"A tool must be an object, not {describe(tool)}.")
-        return tools
 
     def _keep_the_rest(self, record: dict[str, Any], dialogues: list[ReadDialogue]) -> None:
         """Put into the documents what writing them would not give back."""
@@ -267,12 +290,6 @@ def record_id(variants: dict[str, DialogueLike]) -> str:
     """The id of the record of these variants."""
     items = list(variants.values())
     return items[0].external_id if len(items) == 1 else items[0].variant_group or items[0].external_id
-
-
-def shared(record: dict[str, Any], key: str, language: str) -> tuple[str, Any]:
-    """A field the languages share, unless the English variant has its own; the name it stands under, and its value."""
-    own = PREFIXES[language] + key
-    return (own, record[own]) if own in record else (key, record.get(key))
 
 
 def put_shared(record: dict[str, Any], key: str, values: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from benchmark.core.formats.labels import (
 from benchmark.core.formats.residue import native, note
 from benchmark.core.formats.task_lists import (
     PREFIXES,
+    LanguageReading,
     TaskListFormat,
     by_language,
     evaluator_problems,
@@ -28,7 +29,6 @@ from benchmark.core.formats.task_lists import (
     put_shared,
     read_context,
     record_id,
-    shared,
     write_answers,
 )
 
@@ -45,26 +45,18 @@ class WildFormat(TaskListFormat):
         {"id"} | {prefix + field for prefix in PREFIXES.values() for field in _OWN_FIELDS + _SHARED_FIELDS}
     )
 
-    def read_language(
-        self,
-        record: dict[str, Any],
-        language: str,
-        languages: list[str],
-        faults: Faults,
-        warnings: list[Problem],
-    ) -> dict[str, Any]:
-        prefix = PREFIXES[language]
-        tasks = self.read_tasks(record, f"{prefix}tasks", f"{prefix}answer_list", faults)
-        document = new_document(language, tasks or [])
-        env_key, env_info = _own_or_other(record, "env_info", language, languages)
+    def read_language(self, reading: LanguageReading) -> dict[str, Any]:
+        tasks = reading.tasks(self.tasks_field)
+        document = new_document(reading.language, tasks or [])
+        env_key, env_info = reading.own_or_other("env_info")
         if env_info is not None and type(env_info) is not str:
-            faults.add(f"/{env_key}", f"The env_info must be a text, not {describe(env_info)}.")
+            reading.faults.add(f"/{env_key}", f"The env_info must be a text, not {describe(env_info)}.")
         document["env_info"] = env_info
-        context_key, context = shared(record, "context", language)
-        document["context"] = read_context(context, f"/{context_key}", faults)
+        context_key, context = reading.shared("context")
+        document["context"] = read_context(context, f"/{context_key}", reading.faults)
         if tasks:
-            self._read_policies(record, language, languages, tasks, faults)
-            self._read_information(record, language, languages, document, faults)
+            _read_policies(reading, tasks)
+            _read_information(reading, document)
         return document
 
     def plain(
@@ -102,39 +94,30 @@ class WildFormat(TaskListFormat):
                     problems.append(Problem(f"{here}/policy", "The task type is open: label it and draw its graph."))
         return problems
 
-    def _read_policies(
-        self,
-        record: dict[str, Any],
-        language: str,
-        languages: list[str],
-        tasks: list[dict[str, Any]],
-        faults: Faults,
-    ) -> None:
-        key, _ = _own_or_other(record, "task_types", language, languages)
-        labels = self.parallel_list(record, key, len(tasks), faults, of="tasks")
-        for position, (task, label) in enumerate(zip(tasks, labels or (), strict=False)):
-            if label is None:
-                continue
-            policy = WILD_POLICIES.get(label) if type(label) is str else None
-            if policy is None:
-                message = f"The task type {quote(label)} is not known; it is one of {listed(WILD_POLICIES)}."
-                faults.add(f"/{key}/{position}", message)
-            task["policy"] = policy
-            if label in WILD_TOPOLOGIES.values():
-                note(task, label=label)
 
-    def _read_information(
-        self, record: dict[str, Any], language: str, languages: list[str], document: dict[str, Any], faults: Faults
-    ) -> None:
-        tasks = document["tasks"]
-        key, _ = _own_or_other(record, "turn_subtypes", language, languages)
-        labels = self.parallel_list(record, key, len(tasks) - 1, faults, of="tasks after the first")
-        for position, (task, label) in enumerate(zip(tasks[1:], labels or (), strict=False)):
-            _set_information(task, label, f"/{key}/{position}", faults)
-        key, label = shared(record, "first_task_turn_subtype", language)
-        _set_information(tasks[0], label, f"/{key}", faults)
-        if label is None and not document["context"]:
-            tasks[0]["information"] = "explicit"
+def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> None:
+    key, _ = reading.own_or_other("task_types")
+    for position, (task, label) in enumerate(zip(tasks, reading.parallel_list(key, len(tasks)) or (), strict=False)):
+        if label is None:
+            continue
+        task["policy"] = WILD_POLICIES.get(label) if type(label) is str else None
+        if task["policy"] is None:
+            message = f"The task type {quote(label)} is not known; it is one of {listed(WILD_POLICIES)}."
+            reading.faults.add(f"/{key}/{position}", message)
+        if label in WILD_TOPOLOGIES.values():
+            note(task, label=label)
+
+
+def _read_information(reading: LanguageReading, document: dict[str, Any]) -> None:
+    tasks = document["tasks"]
+    key, _ = reading.own_or_other("turn_subtypes")
+    labels = reading.parallel_list(key, len(tasks) - 1, of="tasks after the first")
+    for position, (task, label) in enumerate(zip(tasks[1:], labels or (), strict=False)):
+        _set_information(task, label, f"/{key}/{position}", reading.faults)
+    key, label = reading.shared("first_task_turn_subtype")
+    _set_information(tasks[0], label, f"/{key}", reading.faults)
+    if label is None and not document["context"]:
+        tasks[0]["information"] = "explicit"
 
 
 def _first_label(document: dict[str, Any]) -> str | None:
@@ -163,12 +146,3 @@ def _information_word(task: dict[str, Any]) -> str | None:
     if label is not None and WILD_INFORMATION.get(label) == information:
         return str(label)
     return WILD_INFORMATION_WORDS.get(information)
-
-
-def _own_or_other(record: dict[str, Any], field: str, language: str, languages: list[str]) -> tuple[str, Any]:
-    """A language's own field or, where that is absent, the one of the other language in the same record."""
-    for candidate in (language, *languages):
-        key = PREFIXES[candidate] + field
-        if key in record:
-            return key, record[key]
-    return PREFIXES[language] + field, None
