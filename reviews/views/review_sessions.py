@@ -66,6 +66,6 @@ def session(request: PageRequest, round: str) -> HttpResponse:
 
 def _take_up(request: PageRequest, where: review_sessions.Round, dialogue_id: str) -> HttpResponse:
     slot = review_sessions.take_up(actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id)
-    sitting = review_sessions.read_table(actor=request.user, project=request.project, round=where).session
+    sitting = review_sessions.session_for(project=request.project, round=where)
     assert sitting is not None  # noqa: S101 - nothing is taken up without one
     return sit_down(request, slot, sitting)

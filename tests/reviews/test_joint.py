@@ -1,5 +1,6 @@
 """Joint sessions: who sees them, one decision for each dispute, and that each is an expert's review like any other."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -71,8 +72,11 @@ def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
     gather(team)
     for item in items:
         decide(team, item)
-    table = review_sessions.read_table(actor=team.senior, project=team.project, round=round_of(team))
+    read = partial(review_sessions.read_table, actor=team.senior, project=team.project, round=round_of(team))
+    table = read(start=0)
     assert (table.total, table.decided, len(table.decisions)) == (3, 3, 2)
+    # The page of a dispute shows their number alone, so it reads none of them.
+    assert (read().total, read().decided, read().decisions) == (3, 3, [])
     client.force_login(team.senior)
     address = reverse("joint", args=[team.project.slug, "cross_check-1"])
     first, second = (client.get(address + query).content.decode() for query in ("", "?from=2"))
@@ -104,7 +108,7 @@ def test_what_is_in_dispute_is_listed_until_it_is_settled(team: Team) -> None:
     ] == [("cross_check-1", 2)]
     gather(team)
     decide(team, first)
-    table = review_sessions.read_table(actor=team.senior, project=team.project, round=round_of(team))
+    table = review_sessions.read_table(actor=team.senior, project=team.project, round=round_of(team), start=0)
     assert [one.dialogue for one in table.conflicts] == [second]
     assert [one.review.dialogue for one in table.decisions] == [first]
     assert (table.total, table.choices, table.reasons) == (2, [("right", 1)], [("answer_wrong", 1)])
@@ -207,7 +211,7 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
         )
 
     def shown(person: User) -> tuple[int, list[tuple[str, int]]]:
-        table = review_sessions.read_table(actor=person, project=team.project, round=round_of(team))
+        table = review_sessions.read_table(actor=person, project=team.project, round=round_of(team), start=0)
         return len(table.decisions), table.choices
 
     one, other = team.seniors

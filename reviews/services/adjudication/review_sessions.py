@@ -115,10 +115,13 @@ def _usual_stage(protocol: Protocol) -> str:
     return min(protocol.stages, key=rank).key
 
 
-def read_table(*, actor: User, project: Project, round: Round, start: int = 0) -> Table:
-    """What is still in dispute in a round, and what a session has decided: the page after ``start`` decisions."""
+def read_table(*, actor: User, project: Project, round: Round, start: int | None = None) -> Table:
+    """What is still in dispute in a round, and how much a session has decided.
+
+    ``start``: with the page of decisions that holds this one, and what all of them chose.
+    """
     require_role(actor=actor, project=project, roles=OVERSEERS)
-    session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
+    session = session_for(project=project, round=round)
     conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number, actor=actor))
     table = Table(round, session, conflicts, [])
     if session is not None:
@@ -127,6 +130,8 @@ def read_table(*, actor: User, project: Project, round: Round, start: int = 0) -
         seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
         made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
         table.decided = made.count()
+        if start is None:
+            return table
         table.start = max(0, min(start, table.decided - 1)) // MOST * MOST
         table.decisions = list(
             made.select_related("review__person", "review__dialogue")
@@ -191,8 +196,7 @@ def take_up(*, actor: User, project: Project, round: Round, dialogue_id: str) ->
 
     Raises Denied where the actor may not settle it, Conflict where it is settled or somebody else is at it.
     """
-    session = JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
-    if session is None:
+    if session_for(project=project, round=round) is None:
         raise Conflict("Say first who is present.")
     conflicts = open_conflicts(project, round.stage, round.number, actor=actor)
     conflict = next((one for one in conflicts if one.dialogue.public_id == dialogue_id), None)
@@ -203,6 +207,11 @@ def take_up(*, actor: User, project: Project, round: Round, dialogue_id: str) ->
     for claim in Claim.objects.filter(person=actor, slot__in=others, state=ClaimState.LIVE):
         claims.release(actor=actor, token=claim.token)
     return conflict.slot
+
+
+def session_for(*, project: Project, round: Round) -> JointSession | None:
+    """The session of a round; None before somebody has said who is present."""
+    return JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
 
 
 def session_of(*, slot: Slot, session: Any) -> JointSession | None:
