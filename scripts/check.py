@@ -40,6 +40,7 @@ def checks(scratch: Path) -> list[Check]:
     return [
         Check("ruff check", ("-m", "ruff", "check", ".")),
         Check("ruff format", ("-m", "ruff", "format", "--check", ".")),
+        Check("djlint", ("-m", "djlint", "--lint", "templates")),
         Check("mypy", ("-m", "mypy"), embedded),
         Check("JavaScript lint", ("-m", "deno", "lint", "--quiet"), deno),
         Check("JavaScript types", ("-m", "deno", "check", "--quiet", "static/app", "tests/javascript"), deno),
@@ -65,11 +66,7 @@ def main(arguments: Sequence[str]) -> int:
                 failed.append(check.name)
     problems = problems_below(ROOT)
     tell(
-        "\n".join(
-            ["failed  templates keep the content security policy", *problems]
-            if problems
-            else ["ok      templates keep the content security policy"]
-        )
+        "\n".join(["failed  templates keep the rules", *problems] if problems else ["ok      templates keep the rules"])
     )
     if problems:
         failed.append("templates")

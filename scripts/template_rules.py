@@ -1,7 +1,8 @@
-"""Rules that every template keeps, because the content security policy or the browser would break what does not.
+"""Rules that every template keeps.
 
-No inline script or style, no event attribute, no file of another server, no htmx attribute that needs eval. The text of
-a field begins on a line of its own, since a browser drops the first line end there.
+The content security policy or the browser would break what does not: no inline script or style, no event attribute, no
+file of another server, no htmx attribute that needs eval. The text of a field begins on a line of its own, since a
+browser drops the first line end there. And no line is longer than 120 characters.
 """
 
 import re
@@ -27,6 +28,7 @@ RULES = (
         "a file of another server",
     ),
 )
+LONGEST = 120
 COMMENTS = re.compile(r"\{#.*?#\}|\{% comment %\}.*?\{% endcomment %\}|<!--.*?-->", re.S)
 
 
@@ -37,6 +39,9 @@ def template_problems(text: str) -> Iterator[tuple[int, str]]:
     for pattern, sentence in RULES:
         for found in pattern.finditer(visible):
             yield visible.count("\n", 0, found.start()) + 1, sentence
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > LONGEST:
+            yield number, f"{len(line)} characters in a line: at most {LONGEST}"
 
 
 def problems_below(root: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from django import template
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.context import Context
+from django.template.defaultfilters import floatformat
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import escape, format_html
@@ -293,7 +294,8 @@ def proportions(segments: Iterable[tuple[str, int, str]], label: str) -> dict[st
         width = 100 * count / total if total else 0.0
         out.append({"name": name, "count": count, "tone": tone, "x": f"{start:.3f}", "width": f"{width:.3f}"})
         start += width
-    return {"segments": out, "label": label, "total": total}
+    summary = ", ".join(f"{name} {floatformat(count, '0g')}" for name, count, _ in rows)
+    return {"segments": out, "label": label, "total": total, "summary": summary}
 
 
 @register.inclusion_tag("components/progress.html")

@@ -202,7 +202,7 @@ function open() {
   }
   for (const element of document.querySelectorAll("[data-keys]")) {
     if (!element.checkVisibility()) continue;
-    const keys = element.dataset.keys.split("|").map((pair) => pair.split("="));
+    const keys = element.dataset.keys.split("|").map((pair) => pair.trim().split("="));
     groups.set(element.dataset.keyGroup, new Map([...(groups.get(element.dataset.keyGroup) ?? []), ...keys]));
   }
   const list = dialog.querySelector("[data-shortcut-list]");

@@ -39,6 +39,7 @@ from tests.factories import (
     make_team,
     open_slot,
 )
+from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -194,7 +195,7 @@ def of_three(team: Team, *reviews: str) -> tuple[Dialogue, str]:
     claim_slot(actor=team.senior, slot=slot)
     client = Client()
     client.force_login(team.senior)
-    return item, client.get(reverse("workspace-settle", args=[slot.public_id])).content.decode()
+    return item, one_line(client.get(reverse("workspace-settle", args=[slot.public_id])))
 
 
 def test_a_third_reviewers_changes_are_disputed_where_the_first_two_changed_nothing() -> None:
@@ -360,13 +361,13 @@ def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client:
     slot = open_slot(item)
     claim_slot(actor=team.senior, slot=slot)
     client.force_login(team.senior)
-    page = client.get(f"/work/{slot.public_id}/settle/").content.decode()
+    page = one_line(client.get(f"/work/{slot.public_id}/settle/"))
     assert "1 of them changed alike by both" in page
     assert f'href="/work/{slot.public_id}/?at=%2Ftasks%2Ft1%2Fuser_message"' in page
     draft = Draft.objects.get(dialogue=item, author=team.senior)
     edit = {"op": "set", "anchor": MESSAGE, "value": "Is it sunny in Ghent x?"}
     edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version)
-    page = client.get(f"/work/{slot.public_id}/settle/").content.decode()
+    page = one_line(client.get(f"/work/{slot.public_id}/settle/"))
     assert "You wrote instead, and this counts" in page
     assert "Is it sunny in Ghent x?" in page
     draft.refresh_from_db()

@@ -24,6 +24,7 @@ from reviews.services.submission.rulings import load_dispute
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
+from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -54,7 +55,7 @@ def working(client: Client, team: Team, document: dict[str, Any] | None = None) 
 
 def text_of(response: Any) -> str:
     assert response.status_code == 200, response.content[:300]
-    return str(response.content.decode())
+    return one_line(response)
 
 
 def view_of(document: dict[str, Any], findings: Any = ()) -> CaseView:

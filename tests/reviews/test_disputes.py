@@ -26,6 +26,7 @@ from reviews.services.submission.rulings import RulingLine, load_dispute, settle
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import case
 from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
+from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -364,20 +365,20 @@ def test_the_page_takes_a_third_version_of_what_both_added(client: Client, team:
     item = both_add(team)
     slot = at_desk(team, item)
     url = page_of(client, team.senior, slot)
-    page = client.get(url).content.decode()
+    page = one_line(client.get(url))
     place = f"{ADDED}/observation"
     assert f'<input type="checkbox" name="ruling:{place}" value="third">' in page
     form = {f"ruling:{TEXT}": "left", f"why:{TEXT}": "answer_wrong"} | {
         f"ruling:{place}": "third", f"third:{place}": '{"trains": 5}', f"why:{place}": "answer_wrong",
     }  # fmt: skip
     client.post(reverse("workspace-settle-keep", args=[slot]), form)
-    kept = client.get(url).content.decode()
+    kept = one_line(client.get(url))
     assert f'name="ruling:{place}" value="third" checked' in kept
     assert "&quot;trains&quot;: 5" in kept
     part = client.post(
         reverse("workspace-settle-keep", args=[slot]), form | {f"third:{place}": "{"}, headers={"HX-Request": "true"}
     )
-    assert "This is not JSON" in part.content.decode()
+    assert "This is not JSON" in one_line(part)
 
 
 def test_of_added_tasks_and_parts_of_a_case_each_field_is_one_place() -> None:
@@ -497,11 +498,11 @@ def test_leaving_and_coming_back_loses_nothing(client: Client, team: Team) -> No
             "reason": "Half done."}  # fmt: skip
     answer = client.post(keep, form)
     assert answer.status_code == 302
-    text = client.get(reverse("workspace-settle", args=[slot])).content.decode()
+    text = one_line(client.get(reverse("workspace-settle", args=[slot])))
     for words in ("Grey, I fear.", "Looked it up.", "Half done.", "<strong>1 of 3</strong>"):
         assert words in text
     part = client.post(keep, {**form, f"ruling:{SKY}": "right", f"why:{SKY}": "other"}, headers={"HX-Request": "true"})
-    assert "<strong>2 of 3</strong>" in part.content.decode()
+    assert "<strong>2 of 3</strong>" in one_line(part)
 
 
 def test_many_places_come_page_by_page_and_are_settled_together(client: Client, team: Team) -> None:
@@ -522,19 +523,19 @@ def test_many_places_come_page_by_page_and_are_settled_together(client: Client, 
     anchors = [row.anchor for row in sheet_of(team, slot).rows]
     assert len(anchors) == PLACES + 20
     for start, first, last in ((0, 1, PLACES), (PLACES, PLACES + 1, PLACES + 20)):
-        page = client.get(f"{url}?from={start}").content.decode()
+        page = one_line(client.get(f"{url}?from={start}"))
         assert re.findall(r'<fieldset[^>]* id="place-(\d+)"', page) == [str(n) for n in range(first, last + 1)]
         assert f'?from={PLACES - start}"' in page
         assert ("on which both agree" in page) == (start == 0)
         form = {f"why:{one}": "answer_wrong" for one in anchors[start:last]} | {"from": str(start), "reason": "Seen."}
         form |= {f"ruling:{one}": "right" for one in anchors[start:last]}
-        kept = client.post(f"{url}keep/", form, headers={"HX-Request": "true"}).content.decode()
+        kept = one_line(client.post(f"{url}keep/", form, headers={"HX-Request": "true"}))
         assert f"<strong>{last} of {PLACES + 20}</strong>" in kept
         assert kept.count('hx-target="#note-') == last - start
         if not start:
             refused = client.post(url, form)
             assert refused.status_code == 422
-            assert f'href="?from={PLACES}#place-{PLACES + 1}"' in refused.content.decode()
+            assert f'href="?from={PLACES}#place-{PLACES + 1}"' in one_line(refused)
     assert client.post(url, form).status_code == 302
     assert Ruling.objects.filter(review__stage_kind="expert", choice="right").count() == PLACES + 20
 
@@ -547,7 +548,7 @@ def test_the_page_settles_in_one_post_without_scripts(client: Client, team: Team
     }
     refused = client.post(url, form)
     assert refused.status_code == 422
-    assert 'href="#place-1"' in refused.content.decode()
+    assert 'href="#place-1"' in one_line(refused)
     form |= {f"why:{MESSAGE}": "message_unnatural", f"follow:{MESSAGE}": "on"}
     assert client.post(url, form).status_code == 302
     review = Review.objects.get(stage_kind="expert")
@@ -563,7 +564,7 @@ def test_errors_of_the_result_link_to_their_place_and_warnings_are_waived_there(
     } | {f"why:{place}": "other" for place in (TEXT, MESSAGE, SKY)}  # fmt: skip
     refused = client.post(url, form)
     assert refused.status_code == 422
-    text = refused.content.decode()
+    text = one_line(refused)
     assert 'href="#place-3"' in text
     key = text.split('name="waive-key:0" value="', 1)[1].split('"', 1)[0]
     keep = reverse("workspace-settle-keep", args=[slot])
@@ -582,6 +583,4 @@ def test_a_claim_that_is_lost_is_said_in_words(client: Client, team: Team) -> No
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     for answer in (client.get(url), client.post(url, {f"ruling:{TEXT}": "left", f"why:{TEXT}": "other"})):
         assert answer.status_code == 409
-        assert (
-            "Your time on this item ran out and a colleague has it now. Your draft is kept." in answer.content.decode()
-        )
+        assert "Your time on this item ran out and a colleague has it now. Your draft is kept." in one_line(answer)

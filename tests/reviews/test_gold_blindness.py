@@ -44,6 +44,7 @@ from tests.factories import (
     make_item,
     open_slot,
 )
+from tests.pages import one_line
 from tests.reviews.gold_team import STAGE, always, answer_with, certain, gold_team, make_gold, take, verified
 from tests.reviews.test_rounds import drawn as drawn_of
 from tests.reviews.test_rounds import look, next_round
@@ -165,7 +166,7 @@ class Pair:
             slot=self.claims[which]["slot"],
         )
         response = self.client.get(address)
-        return response.status_code, self.plain(which, response.content.decode())
+        return response.status_code, self.plain(which, one_line(response))
 
 
 ADDRESSES = [
@@ -211,7 +212,7 @@ def test_held_and_handed_in_they_answer_alike(team: Team, monkeypatch: pytest.Mo
             content_type="application/json",
         )
         assert response.status_code == 201
-        shapes[which] = pair.plain(which, response.content.decode())
+        shapes[which] = pair.plain(which, one_line(response))
     assert shapes["gold"] == shapes["ordinary"]
     for address in ADDRESSES:
         assert pair.read("gold", address) == pair.read("ordinary", address), address
@@ -242,7 +243,7 @@ def test_warnings_are_waived_of_the_item_as_of_what_was_handed_in(team: Team, mo
         assert claim.slot.dialogue.set_apart == "gold"
         assert claim.slot.dialogue.warning_count
         page = signed_in(person).get(f"/p/{team.project.slug}/dialogues/{claim.slot.dialogue.public_id}/")
-        assert "A colleague has waived it" in page.content.decode()
+        assert "A colleague has waived it" in one_line(page)
         answer_with(person, claim, "approve")
     planted = Waiver.objects.filter(dialogue__set_apart="gold", anchor="/tasks/t1/steps/s1/text")
     assert [one.author for one in planted] == [team.annotator] * planted.count()
@@ -272,12 +273,12 @@ def test_the_answer_is_nowhere_while_the_item_is_in_use(team: Team) -> None:
         assert client.get(f"/api/projects/{slug}/dialogues/{source.public_id}/").status_code == 404
         listed = client.get(f"/api/projects/{slug}/dialogues/").json()["results"]
         assert [row["public_id"] for row in listed] == [item.dialogue.public_id]
-        assert source.public_id not in client.get(f"/p/{slug}/dialogues/?q={words}").content.decode()
+        assert source.public_id not in one_line(client.get(f"/p/{slug}/dialogues/?q={words}"))
         assert client.get(f"/p/{slug}/gold/").status_code == 403
     for person in (team.senior, team.administrator):
         for dialogue, mark in ((source, "Known answer"), (item.dialogue, "Gold item")):
-            assert mark in signed_in(person).get(f"/p/{slug}/dialogues/{dialogue.public_id}/").content.decode()
-            assert mark in signed_in(person).get(f"/p/{slug}/dialogues/").content.decode()
+            assert mark in one_line(signed_in(person).get(f"/p/{slug}/dialogues/{dialogue.public_id}/"))
+            assert mark in one_line(signed_in(person).get(f"/p/{slug}/dialogues/"))
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     client = signed_in(team.annotators[3])
     assert client.get(f"/p/{slug}/dialogues/{source.public_id}/").status_code == 200
@@ -464,7 +465,7 @@ def test_its_history_names_the_protocol_that_was_in_force_then(team: Team) -> No
 
     def began(dialogue: Dialogue) -> list[str]:
         page = signed_in(team.annotators[4]).get(f"/p/{team.project.slug}/dialogues/{dialogue.public_id}/")
-        return re.findall(r"Review began[^<]*", page.content.decode())
+        return re.findall(r"Review began[^<]*", one_line(page))
 
     assert began(item) == began(again) == began(waiting) == ["Review began (cycle 1, protocol 1)"]
     times = Event.objects.filter(dialogue__in=(sources[1], again), kind="cycle.begun").order_by("pk")
@@ -485,7 +486,7 @@ def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
     telling = [draw.population_hash, "1,234", "1234", "124"]
     for path in ("", "statistics/samples/", "statistics/samples/?csv=draws"):
         for person, seen in ((team.annotators[4], False), (team.senior, True)):
-            text = signed_in(person).get(f"/p/{team.project.slug}/{path}").content.decode()
+            text = one_line(signed_in(person).get(f"/p/{team.project.slug}/{path}"))
             assert draw.seed in text
             assert any(re.search(rf"\b{word}\b", text) for word in telling) is seen, (path, person)
 
@@ -599,11 +600,11 @@ def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatc
     retire_gold_item(actor=team.administrator, project=team.project, public_id=items[0].public_id)
     assert client.get(address).status_code == 403
     theirs = (f"/p/{team.project.slug}/feedback/", f"/p/{team.project.slug}/statistics/people/{person.public_id}/")
-    assert not any("Known answers" in client.get(page).content.decode() for page in theirs)
+    assert not any("Known answers" in one_line(client.get(page)) for page in theirs)
     GoldRate.objects.update(reveal=True)
-    shown = client.get(address).content.decode()
+    shown = one_line(client.get(address))
     for page in theirs:
-        told = client.get(page).content.decode()
+        told = one_line(client.get(page))
         # One of the two: the other is still in use.
         assert "1 of your reviews was of an item whose answer was known" in " ".join(told.split())
         assert f'href="{address}"' in told
@@ -611,19 +612,19 @@ def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatc
     assert items[1].dialogue.external_id not in shown
     assert items[1].source.external_id not in shown
     # A colleague who had neither.
-    assert items[0].dialogue.external_id not in signed_in(team.annotators[4]).get(address).content.decode()
+    assert items[0].dialogue.external_id not in one_line(signed_in(team.annotators[4]).get(address))
 
 
 def test_a_person_alone_cannot_see_it_in_what_waits(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_gold(team)
     make_item(team, STAGE)
     person = team.annotators[3]
-    home = signed_in(person).get("/").content.decode()
+    home = one_line(signed_in(person).get("/"))
     certain(monkeypatch, team)
     claim = claim_next(actor=person, project=team.project, stage=STAGE)
     assert claim is not None
     assert GoldItem.objects.get().dialogue_id == claim.slot.dialogue_id
-    assert claim.slot.dialogue.external_id in signed_in(person).get("/").content.decode()
+    assert claim.slot.dialogue.external_id in one_line(signed_in(person).get("/"))
     assert claim.slot.dialogue.external_id not in home
 
 
@@ -638,31 +639,31 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
     slug = team.project.slug
     for person in (team.senior, team.administrator):
         client = signed_in(person)
-        page = client.get(f"/p/{slug}/gold/").content.decode()
+        page = one_line(client.get(f"/p/{slug}/gold/"))
         assert "0 of 1" in page
         assert "answer (1)" in page
-        page = client.get(f"/p/{slug}/gold/items/{item.public_id}/").content.decode()
+        page = one_line(client.get(f"/p/{slug}/gold/items/{item.public_id}/"))
         assert "missed" in page
         assert str(team.annotators[4]) in page
-    page = client.get(f"/p/{slug}/gold/new/").content.decode()
+    page = one_line(client.get(f"/p/{slug}/gold/new/"))
     assert suggested.external_id in page
-    assert "3 people may get it" in client.get(f"/p/{slug}/gold/new/?dialogue={suggested.external_id}").content.decode()
+    assert "3 people may get it" in one_line(client.get(f"/p/{slug}/gold/new/?dialogue={suggested.external_id}"))
     send = {"dialogue": suggested.external_id, "stage": STAGE}
     refused = client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": "{"})
-    assert (refused.status_code, "is not JSON" in refused.content.decode()) == (422, True)
+    assert (refused.status_code, "is not JSON" in one_line(refused)) == (422, True)
     planted = json.dumps(changed(current(suggested), "It snows."))
     assert client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": planted}).status_code == 302
     assert GoldItem.objects.latest("pk").planted
     for percent, words in (("nan", "from 0 to 50 %"), ("1e999", "from 0 to 50 %"), ("much", "such as 5")):
         refused = client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": percent})
         assert refused.status_code == 422
-        assert words in refused.content.decode()
-        assert f'value="{percent}" required aria-invalid="true"' in refused.content.decode()
+        assert words in one_line(refused)
+        assert f'value="{percent}" required aria-invalid="true"' in one_line(refused)
     assert client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": "7,5"}).status_code == 302
     assert GoldRate.objects.get().rate == 0.075
     # Two windows: what one has left as it was is not taken back from the other.
     seen = {"stage": STAGE, "seen:percent": "7.5", "seen:reveal": ""}
-    page = client.get(f"/p/{slug}/gold/").content.decode()
+    page = one_line(client.get(f"/p/{slug}/gold/"))
     assert all(f'name="{name}" value="{value}"' in page for name, value in seen.items())
     client.post(f"/p/{slug}/gold/rate/", seen | {"percent": "20"})
     client.post(f"/p/{slug}/gold/rate/", seen | {"percent": "7.5", "reveal": "on"})
@@ -678,8 +679,8 @@ def test_the_pages_say_which_item_is_older_than_all_that_waits_beside_it(team: T
     client, slug = signed_in(team.administrator), team.project.slug
 
     def pages(source: Dialogue) -> list[str]:
-        new = client.get(f"/p/{slug}/gold/new/?dialogue={source.external_id}").content.decode()
-        return [new, client.get(f"/p/{slug}/gold/").content.decode()]
+        new = one_line(client.get(f"/p/{slug}/gold/new/?dialogue={source.external_id}"))
+        return [new, one_line(client.get(f"/p/{slug}/gold/"))]
 
     source = verified(team)
     # Nothing waits, so nobody gets it.

@@ -12,6 +12,7 @@ from annotator.services.dialogues.drafts import replace_draft
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_team
 from tests.journeys.graph_scene import TASK, coast, edges_of
+from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 S = {n: f"{TASK}/steps/s{n}" for n in range(5)}
@@ -47,7 +48,7 @@ def test_an_edge_is_drawn_and_the_panel_comes_back(desk, team):
     response = post(desk, op="add_dependency", anchor=S[3], id="s0", kind="logical")
     assert response.status_code == 200
     assert response["X-Draft-Version"] == "1"
-    page = response.content.decode()
+    page = one_line(response)
     assert 'id="edge-s3-s0"' in page
     assert 'hx-target="#inspector" hx-swap="outerMorph"' in page
     assert edges_of(team)["s3"] == "(s0)"
@@ -60,7 +61,7 @@ def test_a_dependency_on_no_step_can_be_dropped_and_is_in_no_other_edits_way(des
         {"id": "s3", "kind": "logical"},
     ]
     replace_draft(actor=team.annotator, draft=Draft.objects.get(), document=document, operation="reset")
-    page = desk.get(f"{desk.work}?at={S[3]}").content.decode()
+    page = one_line(desk.get(f"{desk.work}?at={S[3]}"))
     for step, what in (("s9", "no step of this task"), ("s3", "this step itself")):
         assert f'value="{step}" checked> <span class="id">{step}</span> <span class="missing">{what}</span>' in page
     form = {"op": "set_dependencies", "anchor": S[3], "annotated": "yes", "panel": "", "at": S[3]}
@@ -76,10 +77,10 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
     document["tasks"][0]["steps"][0]["arguments"] = {"town": "Ghent"}
     document["tasks"][2]["policy"] = "clarify"
     replace_draft(actor=team.annotator, draft=Draft.objects.get(), document=document, operation="reset")
-    page = desk.get(f"{desk.work}?panel=findings").content.decode()
+    page = one_line(desk.get(f"{desk.work}?panel=findings"))
     assert "<span>At task 1, call s0 get_weather, argument town</span>" in page
     assert "<span>At task 3, policy</span>" in page
-    assert "<span>At task 3, policy</span>" in desk.get(f"{desk.work}submit/?verdict=approve").content.decode()
+    assert "<span>At task 3, policy</span>" in one_line(desk.get(f"{desk.work}submit/?verdict=approve"))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(desk, team, fields, 
     for htmx in (True, False):
         response = post(desk, htmx=htmx, **fields)
         assert response.status_code == 422
-        assert sentence in response.content.decode()
+        assert sentence in one_line(response)
     draft = Draft.objects.get()
     assert (draft.content, draft.version) == (before, 0)
 
@@ -129,7 +130,7 @@ def test_a_place_with_an_endless_name_is_forgotten_after_the_edit(desk, team):
 def test_a_circle_is_refused_with_its_steps_marked(desk, team):
     assert post(desk, op="add_dependency", anchor=S[2], id="s0").status_code == 200
     response = post(desk, op="add_dependency", anchor=S[0], id="s2", seen=1)
-    page = response.content.decode()
+    page = one_line(response)
     assert response.status_code == 422
     assert "s0 → s2 → s0" in page
     assert page.count("in-circle") == 2
@@ -161,7 +162,7 @@ def test_words_for_what_was_deleted_meanwhile_are_shown_with_the_refusal(desk, t
     assert post(desk, op="delete_step", anchor=S[3], seen=0).status_code == 200
     for headers in ({"HX-Request": "true"}, {}):
         response = desk.post(f"{desk.work}edit/", {"seen": "0", "at": S[3], **fields}, headers=headers)
-        text = response.content.decode()
+        text = one_line(response)
         assert response.status_code == 409
         assert "no place any more" in text
         assert re.search(r'<textarea id="gone-text" readonly[^>]*>[^<]*Typed with care\.', text)
@@ -180,10 +181,10 @@ def test_looking_at_a_step_and_at_a_value(desk, team):
     def look(at):
         return desk.get(f"{desk.work}look/?at={at}", headers={"HX-Request": "true"})
 
-    page = look(S[2]).content.decode()
+    page = one_line(look(S[2]))
     assert "Oostende" in page
     assert "observation of s0" in page
-    page = look(f"{S[2]}/arguments/city").content.decode()
+    page = one_line(look(f"{S[2]}/arguments/city"))
     assert page.count("<hx-partial") == 1
     assert 'hx-target="#text-at-tasks-t1-steps-s0-observation"' in page
     assert '<mark class="source">Oostende</mark>' in page
@@ -210,7 +211,7 @@ def test_who_chooses_text_for_an_observation_may_type_it(desk):
 
     def choose(kind, was):
         fields = {"op": "set_observation", "at": S[3], "anchor": S[3], "panel": "", "as": kind, "was": was, "text": ""}
-        return desk.post(f"{desk.work}edit/", fields, headers={"HX-Request": "true"}).content.decode()
+        return one_line(desk.post(f"{desk.work}edit/", fields, headers={"HX-Request": "true"}))
 
     choose("json", "json")
     for chosen, was in (("text", "json"), ("json", "text")):
@@ -225,7 +226,7 @@ def test_a_stored_circle_is_drawn(desk, team):
     for step, needs in ((0, "s1"), (1, "s0")):
         document["tasks"][0]["steps"][step]["depends_on"] = [{"id": needs, "kind": "parameter"}]
     replace_draft(actor=team.annotator, draft=draft, document=document, operation="merge")
-    page = desk.get(f"{desk.work}?at={TASK}&panel=graph").content.decode()
+    page = one_line(desk.get(f"{desk.work}?at={TASK}&panel=graph"))
     assert page.count("in-circle") == 2
     assert "Steps wait for each other in a circle: s0 → s1" in page
 

@@ -14,6 +14,7 @@ from reviews.models import Cycle, Review
 from reviews.services.cycles import outdated
 from reviews.services.queue.claims import claim_slot
 from tests.factories import Team, adopt_c3, hand_in, make_dialogue, make_document, make_item, make_team, open_slot
+from tests.pages import one_line
 from tests.reviews.gold_team import STAGE, gold_team, make_gold, verified
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +118,7 @@ def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Clien
     assert page.rows == [item]
     assert [row.person for row in Notice.objects.filter(kind="guideline")] == [team.annotator]
     client.force_login(team.senior)
-    shown = client.get(f"/p/{team.project.slug}/dialogues/{item.public_id}/").content.decode()
+    shown = one_line(client.get(f"/p/{team.project.slug}/dialogues/{item.public_id}/"))
     assert "Guideline 2 overtakes this work" in shown
     assert "guideline 1</a>" in shown
 
@@ -199,11 +200,11 @@ def test_the_page_without_scripts(team: Team, client: Client) -> None:
     publish(team)
     client.force_login(team.administrator)
     address = f"/p/{team.project.slug}/guideline/overtaken/"
-    shown = client.get(address, {"preview": "1", "version": "2", "policy": "single_tool"}).content.decode()
+    shown = one_line(client.get(address, {"preview": "1", "version": "2", "policy": "single_tool"}))
     assert "It touches 1 dialogue" in shown
     assert "before" in shown
     posted = {"version": "2", "policy": "single_tool", "reason": "Dates."}
-    assert "1</strong> dialogue would begin" in client.post(address, posted, follow=True).content.decode()
+    assert "1</strong> dialogue would begin" in one_line(client.post(address, posted, follow=True))
     one = GuidelineMark.objects.get()
     assert client.post(address, {"mark": one.public_id, "action": "send_back"}).status_code == 302
     assert Job.objects.filter(kind=outdated.JOB).exists()

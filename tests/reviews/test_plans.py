@@ -34,6 +34,7 @@ from tests.factories import (
     make_team,
     open_slot,
 )
+from tests.pages import one_line
 from tests.racing import begin_meanwhile, lost, race
 
 pytestmark = pytest.mark.django_db
@@ -292,16 +293,16 @@ def test_the_page_previews_and_then_does(team: Team, client: Client) -> None:
     body = {"action": "reassign", "slot": [one.public_id for one in slots], "to": team.annotators[1].public_id}
     preview = client.post(f"{base}plan/", body)
     assert preview.status_code == 302
-    page = client.get(preview["Location"]).content.decode()
+    page = one_line(client.get(preview["Location"]))
     assert "This will reassign <strong>2</strong> items" in page
     claim_slot(actor=team.annotators[2], slot=slots[0])
     refused = client.post(preview["Location"])
     assert refused.status_code == 409
-    assert "Preview it again" in refused.content.decode()
+    assert "Preview it again" in one_line(refused)
     again = client.post(preview["Location"], {"again": "yes"})
     assert again["Location"] != preview["Location"]
     assert client.post(again["Location"]).status_code == 302
-    assert "changed" in client.get(again["Location"]).content.decode()
+    assert "changed" in one_line(client.get(again["Location"]))
     assert Slot.objects.filter(reserved_for=team.annotators[1]).count() == 2
 
 
@@ -325,7 +326,7 @@ def test_a_dialogue_is_searched_for_by_its_id_or_its_words(
 
     def found(query: str) -> set[str]:
         rows = {row["external_id"] for row in client.get(f"{api}?{query}").json()["slots"]}
-        page = client.get(f"{base}?{query}").content.decode()
+        page = one_line(client.get(f"{base}?{query}"))
         assert all((f"Select {name}," in page) == (name in rows) for name in ("lake-1", "lake-2", "lake-3", "hill"))
         return rows
 
@@ -342,7 +343,7 @@ def test_a_dialogue_is_searched_for_by_its_id_or_its_words(
     assert [slot.dialogue for slot in Slot.objects.filter(priority=Priority.HIGH)] == [items[1]]
     monkeypatch.setattr(lists, "MANY", 1)
     assert found("state=waiting&q=Lucerne") == {"lake-1"}
-    assert "More than 1 dialogues match" in client.get(f"{base}?state=waiting&q=Lucerne").content.decode()
+    assert "More than 1 dialogues match" in one_line(client.get(f"{base}?state=waiting&q=Lucerne"))
 
 
 def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) -> None:
@@ -350,7 +351,7 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
     client.post(f"{base}pause/", {"person": team.annotators[1].public_id, "reason": "Holiday"})
     client.post(f"{base}pause/", {"stage": "expert"})
     client.post(f"{base}rules/", {"most_held": "3", "absent_days": ""})
-    page = client.get(base).content.decode()
+    page = one_line(client.get(base))
     assert "Holiday" in page
     assert page.count("paused</span>") == 2
     assert 'value="3"' in page
@@ -360,7 +361,7 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
         ("absent_days", "0", "between 1 and 365"),
     ):
         refused = client.post(f"{base}rules/", {"most_held": "7", "absent_days": "9", field: typed})
-        form = refused.content.decode().partition("How work is given out")[2].partition("</form>")[0]
+        form = one_line(refused).partition("How work is given out")[2].partition("</form>")[0]
         assert (refused.status_code, form.count("field-error"), form.count('aria-invalid="true"')) == (422, 1, 1)
         assert words in form
         assert f'name="{field}" value="{typed}"' in form
@@ -373,10 +374,10 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
 def test_a_rule_that_somebody_else_saved_meanwhile_stays(team: Team, client: Client) -> None:
     base = f"/p/{team.project.slug}/assignments/"
     seen = {"seen:most_held": "", "seen:absent_days": ""}
-    assert 'name="seen:most_held" value=""' in client.get(base).content.decode()
+    assert 'name="seen:most_held" value=""' in one_line(client.get(base))
     client.post(f"{base}rules/", {"most_held": "4", "absent_days": "", **seen})
     mine = {"most_held": "", "absent_days": "none", **seen}
-    assert 'name="seen:absent_days" value=""' in client.post(f"{base}rules/", mine).content.decode()
+    assert 'name="seen:absent_days" value=""' in one_line(client.post(f"{base}rules/", mine))
     client.post(f"{base}rules/", mine | {"absent_days": "9"})
     assert AssignmentRules.objects.values_list("most_held", "absent_days").get() == (4, 9)
     client.post(f"{base}rules/", {"most_held": "", "absent_days": "9", "seen:most_held": "4", "seen:absent_days": "9"})
@@ -466,13 +467,13 @@ def test_a_change_that_cannot_be_is_refused_on_the_list_which_keeps_what_was_cho
     people = [person.public_id for person in team.annotators[1:3]]
     sent = {"state": "waiting", "stage": "cross_check", "slot": [slot.public_id], "action": "hand_over", "to": people}
     answer = client.post(f"/p/{team.project.slug}/assignments/plan/", sent | {"reason": "On leave"})
-    page = answer.content.decode()
+    page = one_line(answer)
     assert answer.status_code == 422
     assert "A dialogue has one owner; choose one person." in page
     ticked = (
         f'value="{slot.public_id}" aria-label="Select {slot.dialogue.external_id}, Cross-check" data-nav-item checked'
     )
-    assert ticked in page
+    assert ticked in one_line(page)
     assert '<input type="radio" name="action" value="hand_over" checked>' in page
     assert all(f'<option value="{person}" selected>' in page for person in people)
     assert 'value="On leave"' in page

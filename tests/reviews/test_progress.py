@@ -29,6 +29,7 @@ from tests.factories import (
     make_user,
     open_slot,
 )
+from tests.pages import one_line
 from tests.reviews.gold_team import STAGE, always, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
@@ -129,7 +130,7 @@ def test_the_key_and_the_button_of_my_work_take_what_comes_first(team: Team, cli
     client.force_login(person)
     # Whoever has checked an item first checks it once more.
     for item in (urgent, urgent, own, own, late):
-        shown = client.get("/").content.decode()
+        shown = one_line(client.get("/"))
         form = re.search(r'<form[^>]*action="([^"]*)">((?:(?!</form>).)*data-key="n")', shown)
         assert form is not None
         assert 'name="stage"' not in form[2]
@@ -147,7 +148,7 @@ def test_the_key_of_my_work_stands_at_one_button(team: Team, client: Client) -> 
     for one in (team, other):
         begin(one.project, make_dialogues(one.project, 1))
     client.force_login(team.annotator)
-    page = client.get("/").content.decode()
+    page = one_line(client.get("/"))
     assert page.count("Take the next item<span") == 2
     assert page.count('data-key="n"') == page.count(">n</kbd>") == 1
 
@@ -198,18 +199,18 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
     )
     for person, address in ((team.senior, "/"), (team.senior, "/p/stuck/"), (team.administrator, "/p/stuck/")):
         client.force_login(person)
-        page = client.get(address).content.decode()
+        page = one_line(client.get(address))
         assert sentence in page
         assert ("1 that nobody can take" if address == "/" else "(1 item for nobody)") in page
     # Of a long queue the oldest places are looked at: there may be more.
     monkeypatch.setattr("reviews.services.queue.stuck.LOOKED_AT", 2)
     client.force_login(team.senior)
-    assert "1+ that nobody can take" in (page := client.get("/").content.decode())
+    assert "1+ that nobody can take" in (page := one_line(client.get("/")))
     assert "“Expert verification”: at least 1 item waits that nobody can take" in page
-    assert "(1+ item for nobody)" in client.get("/p/stuck/").content.decode()
+    assert "(1+ item for nobody)" in one_line(client.get("/p/stuck/"))
     # Who is asked to review blind hears nothing of who has reviewed what.
     client.force_login(team.annotators[2])
-    assert "nobody can take" not in client.get("/").content.decode() + client.get("/p/stuck/").content.decode()
+    assert "nobody can take" not in one_line(client.get("/")) + one_line(client.get("/p/stuck/"))
     assert read_my_work(actor=team.annotators[2], project=team.project).stuck == []
     give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
     roles = frozenset({Role.ADMINISTRATOR})
@@ -222,10 +223,10 @@ def test_the_row_of_stages_counts_reviews_alone_and_says_so(client: Client) -> N
     adopt_c3(team)
     make_item(team, "cross_check")
     client.force_login(team.annotator)
-    page = client.get(f"/p/{team.project.slug}/").content.decode()
+    page = one_line(client.get(f"/p/{team.project.slug}/"))
     row = page[page.index('<ol class="pipeline"') : page.index("</ol>")]
     assert "Reviews still to be done" in page[: page.index('<ol class="pipeline"')]
-    assert re.findall(r'figure">(\d+)<', row) == ["0", "0", "2", "0"]
+    assert re.findall(r'figure">\s*(\d+)\s*<', row) == ["0", "0", "2", "0"]
     assert "Verified" not in row
     assert "Where the 1 dialogue stands" in page
 

@@ -36,6 +36,7 @@ from reviews.services.history import project_history as history
 from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import as_lines, begin_import, candidate
 from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
+from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -127,9 +128,9 @@ def test_nothing_tells_of_a_blind_review_before_it_has_settled(team: Team, clien
 
     def seen(person: User) -> tuple[Any, ...]:
         client.force_login(person)
-        page = client.get(f"/p/{team.project.slug}/history/").content.decode()
+        page = one_line(client.get(f"/p/{team.project.slug}/history/"))
         told = [(line.event.pk, line.text) for line in lines(team, person)]
-        return told, page.count("<details><summary"), page.count(str(team.annotators[1]))
+        return told, page.count("<summary data-nav-item"), page.count(str(team.annotators[1]))
 
     def exported() -> list[bytes]:
         return list(history.export_events(actor=team.administrator, project=team.project, filters=history.Filters()))
@@ -205,7 +206,7 @@ def test_a_day_that_is_none_is_refused_beside_its_field_with_what_was_typed(team
     url = f"/p/{team.project.slug}/history/"
     typed = {"since": "31.5.2026", "until": "2026-06-01", "item": "one"}
     refused = client.get(url, typed)
-    page = refused.content.decode()
+    page = one_line(refused)
     assert refused.status_code == 422
     assert page.count("field-error") == 1
     assert "“31.5.2026” is no day" in page
@@ -500,9 +501,9 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
         # Asked for twice, done once.
         assert client.post(address).status_code == 302
         [job] = Job.objects.filter(kind=history_checks.JOB, ended_at=None)
-        assert "Checking the history" in client.get(address).content.decode()
+        assert "Checking the history" in one_line(client.get(address))
         assert jobs.run(job.pk).state == "done"
-        return client.get(address).content.decode()
+        return one_line(client.get(address))
 
     client.force_login(team.administrator)
     assert "Nothing was removed or changed" in check()
@@ -515,7 +516,7 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
     assert "of the project (protocol.adopted" in page
     client.force_login(team.senior)
     assert client.post(address).status_code == 403
-    assert "was removed" not in client.get(address).content.decode()
+    assert "was removed" not in one_line(client.get(address))
 
 
 def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.CaptureFixture[str]) -> None:

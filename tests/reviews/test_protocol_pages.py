@@ -11,6 +11,7 @@ from reviews.core.protocols.drafting import TABLES, overlay, step
 from reviews.models import ProtocolVersion
 from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_dialogues, make_item, make_team
+from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -51,7 +52,7 @@ def send(
 
 
 def text(response: Any) -> str:
-    return str(response.content.decode())
+    return one_line(response)
 
 
 def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client, team: Team) -> None:

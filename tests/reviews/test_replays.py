@@ -24,6 +24,7 @@ from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import TOOLS, case, with_constraint
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot
+from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -248,7 +249,7 @@ def test_a_draft_is_run_as_it_is_by_then(team: Team) -> None:
 
 def text_of(response: Any, status: int = 200) -> str:
     assert response.status_code == status, response.content[:500]
-    return str(response.content.decode())
+    return str(one_line(response))
 
 
 def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: Team) -> None:

@@ -16,6 +16,7 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import review_forms
 from reviews.services.submission.review_forms import KEPT_STEPS, keep_form
 from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
+from tests.pages import one_line
 from tests.reviews.test_disputes import MESSAGE, SKY, TEXT, at_desk, disputed, same, three_places
 from tests.windows import Window
 
@@ -73,7 +74,7 @@ def test_the_same_place_is_asked_about_and_nothing_is_stored_before(client: Clie
     keep(one, item, reason="From window one.")
     asked = keep(two, item, **{"reason": "From window two.", NOTE: "A note."})
     assert asked.status_code == 409
-    text = asked.content.decode()
+    text = one_line(asked)
     assert "From window" in text
     assert "As it is stored now" in text
     assert "doctype" not in text.lower()
@@ -179,16 +180,16 @@ def test_the_question_names_a_field_as_its_form_does(client: Client, team: Team,
         ReviewDraft.objects.all().delete()
         url = reverse("workspace-submit", args=[item]) + f"?verdict={verdict}"
         one, two = (Window(client, url, "verdict") for _ in range(2))
-        assert f'<label for="reason">{label}' in one.text
+        assert f'<label for="reason">{label}' in one_line(one.text)
         keep(one, item, reason="From window one.")
-        assert f"<p>{asked_of}</p>" in keep(two, item, reason="From window two.").content.decode()
+        assert f"<p>{asked_of}</p>" in one_line(keep(two, item, reason="From window two."))
     slot = at_desk(team, disputed(team, same, three_places))
     client.force_login(team.senior)
     url, save = (reverse(name, args=[slot]) for name in ("workspace-settle", "workspace-settle-keep"))
     one, two = (Window(client, url, "settle") for _ in range(2))
     one.send(save, scripts=True, reason="From window one.")
-    asked = two.send(save, scripts=True, reason="From window two.").content.decode()
-    assert '<label for="reason">In a sentence: what the two should know' in one.text
+    asked = one_line(two.send(save, scripts=True, reason="From window two."))
+    assert '<label for="reason">In a sentence: what the two should know' in one_line(one.text)
     assert "<p>In a sentence: what the two should know:</p>" in asked
 
 
@@ -202,10 +203,10 @@ def test_rulings_of_two_windows_stand_side_by_side(client: Client, team: Team) -
     second = two.send(save, scripts=True, **{f"ruling:{SKY}": "right", f"why:{SKY}": "other"})
     assert second.status_code == 200
     assert "X-Form-Version" not in second
-    assert "<strong>2 of 3</strong>" in second.content.decode()
+    assert "<strong>2 of 3</strong>" in one_line(second)
     asked = two.send(save, scripts=True, **{f"ruling:{TEXT}": "right", f"why:{TEXT}": "other"})
     assert asked.status_code == 409
-    assert "Left" in asked.content.decode()
+    assert "Left" in one_line(asked)
     one.load()
     assert one.send(**{f"ruling:{MESSAGE}": "left", f"why:{MESSAGE}": "other"}).status_code == 302
     rulings = {one.anchor: one.choice for one in Review.objects.get(stage_kind="expert").rulings.all()}

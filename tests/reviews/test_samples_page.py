@@ -18,6 +18,7 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.submission.submit import submit_review
 from tests.factories import Team, adopt_c3, give_role, hand_in, make_item, make_team, open_slot
+from tests.pages import one_line
 from tests.reviews.test_rounds import annotated, drawn, look, next_round, team
 
 __all__ = ["team"]
@@ -52,22 +53,22 @@ def test_rounds_and_their_draws(team: Team) -> None:
     [draw] = csv_rows(page(team.senior, team, csv="draws"))
     assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "the program")
 
-    seen = page(team.senior, team).content.decode()
+    seen = one_line(page(team.senior, team))
     assert "Settle 1 open conflict of round 1 together" in seen
     assert f'href="/p/{team.project.slug}/joint/rounds-1/"' in seen
     # Who looks with whom is for those who oversee.
     assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)
     assert page(team.annotator, team, csv="pairs-rounds").status_code == 404
-    assert "Settle 1 open" not in page(team.annotator, team).content.decode()
+    assert "Settle 1 open" not in one_line(page(team.annotator, team))
 
 
 def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
     annotated(team, 4)
     draw = next_round(team)
-    assert "the same 2 of 4 items" in page(team.senior, team, check=draw.public_id).content.decode()
+    assert "the same 2 of 4 items" in one_line(page(team.senior, team, check=draw.public_id))
     assert page(team.annotator, team, check=draw.public_id).status_code == 403
     assert page(team.senior, team, check="nonsense").status_code == 404
-    assert f"?population={draw.public_id}" in page(team.senior, team, check=draw.public_id).content.decode()
+    assert f"?population={draw.public_id}" in one_line(page(team.senior, team, check=draw.public_id))
     assert page(team.annotator, team, population=draw.public_id).status_code == 403
     assert page(team.senior, team, population="nonsense").status_code == 404
     sent = b"".join(page(team.senior, team, population=draw.public_id).streaming_content)
@@ -78,7 +79,7 @@ def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE reviews_drawitem SET selected = NOT selected WHERE draw_id = %s", [draw.pk])
     assert DrawItem.objects.filter(draw=draw, selected=True).count() == 2
-    body = page(team.senior, team, check=draw.public_id).content.decode()
+    body = one_line(page(team.senior, team, check=draw.public_id))
     assert "does not come out as it was recorded" in body
     assert "The seed draws 2 that were not looked at, and not 2 that were." in body
 
@@ -108,7 +109,7 @@ def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) 
     claim = claim_slot(actor=reader, slot=open_slot(again))
     for _ in range(2):
         assert sent(reader) == (403, False)
-        compared = page(reader, team, check=draw.public_id).content.decode()
+        compared = one_line(page(reader, team, check=draw.public_id))
         assert "the same 1 of 2 items" in compared
         assert "You review a dialogue of this draw blind" in compared
         assert "Download the population" not in compared
@@ -122,7 +123,7 @@ def test_before_the_first_draw_there_is_a_word_of_explanation() -> None:
     team = make_team()
     adopt_c3(team)
     make_item(team, "cross_check")
-    assert "Nothing has been drawn yet" in page(team.annotator, team).content.decode()
+    assert "Nothing has been drawn yet" in one_line(page(team.annotator, team))
 
 
 def test_the_page_reads_no_items(team: Team) -> None:

@@ -49,6 +49,7 @@ def test_what_has_to_be_checked_is_checked(tmp_path):
     for word in (
         "ruff check",
         "ruff format --check",
+        "djlint --lint",
         "mypy",
         "deno lint",
         "deno check",

@@ -15,6 +15,7 @@ from scripts.template_rules import problems_below, template_problems
         ('<div hx-on:click="go()">', "an hx-on attribute"),
         ('<textarea name="a" rows="2">{{ text }}</textarea>', "begin a new line"),
         ('<script src="https://cdn.example/a.js"></script>', "a file of another server"),
+        (f"<p>{'a' * 118}", "at most 120"),
     ],
 )
 def test_what_the_policy_would_break_is_found(text, words):
@@ -30,6 +31,7 @@ def test_what_the_policy_would_break_is_found(text, words):
         "{# <p style='x'> #}<!-- <script>old</script> -->",
         '<p class="style">a = "b" on time = 3</p>',
         '<button hx-post="/x" data-once="1">',
+        f"<p>{'a' * 117}",
     ],
 )
 def test_what_the_policy_allows_is_left_alone(text):
