@@ -23,12 +23,11 @@ from annotator.api.serializers import (
     RevisionSerializer,
 )
 from annotator.core.comparison import diff
-from annotator.errors import Hidden
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import load_dialogue, load_project
 from annotator.services.dialogues.listing import veil_owners
-from annotator.services.dialogues.revisions import load_revision
+from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import variant_findings
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "There is no such thing, or it is not yours to see.")
@@ -48,10 +47,7 @@ def requested_dialogue(request: Request, slug: str, public_id: str) -> Dialogue:
 
 def requested_revision(request: Request, dialogue: Dialogue, wanted: str) -> Revision:
     """The version of the dialogue with this public id, without one the newest. Raises Hidden."""
-    revision = load_revision(actor=actor(request), dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-    if revision is None:
-        raise Hidden("This dialogue has no content yet.")
-    return revision
+    return load_revision_or_head(actor=actor(request), dialogue=dialogue, public_id=wanted)
 
 
 class ProjectList(APIView):

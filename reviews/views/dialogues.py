@@ -18,7 +18,7 @@ from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
 from annotator.services.dialogues.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
 from annotator.services.dialogues.outdated import open_marks
-from annotator.services.dialogues.revisions import load_revision
+from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
@@ -95,9 +95,7 @@ def render_dialogue(
     request: PageRequest, dialogue: Dialogue, *, wanted: str = "", remark: dict[str, Any] | None = None
 ) -> HttpResponse:
     """The page of a dialogue. ``remark``: a comment that was refused just now, as ``comment_context`` takes it."""
-    revision = load_revision(actor=request.user, dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-    if revision is None:
-        raise Hidden("This dialogue has no content yet.")
+    revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
     findings = dialogue.findings.filter(revision=revision) if is_head else []

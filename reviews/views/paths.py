@@ -29,11 +29,10 @@ from annotator.core.decisions import (
 from annotator.core.graph import optimal_paths
 from annotator.errors import Hidden
 from annotator.presentation.components.anchors import place_id
-from annotator.services.access.permissions import load_dialogue
 from annotator.services.database.filters import one_of
-from annotator.services.dialogues.revisions import load_revision
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.submission.workbench import open_workbench
+from reviews.views.revision_pages import revision_page
 
 #: Longest address of a state that is read, in characters; 64 calls of the longest ids fit.
 _MAX_PATH = 6_000
@@ -54,25 +53,9 @@ _reading = require_http_methods(["GET", "HEAD", "POST"])
 @takes("revision", *_TREE)
 def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpResponse:
     """A task of a dialogue as it is now, or at a revision one may see. Trying a trajectory (POST) changes nothing."""
-    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
-    wanted = request.GET.get("revision", "")
-    revision = load_revision(actor=request.user, dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-    if revision is None:
-        raise Hidden("This dialogue has no content yet.")
-    home = reverse("dialogue", args=[request.project.slug, dialogue.public_id])
-    home += f"?{urlencode({'revision': wanted})}" if wanted else ""
-    context = {
-        "title": dialogue.external_id,
-        "home": home,
-        "fixed": "" if revision.pk == dialogue.head_id else _name_of(revision.number),
-        "newest": reverse("decision-tree", args=[request.project.slug, dialogue.public_id, task]),
-        "trail": [
-            ("Dialogues", reverse("dialogue-list", args=[request.project.slug])),
-            (dialogue.external_id, home),
-            ("Decision tree", ""),
-        ],
-        "keep": {"revision": wanted} if wanted else {},
-    }
+    revision, context = revision_page(request, public_id, "Decision tree")
+    context["keep"] = {"revision": request.GET["revision"]} if request.GET.get("revision") else {}
+    home = context["home"]
     return _page(request, revision.document(), task, context, lambda anchor: f"{home}#{place_id(anchor)}")
 
 
@@ -94,10 +77,6 @@ def workspace_decision_tree(request: PageRequest, slot: str, task: str) -> HttpR
         "keep": {},
     }
     return _page(request, bench.document, task, context, lambda anchor: f"{home}?{urlencode({'at': anchor})}")
-
-
-def _name_of(number: int | None) -> str:
-    return f"version {number}" if number else "your own version, not open yet"
 
 
 def _page(

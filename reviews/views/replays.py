@@ -18,7 +18,7 @@ from annotator.models import Dialogue, Draft, Replay, Revision
 from annotator.presentation.replay import present_run
 from annotator.services.access.permissions import load_dialogue
 from annotator.services.dialogues.replays import document_of, last_replay, load_replay, own_replays, start_replay
-from annotator.services.dialogues.revisions import load_revision
+from annotator.services.dialogues.revisions import load_revision_or_head
 from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Slot, SlotState
@@ -35,9 +35,7 @@ def dialogue_replay(request: PageRequest, public_id: str) -> HttpResponse:
     """Replay a version of a dialogue: as it is now, or one that is named. Shows the last run of the same content."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     wanted = request.GET.get("revision", "")
-    revision = load_revision(actor=request.user, dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-    if revision is None:
-        raise Hidden("This dialogue has no content yet.")
+    revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     return _start(request, dialogue, revision=revision)
 
 

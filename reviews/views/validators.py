@@ -27,15 +27,14 @@ from annotator.models import Draft, Job
 from annotator.presentation.case import CaseView, ConstraintView
 from annotator.presentation.components.anchors import place_id
 from annotator.presentation.document import present
-from annotator.services.access.permissions import load_dialogue
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts, trials
-from annotator.services.dialogues.revisions import load_revision
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.submission.workbench import Workbench
 from reviews.views.case_editor import posted_fields
 from reviews.views.context import seen_version
 from reviews.views.graph import open_bench
+from reviews.views.revision_pages import revision_page
 from reviews.views.validator_rows import described, forms_to_choose, row_views, same_as, text_views
 
 Document = dict[str, Any]
@@ -52,30 +51,8 @@ _EMPTY: Document = {"code": None, "function": None, "form": None, "parameters": 
 @takes("revision", "job", "form")
 def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResponse:
     """The validator of a constraint of a dialogue as it is now, or at a revision one may see; to read."""
-    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
-    wanted = request.GET.get("revision", "")
-    revision = load_revision(actor=request.user, dialogue=dialogue, public_id=wanted) if wanted else dialogue.head
-    if revision is None:
-        raise Hidden("This dialogue has no content yet.")
-    home = reverse("dialogue", args=[request.project.slug, dialogue.public_id])
-    home += f"?{urlencode({'revision': wanted})}" if wanted else ""
-    context = {
-        "title": dialogue.external_id,
-        "home": home,
-        "trail": [
-            ("Dialogues", reverse("dialogue-list", args=[request.project.slug])),
-            (dialogue.external_id, home),
-            ("Validator", ""),
-        ],
-        "back": f"{home}#{place_id(f'/constraints/{constraint}')}",
-        "editable": False,
-        "fixed": ""
-        if revision.pk == dialogue.head_id
-        else f"version {revision.number}"
-        if revision.number
-        else "yours",
-        "newest": request.path,
-    }
+    revision, context = revision_page(request, public_id, "Validator")
+    context |= {"back": f"{context['home']}#{place_id(f'/constraints/{constraint}')}", "editable": False}
     return _page(request, revision.document(), constraint, context)
 
 

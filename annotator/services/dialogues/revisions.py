@@ -254,6 +254,14 @@ def load_revision(*, actor: User, dialogue: Dialogue, public_id: str) -> Revisio
     return revision
 
 
+def load_revision_or_head(*, actor: User, dialogue: Dialogue, public_id: str) -> Revision:
+    """The revision with this public id; where none is named, the newest. Raises Hidden."""
+    revision = load_revision(actor=actor, dialogue=dialogue, public_id=public_id) if public_id else dialogue.head
+    if revision is None:
+        raise Hidden("This dialogue has no content yet.")
+    return revision
+
+
 def lock_dialogue(dialogue_id: int) -> Dialogue:
     """The dialogue's row, locked until the caller's transaction ends."""
     # Not the key: rows that refer to the dialogue may be written meanwhile.
