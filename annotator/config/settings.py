@@ -13,6 +13,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import reverse
 from kombu.entity import Exchange, Queue
 
 from annotator.config import environment as given
@@ -171,6 +172,40 @@ SILENT_TRANSACTION_SECONDS = given.seconds("SILENT_TRANSACTION_SECONDS", default
 DATABASES["default"]["CONN_MAX_AGE"] = given.seconds("CONN_MAX_AGE", default=600)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# --- pages --------------------------------------------------------------------------------------------------------
+# No app knows the pages of those above it. What leads to such a page asks for the address of an object, or names one of
+# these settings (``page_url`` in templates).
+LOGIN_REDIRECT_URL = "home"
+NEW_PROJECT_PAGE = "protocol"
+EXAMPLES_PAGE = "example-list"
+IMPORTS_PAGE = "import-list"
+RELEASES_PAGE = "release-list"
+ABSOLUTE_URL_OVERRIDES = {
+    "annotator.project": lambda project: reverse("project", args=[project.slug]),
+    "annotator.dialogue": lambda dialogue: reverse("dialogue", args=[dialogue.project.slug, dialogue.public_id]),
+    "annotator.job": lambda job: reverse("job-list", args=[job.project.slug]),
+}
+_OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
+# The bar of a project: name of the page, label, key, roles that see it (empty: every member). What only some roles see
+# is in a menu, so that the bar has one row.
+PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
+    ("project", "Project", "g p", ()),
+    ("dialogue-list", "Dialogues", "g d", ()),
+    ("statistics", "Statistics", "g t", ()),
+    ("release-list", "Releases", "g r", ()),
+    ("guideline", "Guideline", "g g", ()),
+    ("feedback-list", "Feedback", "g f", ()),
+    ("protocol", "Protocol", "g o", ()),
+    ("member-list", "People", "g e", ()),
+    ("joint-list", "Disputes", "g x", _OVERSEERS),
+    ("gold-list", "Gold", "g k", _OVERSEERS),
+    ("history-list", "History", "g y", _OVERSEERS),
+    ("assignment-list", "Assignments", "g a", _ADMINISTRATORS),
+    ("import-list", "Imports", "g i", _ADMINISTRATORS),
+    ("job-list", "Jobs", "g j", _ADMINISTRATORS),
+    ("project-settings", "Settings", "g s", _ADMINISTRATORS),
+]
+
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
@@ -180,7 +215,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "annotator.services.accounts.accounts.InvitationAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]

@@ -1,5 +1,6 @@
 """Dialogues, toolsets and their revisions; drafts, findings and waivers."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from django.db import connection, models
@@ -118,6 +119,9 @@ class Dialogue(models.Model):
     Imports write it by the thousand: what lists read is indexed once it is published, and no index or constraint is
     there that nothing needs.
     """
+
+    #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
+    get_absolute_url: Callable[[], str]
 
     public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="dialogues", db_index=False)

@@ -1,6 +1,6 @@
 """People, projects and what a person may do in a project."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Self
 
@@ -59,6 +59,9 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 class Project(models.Model):
     """One benchmark in the making."""
+
+    #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
+    get_absolute_url: Callable[[], str]
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     slug = models.SlugField(max_length=60, unique=True)

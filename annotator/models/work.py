@@ -1,5 +1,6 @@
 """Long work, work that comes round, and what happened: jobs, routines and events."""
 
+from collections.abc import Callable
 from typing import Self
 
 from django.db import models
@@ -31,6 +32,9 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 class Job(models.Model):
     """Long work, as a row: Celery only runs it. See ``annotator.services.jobs.jobs`` for its rules."""
+
+    #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
+    get_absolute_url: Callable[[], str]
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")

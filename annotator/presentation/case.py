@@ -119,7 +119,6 @@ class CaseView(DialogueView):
     """A whole case, ready for a template. It has no tasks."""
 
     template: ClassVar[str] = "components/case.html"
-    inspector: ClassVar[str] = "reviews/inspector/case.html"
 
     fields: dict[str, PartView] = field(default_factory=dict)
     constraints: list[ConstraintView] = field(default_factory=list)

@@ -122,11 +122,10 @@ class TaskView:
 
 @dataclass
 class DialogueView:
-    """A whole document, ready for a template: how it is shown, and what is edited beside it."""
+    """A whole document, ready for a template."""
 
     #: What lays it out; blank for ``annotator.presentation.components.chat``.
     template: ClassVar[str] = ""
-    inspector: ClassVar[str] = ""
 
     data: dict[str, Any]
     tasks: list[TaskView]

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.context import Context
 from django.template.defaultfilters import floatformat
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -44,6 +46,12 @@ _TONES = ("info", "good", "special", "warn", "neutral")
 
 
 # --- signs and words -------------------------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def page_url(setting: str, *arguments: str) -> str:
+    """The address of a page whose name is in the settings: ``{% page_url "IMPORTS_PAGE" project.slug %}``."""
+    return reverse(getattr(settings, setting), args=arguments)
 
 
 @register.simple_tag

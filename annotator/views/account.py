@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, time
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
@@ -66,5 +67,5 @@ def demo_sign_in(request: PageRequest) -> HttpResponse:
     login(request, person)
     wanted_page = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(wanted_page, allowed_hosts={request.get_host()}):
-        wanted_page = reverse("home")
+        wanted_page = reverse(settings.LOGIN_REDIRECT_URL)
     return HttpResponseRedirect(wanted_page)

@@ -10,35 +10,13 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotator.models import Project, Role, User
+from annotator.models import Project, User
 from annotator.services.access.permissions import Standing, standing_of
 from annotator.services.accounts.accounts import demo_people
 from annotator.services.notices.notices import unread_count
 
-_SENIOR = frozenset({Role.SENIOR_REVIEWER, Role.ADMINISTRATOR})
-_ADMINISTRATOR = frozenset({Role.ADMINISTRATOR})
-
 #: In the menu of projects; whoever has more finds them on the page that lists them.
 MOST_PROJECTS = 20
-#: (URL name, label, key, roles that see it; empty: every member). URL names only: the pages live in several apps.
-#: What some roles alone see stands in a menu, so that the bar has one row.
-_ENTRIES: list[tuple[str, str, str, frozenset[Role]]] = [
-    ("project", "Project", "g p", frozenset()),
-    ("dialogue-list", "Dialogues", "g d", frozenset()),
-    ("statistics", "Statistics", "g t", frozenset()),
-    ("release-list", "Releases", "g r", frozenset()),
-    ("guideline", "Guideline", "g g", frozenset()),
-    ("feedback-list", "Feedback", "g f", frozenset()),
-    ("protocol", "Protocol", "g o", frozenset()),
-    ("member-list", "People", "g e", frozenset()),
-    ("joint-list", "Disputes", "g x", _SENIOR),
-    ("gold-list", "Gold", "g k", _SENIOR),
-    ("history-list", "History", "g y", _SENIOR),
-    ("assignment-list", "Assignments", "g a", _ADMINISTRATOR),
-    ("import-list", "Imports", "g i", _ADMINISTRATOR),
-    ("job-list", "Jobs", "g j", _ADMINISTRATOR),
-    ("project-settings", "Settings", "g s", _ADMINISTRATOR),
-]
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
@@ -84,8 +62,8 @@ def _entries(request: HttpRequest, project: Project, standing: Standing) -> list
             "current": name == current,
             "in_menu": bool(needed),
         }
-        for (name, label, _, needed), (link, marked) in zip(_ENTRIES, _links(project.slug), strict=True)
-        if not needed or needed & roles
+        for (name, label, _, needed), (link, marked) in zip(settings.PROJECT_BAR, _links(project.slug), strict=True)
+        if not needed or roles.intersection(needed)
     ]
 
 
@@ -97,13 +75,15 @@ def _links(slug: str) -> list[tuple[SafeString, SafeString]]:
             format_html('<a href="{}" data-key="{}">{}</a>', url, key, label),
             format_html('<a href="{}" data-key="{}" aria-current="page">{}</a>', url, key, label),
         )
-        for url, key, label in ((reverse(name, args=[slug]), key, label) for name, label, key, _ in _ENTRIES)
+        for url, key, label in (
+            (reverse(name, args=[slug]), key, label) for name, label, key, _ in settings.PROJECT_BAR
+        )
     ]
 
 
 def _entry_of(page: str) -> str:
     """The entry a page belongs to: its own, else that of the list or page whose name begins like its own."""
-    names = [name for name, *_ in _ENTRIES]
+    names = [name for name, *_ in settings.PROJECT_BAR]
     if page in names:
         return page
     stem = page.replace("revision-", "dialogue-").partition("-")[0]

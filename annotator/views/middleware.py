@@ -259,7 +259,7 @@ class FormAddressMiddleware:
         if response.status_code == 405 and request.method == "GET" and page:
             # A page of ours led here, with ``next`` say. Back to it, but not in a circle, nor to sign in once more.
             nowhere = urlsplit(page).path in (request.path, reverse(settings.LOGIN_URL))
-            return HttpResponseRedirect(reverse("home") if nowhere else page)
+            return HttpResponseRedirect(reverse(settings.LOGIN_REDIRECT_URL) if nowhere else page)
         # What ``login_required`` answers; a page that asks for signing in says itself where that leads.
         asked = redirect_to_login(request.get_full_path()).url if request.method == "POST" else ""
         if asked and response.headers.get("Location") == asked:

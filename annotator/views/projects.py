@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -58,7 +59,7 @@ def project_create(request: PageRequest) -> HttpResponse:
             messages.success(
                 request, f"{project.name} is there. Choose its protocol, invite people, then import candidates."
             )
-            return redirect("protocol", slug=project.slug)
+            return redirect(settings.NEW_PROJECT_PAGE, slug=project.slug)
     status = 422 if form.is_bound else 200
     return render(request, "annotator/project_create.html", {"form": form}, status=status)
 
@@ -205,7 +206,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method == "POST" and isinstance(request.user, User):
         project = projects.accept_invitation(actor=request.user, secret=secret)
         messages.success(request, f"You are a member of {project.name}.")
-        return redirect("project", slug=project.slug)
+        return redirect(project)
     found = projects.find_invitation(secret)
     here = reverse("invitation", args=[secret])
     if request.method == "POST":

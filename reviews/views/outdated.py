@@ -73,9 +73,9 @@ def _of_mark(request: PageRequest) -> HttpResponse:
     mark = outdated.load_mark(actor=actor, project=project, public_id=request.POST["mark"])
     action = request.POST.get("action", "")
     if action == "send_back":
-        outdated.start_send_back(actor=actor, project=project, mark=mark)
+        job = outdated.start_send_back(actor=actor, project=project, mark=mark)
         messages.success(request, "They are sent back one after the other; you are told when that is done.")
-        return redirect("job-list", slug=project.slug)
+        return redirect(job)
     if action != "withdraw":
         raise Invalid("Say what is to happen: send back, or withdraw.")
     count = outdated.withdraw_mark(actor=actor, project=project, mark=mark)

@@ -1,7 +1,11 @@
-"""docs/architecture.md describes the folders that there are."""
+"""docs/architecture.md describes the folders that there are; no app names the pages of one above it."""
 
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,3 +26,36 @@ def test_every_folder_of_the_cores_and_services_is_described() -> None:
     assert folders <= described, folders - described
     gone = {name for name in described if not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists()}
     assert not gone
+
+
+#: Addresses and templates as Python and templates name them.
+_ADDRESS = re.compile(r"""(?:\b(?:reverse|reverse_lazy|redirect|resolve_url)\(\s*|\{% url )["']([\w-]+)["']""")
+_TEMPLATE = re.compile(r"""["'](\w+)/[\w/.#-]+\.(?:html|txt)\b""")
+
+
+@pytest.mark.parametrize(("app", "above"), [("annotator", ["reviews", "benchmark"]), ("reviews", ["benchmark"])])
+def test_no_app_names_a_page_or_a_template_of_an_app_above_it(app: str, above: list[str]) -> None:
+    pages = {name for one in above for name in page_names(one)}
+    assert pages
+    found = []
+    for file in files_of(app):
+        text = file.read_text(encoding="utf-8")
+        upward = {name for name in _ADDRESS.findall(text) if name in pages}
+        upward |= {name for name in _TEMPLATE.findall(text) if name in above}
+        found += [f"{file.relative_to(ROOT)}: {name}" for name in sorted(upward)]
+    assert not found
+
+
+def page_names(app: str) -> Iterator[str]:
+    for urls in (f"{app}.urls", f"{app}.api.urls"):
+        for pattern in import_module(urls).urlpatterns:
+            yield pattern.name
+
+
+def files_of(app: str) -> Iterator[Path]:
+    shared = [path for path in (ROOT / "templates").iterdir() if path.name not in ("reviews", "benchmark")]
+    for place in [ROOT / app, ROOT / "templates" / app, *(shared if app == "annotator" else [])]:
+        for file in [place] if place.is_file() else place.rglob("*"):
+            # The composition root puts the apps together.
+            if file.suffix in (".py", ".html", ".txt") and ROOT / "annotator/config" not in file.parents:
+                yield file

@@ -51,7 +51,8 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
         """A new member goes to their project first."""
-        return reverse("project", args=[request.joined.slug])  # type: ignore[attr-defined]
+        address: str = request.joined.get_absolute_url()  # type: ignore[attr-defined]
+        return address
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request)

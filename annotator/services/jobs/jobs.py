@@ -26,7 +26,6 @@ from celery import shared_task
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, F, Q, QuerySet
 from django.db.models.functions import Now
-from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, DomainError, Hidden
@@ -403,7 +402,7 @@ def _end(
                 people=[running.job.requester_id],
                 kind=NoticeKind.JOB,
                 text=f"{kind.title} {ended}{'' if error and state == JobState.FAILED else '.'}",
-                target=reverse("job-list", args=[running.job.project.slug]),
+                target=running.job.get_absolute_url(),
                 subject=running.job.public_id,
             )
         if kind.strangers and person is not None:

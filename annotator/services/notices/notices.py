@@ -6,7 +6,6 @@ nothing of a blind stage before it has settled.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Hidden
@@ -62,11 +61,6 @@ def members_with(project: Project, role: Role) -> list[int]:
     return list(held.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
-def dialogue_page(project: Project, dialogue: Dialogue, fragment: str = "") -> str:
-    """The path of a dialogue's page."""
-    return reverse("dialogue", args=[project.slug, dialogue.public_id]) + (f"#{fragment}" if fragment else "")
-
-
 # --- what administrators hear of, whoever writes the event -----------------------------------------------------------
 
 
@@ -101,7 +95,7 @@ def tell_of_events(events: Iterable[Event]) -> None:
             people=members_with(event.project, Role.ADMINISTRATOR),
             kind=NoticeKind.ALARM,
             text=words(event),
-            target=reverse("project", args=[event.project.slug]),
+            target=event.project.get_absolute_url(),
             key=f"{event.kind}:{event.project_id}:{event.after.get('stage', '')}"[:80],
         )
 

@@ -161,18 +161,19 @@ def preview_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> 
     return _preview(flagged(mark))
 
 
-def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> None:
+def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> Job:
     """Let all that is flagged begin the protocol anew, as a job; while that is under way, it is no other one.
 
     Raises Denied, Conflict where nothing is flagged.
     """
     require_administrator(actor=actor, project=project)
     unfinished = [JobState.QUEUED, JobState.RUNNING]
-    if Job.objects.filter(project=project, kind=JOB, parameters__mark=mark.pk, state__in=unfinished).exists():
-        return
+    jobs = Job.objects.filter(project=project, kind=JOB, parameters__mark=mark.pk, state__in=unfinished)
+    if (under_way := jobs.first()) is not None:
+        return under_way
     if not flagged(mark).counted().exists():
         raise Conflict("Nothing is marked any more.")
-    start_job(actor=actor, project=project, kind=JOB, parameters={"mark": mark.pk})
+    return start_job(actor=actor, project=project, kind=JOB, parameters={"mark": mark.pk})
 
 
 def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:

@@ -21,7 +21,7 @@ from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.services.access.blindness import blind_to, colleague, veil
 from annotator.services.dialogues.revisions import hold_dialogue
-from annotator.services.notices.notices import dialogue_page, notify
+from annotator.services.notices.notices import notify
 from reviews.models import Comment, StageRun
 from reviews.services.feedback.mentions import find_mentions, known_mentions, rename_mentions
 from reviews.services.queue.slot_work import Work
@@ -301,7 +301,7 @@ def _tell(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> No
             people=new,
             kind=kind,
             text=f"{author} {verb} on {dialogue.external_id}: {_MARKS.sub('', comment.text)}",
-            target=dialogue_page(dialogue.project, dialogue, f"c-{(parent or comment).public_id}"),
+            target=f"{dialogue.get_absolute_url()}#c-{(parent or comment).public_id}",
             dialogue=dialogue,
             subject=comment.public_id,
         )

@@ -8,7 +8,7 @@ from functools import partial
 from django.urls import reverse
 
 from annotator.models import Dialogue, NoticeKind, Project, Role, User
-from annotator.services.notices.notices import dialogue_page, members_with, notify
+from annotator.services.notices.notices import members_with, notify
 from reviews.core.protocols import Stage
 from reviews.models import AssignmentPlan, PlanAction, Slot
 
@@ -61,7 +61,7 @@ def tell_of_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> N
         people=[dialogue.owner_id],
         kind=NoticeKind.ASSIGNMENT,
         text=f"{words} back to you: {stage.title}.{' There may be more by now.' if actor is None else ''}",
-        target=reverse("home") if actor is None else dialogue_page(dialogue.project, dialogue),
+        target=reverse("home") if actor is None else dialogue.get_absolute_url(),
         dialogue=None if actor is None else dialogue,
         key=f"returned:{dialogue.project_id}:{stage.key}" if actor is None else "",
     )
@@ -75,7 +75,7 @@ def tell_of_assignment(*, actor: User, dialogue: Dialogue, person: User, words: 
         people=[person.pk],
         kind=NoticeKind.ASSIGNMENT,
         text=words,
-        target=dialogue_page(dialogue.project, dialogue),
+        target=dialogue.get_absolute_url(),
         dialogue=dialogue,
     )
 
@@ -121,7 +121,7 @@ def tell_of_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int 
         project=dialogue.project,
         people=people,
         words=f"{dialogue.external_id} is no longer yours to work on; others go on with it. Your draft is kept.",
-        target=dialogue_page(dialogue.project, dialogue),
+        target=dialogue.get_absolute_url(),
     )
 
 
@@ -133,7 +133,7 @@ def tell_of_new_beginning(*, actor: User | None, dialogue: Dialogue, people: Ite
         people=people,
         words=f"{dialogue.external_id} is no longer yours to work on: its review begins anew, or has moved on. "
         "Your draft is kept.",
-        target=dialogue_page(dialogue.project, dialogue),
+        target=dialogue.get_absolute_url(),
     )
 
 
