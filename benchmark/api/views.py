@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import FileResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -9,7 +10,7 @@ from rest_framework import status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
+from rest_framework.serializers import BaseSerializer, Serializer
 from rest_framework.views import APIView
 
 from annotator.api.pagination import KeyPagination, KeysetPagination
@@ -18,6 +19,7 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
 from benchmark.api import serializers as shapes
+from benchmark.models import ImportBatch, Release
 from benchmark.services.imports import requests
 from benchmark.services.imports.report import read_report
 from benchmark.services.releases import requests as releases
@@ -43,9 +45,7 @@ class ImportList(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = requests.list_imports(actor=actor(request), project=project)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(shapes.ImportSerializer(page, many=True).data)
+        return _page(self, request, rows, shapes.ImportSerializer)
 
     @extend_schema(
         request={"multipart/form-data": shapes.ImportInputSerializer},
@@ -77,8 +77,7 @@ class ImportDetail(APIView):
         responses={200: shapes.ImportSerializer, 403: DENIED, 404: NOT_FOUND}, operation_id="imports_read"
     )  # fmt: skip
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
+        batch = _import(request, slug, public_id)
         return Response(shapes.ImportSerializer(batch).data)
 
 
@@ -91,11 +90,10 @@ class ImportCancel(APIView):
         operation_id="imports_cancel",
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
-        requests.cancel_import(actor=actor(request), batch=batch)
-        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
-        return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
+        requests.cancel_import(actor=actor(request), batch=_import(request, slug, public_id))
+        return Response(
+            shapes.ImportSerializer(_import(request, slug, public_id)).data, status=status.HTTP_202_ACCEPTED
+        )
 
 
 class ImportReport(APIView):
@@ -105,8 +103,7 @@ class ImportReport(APIView):
         responses={(200, "application/jsonl"): FILE, 403: DENIED, 404: NOT_FOUND}, operation_id="imports_report"
     )  # fmt: skip
     def get(self, request: Request, slug: str, public_id: str) -> StreamingHttpResponse:
-        project = load_project(actor=actor(request), slug=slug)
-        batch = requests.load_import(actor=actor(request), project=project, public_id=public_id)
+        batch = _import(request, slug, public_id)
         return StreamingHttpResponse(read_report(batch), content_type="application/jsonl")
 
 
@@ -121,11 +118,7 @@ class ReleaseList(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = releases.list_releases(actor=actor(request), project=project)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(
-            shapes.ReleaseSerializer(page, many=True, context=_seen_by(request, project)).data
-        )
+        return _page(self, request, rows, shapes.ReleaseSerializer, context=_seen_by(request, project))
 
     @extend_schema(
         request=shapes.ReleaseInputSerializer,
@@ -156,9 +149,8 @@ class ReleaseDetail(APIView):
 
     @extend_schema(responses={200: shapes.ReleaseSerializer, 404: NOT_FOUND}, operation_id="releases_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
-        return Response(shapes.ReleaseSerializer(release, context=_seen_by(request, project)).data)
+        release = _release(request, slug, public_id)
+        return Response(shapes.ReleaseSerializer(release, context=_seen_by(request, release.project)).data)
 
 
 class ReleaseLeftOut(APIView):
@@ -171,12 +163,9 @@ class ReleaseLeftOut(APIView):
         operation_id="releases_left_out",
     )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        project = load_project(actor=actor(request), slug=slug)
-        release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
+        release = _release(request, slug, public_id)
         rows = releases.list_left_out(actor=actor(request), release=release)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(shapes.LeftOutSerializer(page, many=True).data)
+        return _page(self, request, rows, shapes.LeftOutSerializer)
 
 
 class ReleaseArchive(APIView):
@@ -187,9 +176,30 @@ class ReleaseArchive(APIView):
         operation_id="releases_archive",
     )
     def get(self, request: Request, slug: str, public_id: str) -> FileResponse:
-        project = load_project(actor=actor(request), slug=slug)
-        release = releases.load_release(actor=actor(request), project=project, public_id=public_id)
+        release = _release(request, slug, public_id)
         return archive_response(actor(request), release)
+
+
+def _import(request: Request, slug: str, public_id: str) -> ImportBatch:
+    project = load_project(actor=actor(request), slug=slug)
+    return requests.load_import(actor=actor(request), project=project, public_id=public_id)
+
+
+def _release(request: Request, slug: str, public_id: str) -> Release:
+    project = load_project(actor=actor(request), slug=slug)
+    return releases.load_release(actor=actor(request), project=project, public_id=public_id)
+
+
+def _page(
+    view: "ImportList | ReleaseList | ReleaseLeftOut",
+    request: Request,
+    rows: QuerySet[Any],
+    shape: type[BaseSerializer[Any]],
+    **options: Any,
+) -> Response:
+    paginator = view.pagination_class()
+    page = paginator.paginate_queryset(rows, request, view)
+    return paginator.get_paginated_response(shape(page, many=True, **options).data)
 
 
 def _seen_by(request: Request, project: Project) -> dict[str, bool]:

@@ -2,13 +2,25 @@
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats.files import RawLine, RawRecord, RecordFault, parse_line, read_lines
+
+
+def read_records(stream: BinaryIO, filename: str, **options: Any) -> Iterator[RawRecord | RecordFault]:
+    """The records of a file, and what is wrong with it, as an import meets them."""
+    for item in read_lines(stream, filename, **options):
+        parsed = parse_line(item) if isinstance(item, RawLine) else item
+        yield parsed
+        if isinstance(parsed, RecordFault) and parsed.fatal:
+            return
+
 
 WEATHER = {
     "type": "function",

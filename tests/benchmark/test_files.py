@@ -4,15 +4,15 @@ import gzip
 import io
 import json
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.core.formats.files import Limits, RawRecord, RecordFault, read_records
+from benchmark.core.formats.files import Limits, RawRecord, RecordFault
 from benchmark.core.formats.lines import split_lines
+from tests.benchmark.format_records import read_records
 
 
 def read(content: bytes, name: str = "a.jsonl", **options: Any) -> list[RawRecord | RecordFault]:
@@ -143,13 +143,6 @@ def test_bad_lines_do_not_stop_the_good_ones() -> None:
     assert (first.line, first.fatal) == (2, False)
     assert "character 7" in first.message
     assert second.message == "A record must be a JSON object, but this is a list."
-
-
-def test_a_path_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(lines(2))
-    assert len(list(read_records(path, "a.jsonl"))) == 2
-    assert len(list(read_records(str(path), "a.jsonl"))) == 2
 
 
 MIXED = b'{"a": 1}\n\nx\n{"a": 2}\n[]\n{"a": 3}\n'

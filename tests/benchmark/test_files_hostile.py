@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from benchmark.core.formats import files
 from benchmark.core.formats import lines as format_lines
-from benchmark.core.formats.files import Limits, RawRecord, RecordFault, read_records
+from benchmark.core.formats.files import Limits, RawRecord, RecordFault
 from benchmark.core.formats.lines import LineFault, parse_record
+from tests.benchmark.format_records import read_records
 from tests.benchmark.test_files import faults, lines, read, zipped
 
 MIB = 1 << 20
@@ -483,9 +484,13 @@ def test_a_line_of_100_mb_is_skipped_without_being_held() -> None:
 
 _MEASURED = """
 import resource, sys
-from benchmark.core.formats.files import read_records
+from benchmark.core.formats.files import RawLine, parse_line, read_lines
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-count = sum(1 for _ in read_records(sys.argv[1], sys.argv[1]))
+count = 0
+with open(sys.argv[1], "rb") as stream:
+    for item in read_lines(stream, sys.argv[1]):
+        count += 1
+        parsed = parse_line(item) if isinstance(item, RawLine) else item
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

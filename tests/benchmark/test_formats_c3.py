@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmark.core.formats import READERS, WRITERS
-from benchmark.core.formats.messages import entry_messages
+from benchmark.core.formats.messages import task_blocks
 from tests.benchmark.format_records import (
     CHINESE,
     MESSAGES,
@@ -188,7 +188,7 @@ def test_what_stands_before_the_first_task_is_the_dialogue_so_far() -> None:
         {"role": "assistant", "content": "Hello!"},
     ]
     assert same(WRITERS["c3"].write(dialogues), record)
-    assert entry_messages(dialogues[0].document, 0)[-1] == {"role": "user", "content": MESSAGES[0]}
+    assert sent_for(dialogues[0].document, 0)[-1] == {"role": "user", "content": MESSAGES[0]}
 
 
 def test_a_record_without_messages_stays_without_unless_all_is_asked_for() -> None:
@@ -287,6 +287,13 @@ def published_entries(record: dict[str, Any], prefix: str) -> list[tuple[list[di
     return entries
 
 
+def sent_for(document: dict[str, Any], index: int) -> list[dict[str, Any]]:
+    """What a model is given for a task: all earlier ones, and its user message."""
+    blocks = task_blocks(document)
+    before = [message for block in blocks[:index] for message in block]
+    return before + blocks[index][: len(document["context"]) + 1 if index == 0 else 1]
+
+
 def test_the_published_evaluators_can_load_a_full_export(shared_data: Path) -> None:
     records = json_lines(shared_data / "c3" / "paper_cases.jsonl")
     for record in [*records, wild_record()]:
@@ -294,7 +301,7 @@ def test_the_published_evaluators_can_load_a_full_export(shared_data: Path) -> N
         assert WRITERS["c3"].problems(dialogues) == []
         entries = published_entries(WRITERS["c3"].write(dialogues, full=True), "english_")
         for index, (sent, date) in enumerate(entries):
-            assert sent == entry_messages(dialogues[0].document, index)
+            assert sent == sent_for(dialogues[0].document, index)
             assert date == "2024-07-12"
     both = WRITERS["c3"].write(read("c3", c3_record()), full=True)
     assert len(published_entries(both, "english_")) == len(published_entries(both, "")) == 4

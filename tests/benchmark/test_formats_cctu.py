@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from annotator.core.schema import SchemaProblem, canonical, load_text, read_document, value_hash
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.check_files import mark, paths_of, unmark
-from benchmark.core.formats.files import RawRecord, RecordFault, read_records
+from benchmark.core.formats.files import RawRecord, RecordFault
 from benchmark.core.formats.outdated import forget_overtaken
 from benchmark.services.releases.items import Item
 from tests.annotator.case_documents import CODE, call, case
 from tests.benchmark.cctu_records import QUERY, files, members, record, whole
 from tests.benchmark.conftest import as_zip
+from tests.benchmark.format_records import read_records
 
 CANARY = "Benchmark data. Canary 1234"
 

@@ -22,9 +22,6 @@ from types import TracebackType
 from typing import IO, Self
 
 from benchmark.core.formats.manifest import is_safe_path
-from benchmark.core.formats.verifying import VerifyReport, verify_archive
-
-__all__ = ["LEVEL", "DeterministicZip", "MemberWriter", "VerifyReport", "WrittenFile", "sha256_of", "verify_archive"]
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
@@ -193,15 +190,6 @@ class MemberWriter:
         self.bytes += len(portion)
         self.lines += portion.count(b"\n")
         self._out.write(self._deflate.compress(portion))
-
-
-def sha256_of(path: str | Path) -> str:
-    """SHA-256 of a file."""
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as source:
-        while piece := source.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _flush(path: Path) -> None:

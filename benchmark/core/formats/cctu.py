@@ -22,8 +22,9 @@ from benchmark.core.formats.interface import (
     DialogueLike,
     FormatDefaults,
     ReadDialogue,
-    describe,
+    only_one,
     quote,
+    require_object,
 )
 from benchmark.core.formats.residue import native, restore, unknown
 
@@ -39,8 +40,7 @@ class CctuFormat(FormatDefaults):
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Reader``. A constraint that cannot be understood is kept, with a warning that names it."""
-        if type(record) is not dict:
-            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        require_object(record)
         if "constraints_list" not in record:
             refuse_other_format(record, self.name)
             raise SchemaProblem([Problem("/constraints_list", "The record has no constraints_list.")])
@@ -48,9 +48,7 @@ class CctuFormat(FormatDefaults):
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Writer``. A record holds one dialogue of one language, the texts of its files included."""
-        if len(items) != 1:
-            raise ValueError("A cctu record holds one dialogue; write language variants one by one.")
-        (item,) = items
+        item = only_one(items, self.name)
         if item.document["kind"] not in self.kinds:
             raise ValueError("It holds constrained dialogues alone.")
         if not is_folder(item.external_id):

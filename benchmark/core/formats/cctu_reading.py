@@ -30,9 +30,10 @@ from benchmark.core.formats.interface import (
     guess_language,
     quote,
     read_json_text,
+    refuse_own_field,
 )
 from benchmark.core.formats.labels import listed
-from benchmark.core.formats.residue import NATIVE, compare, native, note
+from benchmark.core.formats.residue import compare, native, note
 
 _KNOWN = frozenset((*FIELDS, "constraints_list", CHECK_CODE, BEYOND, CANARY))
 SYSTEM = ("system", "developer")
@@ -60,8 +61,7 @@ class RecordReader:
         """Raises SchemaProblem, naming every fault found."""
         record, faults = self.record, self.faults
         external_id = check_id(record.get("id"), faults)
-        if NATIVE in record:
-            faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        refuse_own_field(record, faults)
         system_prompt, query = self._messages()
         tools = self._tools()
         constraints = self._constraints()

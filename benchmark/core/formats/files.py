@@ -21,7 +21,7 @@ from benchmark.core.formats.lines import BOM, LineFault, has_too_many_values, pa
 from benchmark.core.formats.sniffing import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
 
-__all__ = ["Limits", "RawLine", "RawRecord", "RecordFault", "parse_line", "read_lines", "read_records"]
+__all__ = ["Limits", "RawLine", "RawRecord", "RecordFault", "parse_line", "read_lines"]
 
 EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
@@ -69,37 +69,15 @@ class RawLine:
 Item = RawRecord | RecordFault
 
 
-def read_records(
-    stream: BinaryIO | str | Path,
-    filename: str,
-    *,
-    limits: Limits | None = None,
-    skip: int = 0,
-    format_name: str = "",
-) -> Iterator[Item]:
-    """The records of a file, and what is wrong with it, in order.
-
-    ``filename`` says what kind of file it is; its content must agree. ``stream`` must be seekable for archives.
-    ``skip`` items are passed over without being looked at. From a release of Assay, only files of ``format_name``
-    are read, when it is given. Faults are items; nothing is raised but what the stream itself raises.
-    """
-    if isinstance(stream, str | Path):
-        with Path(stream).open("rb") as opened:
-            yield from read_records(opened, filename, limits=limits, skip=skip, format_name=format_name)
-        return
-    for item in read_lines(stream, filename, limits=limits, skip=skip, format_name=format_name):
-        parsed = parse_line(item) if isinstance(item, RawLine) else item
-        yield parsed
-        if isinstance(parsed, RecordFault) and parsed.fatal:
-            return
-
-
 def read_lines(
     stream: BinaryIO, filename: str, *, limits: Limits | None = None, skip: int = 0, format_name: str = ""
 ) -> Iterator[RawLine | RecordFault]:
-    """As ``read_records``, but unparsed: ``parse_line`` can be called elsewhere, on several cores.
+    """The lines of a file that hold a record each, and what is wrong with it, in order.
 
-    Whoever does that stops at the first fatal fault ``parse_line`` gives.
+    ``filename`` says what kind of file it is; its content must agree. ``stream`` must be seekable for archives.
+    ``skip`` items are passed over without being looked at. From a release of Assay, only files of ``format_name`` are
+    read, when it is given. Faults are items; nothing is raised but what the stream itself raises. ``parse_line`` may be
+    called elsewhere, on several cores: whoever does that stops at the first fatal fault it gives.
     """
     yield from _File(limits or Limits(), skip, format_name).read(stream, filename)
 

@@ -9,6 +9,7 @@ import orjson
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.canonical import encode_faithful, normalise
 from annotator.core.schema.exact_json import JsonFault, dumps, loads
+from benchmark.core.formats.residue import NATIVE
 
 #: Longest external id that can be stored, the ``:zh`` of a language variant included.
 MAX_ID = 200
@@ -124,6 +125,25 @@ class Faults:
     def raise_if_any(self) -> None:
         if self.found:
             raise SchemaProblem(self.found)
+
+
+def require_object(record: Any) -> None:
+    """Raise SchemaProblem for a record that is none."""
+    if type(record) is not dict:
+        raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+
+
+def refuse_own_field(record: dict[str, Any], faults: Faults) -> None:
+    """A record must not have the field that holds Assay's notes."""
+    if NATIVE in record:
+        faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+
+
+def only_one(items: Sequence[DialogueLike], format_name: str) -> DialogueLike:
+    """The dialogue of a record that holds one in one language. Raises ValueError for several."""
+    if len(items) != 1:
+        raise ValueError(f"A record of {format_name} holds one dialogue; write language variants one by one.")
+    return items[0]
 
 
 def empty_task(number: int, message: str) -> dict[str, Any]:

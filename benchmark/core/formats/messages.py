@@ -52,14 +52,6 @@ def task_blocks(document: dict[str, Any], *, with_calls: bool = False) -> list[l
     return blocks
 
 
-def entry_messages(document: dict[str, Any], index: int, *, with_calls: bool = False) -> list[dict[str, Any]]:
-    """What a model is given for the entry (document, ``index``): all earlier tasks and this one's user message."""
-    blocks = task_blocks(document, with_calls=with_calls)
-    before = [message for block in blocks[:index] for message in block]
-    own = len(document["context"]) + 1 if index == 0 else 1
-    return before + blocks[index][:own]
-
-
 def batches_of(steps: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """The steps in fewest batches, answers in the last; one by one where their dependencies are not fully known."""
     reading = read_graph(steps)

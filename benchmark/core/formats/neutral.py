@@ -23,6 +23,8 @@ from benchmark.core.formats.interface import (
     ReadDialogue,
     check_id,
     describe,
+    only_one,
+    require_object,
 )
 from benchmark.core.formats.residue import native, note
 
@@ -36,8 +38,7 @@ class NeutralFormat(FormatDefaults):
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Reader``."""
-        if type(record) is not dict:
-            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        require_object(record)
         if "document" not in record:
             refuse_other_format(record, self.name)
             raise SchemaProblem([Problem("/document", "The record has no document.")])
@@ -74,9 +75,7 @@ class NeutralFormat(FormatDefaults):
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Writer``. A neutral record holds one dialogue of one language."""
-        if len(items) != 1:
-            raise ValueError("A neutral record holds one dialogue; write language variants one by one.")
-        (item,) = items
+        item = only_one(items, self.name)
         record = {
             "assay": VERSION,
             "id": item.external_id,

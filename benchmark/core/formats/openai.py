@@ -21,12 +21,15 @@ from benchmark.core.formats.interface import (
     ReadDialogue,
     check_id,
     describe,
+    only_one,
+    refuse_own_field,
+    require_object,
     settle_document,
 )
 from benchmark.core.formats.openai_beside import with_what_stands_beside
 from benchmark.core.formats.openai_reading import MessageReader
 from benchmark.core.formats.openai_writing import plain_fields
-from benchmark.core.formats.residue import NATIVE, compare, native, note, restore, unknown
+from benchmark.core.formats.residue import compare, native, note, restore, unknown
 
 _KNOWN = frozenset(("id", "messages", "tools"))
 
@@ -36,8 +39,7 @@ class OpenAIFormat(FormatDefaults):
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Reader``."""
-        if type(record) is not dict:
-            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        require_object(record)
         messages = record.get("messages")
         if type(messages) is not list or any(type(message) is str for message in messages):
             refuse_other_format(record, self.name)
@@ -47,8 +49,7 @@ class OpenAIFormat(FormatDefaults):
             refuse_other_format(record, self.name)
         faults = Faults()
         warnings: list[Problem] = []
-        if NATIVE in record:
-            faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        refuse_own_field(record, faults)
         if "id" in record:
             external_id = check_id(record["id"], faults)
         else:
@@ -74,9 +75,7 @@ class OpenAIFormat(FormatDefaults):
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Writer``. A record of this format holds one dialogue of one language."""
-        if len(items) != 1:
-            raise ValueError("An openai record holds one dialogue; write language variants one by one.")
-        (item,) = items
+        item = only_one(items, self.name)
         record = plain_fields(item)
         if full:
             record["tools"] = [tool if "function" in tool else _as_function(tool) for tool in item.tools]

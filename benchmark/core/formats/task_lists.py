@@ -21,10 +21,12 @@ from benchmark.core.formats.interface import (
     describe,
     empty_task,
     guess_language,
+    refuse_own_field,
+    require_object,
     settle_document,
 )
 from benchmark.core.formats.nodes import read_steps, write_nodes
-from benchmark.core.formats.residue import NATIVE, compare, native, note, restore, unknown
+from benchmark.core.formats.residue import compare, native, note, restore, unknown
 
 ENGLISH, CHINESE = "en", "zh"
 PREFIXES = {ENGLISH: "english_", CHINESE: ""}
@@ -140,8 +142,7 @@ class TaskListFormat(FormatDefaults, ABC):
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Reader``."""
-        if type(record) is not dict:
-            raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
+        require_object(record)
         languages = self.languages(record)
         if not languages:
             refuse_other_format(record, self.name)
@@ -149,8 +150,7 @@ class TaskListFormat(FormatDefaults, ABC):
             raise SchemaProblem([Problem(f"/english_{self.tasks_field}", message)])
         faults = Faults()
         external_id = self.read_id(record.get("id"), faults)
-        if NATIVE in record:
-            faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        refuse_own_field(record, faults)
         dialogues = []
         for language in languages:
             warnings: list[Problem] = []
