@@ -1,12 +1,12 @@
 """The table and the drawing of items that were revised, by stage and by the rounds they needed (CCTU, table 3)."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from reviews.core import charts
 from reviews.core.agreement import Figure
 from reviews.services.statistics.accuracy import StageRevisions
-from reviews.views.tables import Column, Table
+from reviews.views.tables import Column, Table, bounds, note_column
 
 #: Rounds with a column of their own; what took more is one column.
 _APART = 6
@@ -18,29 +18,25 @@ def rounds_table(stages: Sequence[StageRevisions]) -> Table:
     What no draw took has a column where there is any.
     """
     most = max((rounds for stage in stages for rounds in stage.revised), default=0)
-    apart = range(1, min(max(most, 2), _APART) + 1)
-    columns = [
-        Column("stage", "Stage"),
-        Column("items", "Items", "count"),
-        *(Column(f"rounds_{n}", f"Revised in {n} round{'s' if n > 1 else ''}", "count") for n in apart),
-    ]
-    if most > _APART:
-        columns.append(Column("rounds_more", f"In more than {_APART}", "count"))
     pools = any(stage.not_drawn for stage in stages)
-    if pools:
-        columns.insert(2, Column("not_drawn", "Not drawn", "count"))
-    columns += [
-        Column("revised", "Revised", "count"),
-        Column("revision_rate", "Revision rate", "share"),
-        Column("low", "95 % from", "share"),
-        Column("high", "to", "share"),
-        Column("note", "Interval, or why there is none"),
-    ]
-    return Table(
-        "revision-rounds",
-        "Revised items, by stage and by the rounds they needed",
-        columns,
-        [_row(stage, apart, most, pools) for stage in stages],
+    return Table.listing(
+        stages,
+        key="revision-rounds",
+        caption="Revised items, by stage and by the rounds they needed",
+        columns=[
+            Column("stage", "Stage", of="title"),
+            Column("items", "Items", "count"),
+            *([Column("not_drawn", "Not drawn", "count")] if pools else []),
+            *(
+                Column(f"rounds_{n}", f"Revised in {n} round{'s' if n > 1 else ''}", "count", partial(_revised_in, n))
+                for n in range(1, min(max(most, 2), _APART) + 1)
+            ),
+            *([Column("rounds_more", f"In more than {_APART}", "count", _beyond)] if most > _APART else []),
+            Column("revised", "Revised", "count", "count"),
+            Column("revision_rate", "Revision rate", "share", "rates.total.value"),
+            *bounds("share", "rates.total"),
+            note_column("rates.total"),
+        ],
     )
 
 
@@ -59,21 +55,12 @@ def rounds_chart(stages: Sequence[StageRevisions]) -> str:
     )
 
 
-def _row(stage: StageRevisions, apart: range, most: int, pools: bool) -> list[Any]:
-    total = stage.rates.total
-    beyond = [sum(count for rounds, count in stage.revised.items() if rounds > _APART)] if most > _APART else []
-    return [
-        stage.title,
-        stage.items,
-        *([stage.not_drawn] if pools else []),
-        *(stage.revised.get(rounds, 0) for rounds in apart),
-        *beyond,
-        stage.count,
-        total.value,
-        total.low,
-        total.high,
-        total.undefined or total.interval,
-    ]
+def _revised_in(rounds: int, stage: StageRevisions) -> int:
+    return stage.revised.get(rounds, 0)
+
+
+def _beyond(stage: StageRevisions) -> int:
+    return sum(count for rounds, count in stage.revised.items() if rounds > _APART)
 
 
 def _said(stage: StageRevisions, rate: Figure) -> str:

@@ -7,7 +7,7 @@ from reviews.core import charts
 from reviews.core.protocols.drawing import ROUNDS
 from reviews.models import Draw
 from reviews.services.sampling.rounds import RoundFigures
-from reviews.views.tables import Column, Table
+from reviews.views.tables import Column, Table, bounds
 
 
 def by_stage(rounds: Sequence[RoundFigures]) -> list[tuple[str, list[RoundFigures]]]:
@@ -20,11 +20,12 @@ def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> 
 
     ``sizes``: with what it was drawn from, as below: more than is past the stage for who may not know gold items.
     """
-    whole = Table(
-        f"rounds-{stage}",
-        f"What each round found: {rounds[0].title}",
-        [
-            Column("round", "Round"),
+    whole = Table.listing(
+        rounds,
+        key=f"rounds-{stage}",
+        caption=f"What each round found: {rounds[0].title}",
+        columns=[
+            Column("round", "Round", of=_round),
             Column("population", "Items then", "count"),
             Column("unseen", "Never seen without conflict", "count"),
             Column("drawn", "Drawn", "count"),
@@ -32,19 +33,11 @@ def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> 
             Column("errors", "With an error", "count"),
             Column("conflicts", "In conflict", "count"),
             Column("open_conflicts", "Still open", "count"),
-            Column("accuracy", "Nothing to change", "share"),
-            Column("low", "95 % from", "share"),
-            Column("high", "to", "share"),
-            Column("state", "State"),
+            Column("accuracy", "Nothing to change", "share", "accuracy.value"),
+            *bounds("share", "accuracy"),
+            Column("state", "State", of=_state),
         ],
-        [
-            [
-                f"Round {one.number}", one.population, one.unseen, one.drawn, one.seen, one.errors, one.conflicts,
-                one.open_conflicts, one.accuracy.value, one.accuracy.low, one.accuracy.high, _state(one),
-            ]
-            for one in rounds
-        ],
-    )  # fmt: skip
+    )
     return whole if sizes else whole.without("population", "unseen", "drawn")
 
 
@@ -67,7 +60,7 @@ def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:
     )
     return charts.curve(
         f"rounds-{stage}",
-        points=[f"Round {one.number}" for one in rounds],
+        points=[_round(one) for one in rounds],
         lines=[charts.Line("Nothing to change", marks)],
         title=f"Items of each round of {rounds[0].title} in which nothing had to be changed",
         description=f"Items in which nothing had to be changed, {said}. The strokes are 95 % intervals.",
@@ -102,32 +95,29 @@ def draws_table(draws: Sequence[Draw], titles: Mapping[str, str], *, sizes: bool
     ``sizes``: with its population. Whoever may not know gold items could try which of the dialogues that seem to wait
     was in it.
     """
-    whole = Table(
-        "draws",
-        "Every draw, with what it takes to draw it again",
-        [
-            Column("draw", "Draw"),
-            Column("stage", "Stage"),
-            Column("what", "What"),
-            Column("drawn_at", "When (UTC)"),
-            Column("by", "By"),
-            Column("population", "Drawn from", "count"),
-            Column("sample", "Drawn", "count"),
+    whole = Table.listing(
+        draws,
+        key="draws",
+        caption="Every draw, with what it takes to draw it again",
+        columns=[
+            Column("draw", "Draw", of=lambda one: f"Draw {one.number}"),
+            Column("stage", "Stage", of=lambda one: titles.get(one.stage, one.stage)),
+            Column("what", "What", of=_kind),
+            Column("drawn_at", "When (UTC)", of=lambda one: f"{one.created_at:%Y-%m-%d %H:%M}"),
+            Column("by", "By", of=lambda one: str(one.actor or "the program")),
+            Column("population", "Drawn from", "count", "population_size"),
+            Column("sample", "Drawn", "count", "sample_size"),
             Column("fraction", "Fraction", "share"),
-            Column("algorithm", "Algorithm"),
+            Column("algorithm", "Algorithm", of=lambda one: f"version {one.algorithm}"),
             Column("seed", "Seed"),
-            Column("population_sha256", "SHA-256 of the population"),
+            Column("population_sha256", "SHA-256 of the population", of="population_hash"),
         ],
-        [
-            [
-                f"Draw {one.number}", titles.get(one.stage, one.stage), _kind(one), f"{one.created_at:%Y-%m-%d %H:%M}",
-                str(one.actor or "the program"), one.population_size, one.sample_size, one.fraction,
-                f"version {one.algorithm}", one.seed, one.population_hash,
-            ]
-            for one in draws
-        ],
-    )  # fmt: skip
+    )
     return whole if sizes else whole.without("population", "sample", "population_sha256")
+
+
+def _round(one: RoundFigures) -> str:
+    return f"Round {one.number}"
 
 
 def _kind(draw: Draw) -> str:

@@ -1,13 +1,14 @@
 """Which tables and charts the pages of statistics have, made from what the services read."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from types import SimpleNamespace as Row
 
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.throughput import FaultCount, PersonWork, StageTime, Throughput
-from reviews.views.tables import Column, Table, duration, figure_cells, figure_columns
+from reviews.views.tables import Column, Table, bounds, duration, figure_columns
 
 LABEL_NAMES = {
     "verdict": "Verdict",
@@ -22,30 +23,21 @@ LABEL_NAMES = {
 
 def curve_table(points: Sequence[PointAccuracy], key: str = "accuracy-by-stage", caption: str = "") -> Table:
     """Accuracy at each point, with and without messages."""
-    return Table(
-        key,
-        caption or "Accuracy after each stage",
-        [
-            Column("point", "After"),
+    return Table.listing(
+        points,
+        key=key,
+        caption=caption or "Accuracy after each stage",
+        columns=[
+            Column("point", "After", of="title"),
             Column("right", "Right", "count"),
-            Column("message_only", "But for a message", "count"),
-            Column("items", "Items", "count"),
-            Column("accuracy", "Accuracy", "share"),
-            Column("low", "95 % from", "share"),
-            Column("high", "to", "share"),
-            Column("accuracy_without_messages", "Messages left out", "share"),
-            Column("low_without_messages", "95 % from", "share"),
-            Column("high_without_messages", "to", "share"),
+            Column("message_only", "But for a message", "count", "message"),
+            Column("items", "Items", "count", "of"),
+            Column("accuracy", "Accuracy", "share", "figure.value"),
+            *bounds("share", "figure"),
+            Column("accuracy_without_messages", "Messages left out", "share", "without_messages.value"),
+            *bounds("share", "without_messages", "{}_without_messages"),
         ],
-        [
-            [
-                one.title, one.right, one.message, one.of,
-                one.figure.value, one.figure.low, one.figure.high,
-                one.without_messages.value, one.without_messages.low, one.without_messages.high,
-            ]
-            for one in points
-        ],
-    )  # fmt: skip
+    )
 
 
 def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> str:
@@ -79,75 +71,75 @@ def round_charts(stages: Sequence[StageRounds]) -> list[tuple[StageRounds, str, 
 
 def revision_table(accuracy: Accuracy) -> Table:
     """Items that a stage revised, by the rounds they needed, each and together."""
-    rows: list[list[Any]] = []
-    for stage in accuracy.revisions:
-        rows.extend(
-            [
-                stage.title, f"in {rounds} round{'s' if rounds > 1 else ''}", stage.revised[rounds], stage.not_drawn,
-                *figure_cells(figure),
-            ]
-            for rounds, figure in stage.rates.by_rounds.items()
-        )  # fmt: skip
-        rows.append([stage.title, "together", stage.count, stage.not_drawn, *figure_cells(stage.rates.total)])
-    return Table(
-        "revisions",
-        "Items that were revised, by stage and by the rounds they needed",
-        [
-            Column("stage", "Stage"),
+    rows = [
+        Row(stage=stage, rounds=words, revised=revised, figure=figure)
+        for stage in accuracy.revisions
+        for words, revised, figure in (
+            *(
+                (f"in {rounds} round{'s' if rounds > 1 else ''}", stage.revised[rounds], figure)
+                for rounds, figure in stage.rates.by_rounds.items()
+            ),
+            ("together", stage.count, stage.rates.total),
+        )
+    ]
+    return Table.listing(
+        rows,
+        key="revisions",
+        caption="Items that were revised, by stage and by the rounds they needed",
+        columns=[
+            Column("stage", "Stage", of="stage.title"),
             Column("rounds", "Revised"),
             Column("revised", "Items", "count"),
-            Column("not_drawn", "Not drawn", "count"),
-            *figure_columns("share"),
+            Column("not_drawn", "Not drawn", "count", "stage.not_drawn"),
+            *figure_columns("share", "figure"),
         ],
-        rows,
     )
 
 
 def audit_table(audits: Sequence[StageAudit]) -> Table:
     """Error rate and what is left of it, of everything that was drawn from."""
-    rows = []
-    for audit in audits:
-        for figure in (audit.residual.error_rate, audit.residual.residual):
-            rows.append(
-                [audit.title, figure.name, audit.population, audit.audited, audit.errors, *figure_cells(figure)]
-            )
-    return Table(
-        "residual-error",
-        "Errors that are left, as far as the audit can tell",
-        [
-            Column("stage", "Stage"),
-            Column("figure", "Figure"),
-            Column("population", "Drawn from", "count"),
-            Column("audited", "Audited", "count"),
-            Column("errors", "Errors found", "count"),
-            *figure_columns("share"),
+    return Table.listing(
+        (
+            Row(audit=audit, figure=figure)
+            for audit in audits
+            for figure in (audit.residual.error_rate, audit.residual.residual)
+        ),
+        key="residual-error",
+        caption="Errors that are left, as far as the audit can tell",
+        columns=[
+            Column("stage", "Stage", of="audit.title"),
+            Column("figure", "Figure", of="figure.name"),
+            *_audited("audit"),
         ],
-        rows,
     )
 
 
 def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Table:
     """The audit by owner and draw."""
-    rows = [
-        [audit.title, names.get(one.name, one.name) or "nobody", one.draw or "all", one.population, one.audited,
-         one.errors, *figure_cells(figure)]
-        for audit in audits
-        for one, figure in zip(audit.strata, audit.residual.strata, strict=True)
-    ]  # fmt: skip
-    return Table(
-        "audit-by-owner",
-        "The audit, owner by owner",
-        [
-            Column("stage", "Stage"),
-            Column("owner", "Owner"),
-            Column("draw", "Draw"),
-            Column("population", "Drawn from", "count"),
-            Column("audited", "Audited", "count"),
-            Column("errors", "Errors found", "count"),
-            *figure_columns("share"),
+    return Table.listing(
+        (
+            Row(audit=audit, stratum=stratum, figure=figure)
+            for audit in audits
+            for stratum, figure in zip(audit.strata, audit.residual.strata, strict=True)
+        ),
+        key="audit-by-owner",
+        caption="The audit, owner by owner",
+        columns=[
+            Column("stage", "Stage", of="audit.title"),
+            Column("owner", "Owner", of=lambda one: names.get(one.stratum.name, one.stratum.name) or "nobody"),
+            Column("draw", "Draw", of=lambda one: one.stratum.draw or "all"),
+            *_audited("stratum"),
         ],
-        rows,
     )
+
+
+def _audited(of: str) -> list[Column]:
+    return [
+        Column("population", "Drawn from", "count", f"{of}.population"),
+        Column("audited", "Audited", "count", f"{of}.audited"),
+        Column("errors", "Errors found", "count", f"{of}.errors"),
+        *figure_columns("share", "figure"),
+    ]
 
 
 # --- agreement --------------------------------------------------------------------------------------------------------
@@ -155,22 +147,21 @@ def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Tabl
 
 def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]]) -> Table:
     """Every statistic of every label."""
-    return Table(
-        "agreement",
-        "Agreement",
-        [Column("label", "Label"), Column("statistic", "Statistic"), *figure_columns("number")],
-        [[LABEL_NAMES[label], one.name, *figure_cells(one)] for label, figures in labels for one in figures],
+    return Table.listing(
+        (Row(label=LABEL_NAMES[label], figure=figure) for label, figures in labels for figure in figures),
+        key="agreement",
+        caption="Agreement",
+        columns=[Column("label", "Label"), *_STATISTIC],
     )
 
 
 def label_table(label: str, figures: Sequence[Figure]) -> Table:
     """The statistics of one label."""
-    return Table(
-        f"agreement-{label}",
-        LABEL_NAMES[label],
-        [Column("statistic", "Statistic"), *figure_columns("number")],
-        [[one.name, *figure_cells(one)] for one in figures],
-    )
+    rows = [Row(figure=figure) for figure in figures]
+    return Table.listing(rows, key=f"agreement-{label}", caption=LABEL_NAMES[label], columns=_STATISTIC)
+
+
+_STATISTIC = [Column("statistic", "Statistic", of="figure.name"), *figure_columns("number", "figure")]
 
 
 def agreement_chart(label: str, figures: Sequence[Figure]) -> str:
@@ -213,31 +204,31 @@ def pattern_table(label: str, counts: PatternCounts, words: Mapping[str, str]) -
 
 def pair_table(rows: Sequence[tuple[str, str, Sequence[Figure]]]) -> Table:
     """Agreement of each two people on the verdict."""
-    out = []
-    for one, other, figures in rows:
-        known = {figure.name: figure for figure in figures}
-        percent = known["Percent agreement"]
-        kappa, ac1 = known["Cohen's kappa"], known["Gwet's AC1"]
-        out.append([one, other, percent.n, percent.value, percent.low, percent.high, kappa.value, kappa.low,
-                    kappa.high, ac1.value, ac1.low, ac1.high])  # fmt: skip
-    return Table(
-        "pairs",
-        "Each two people on the verdict",
-        [
+    known = [(one, other, {figure.name: figure for figure in figures}) for one, other, figures in rows]
+    return Table.listing(
+        (
+            Row(
+                person=one,
+                other=other,
+                percent=figures["Percent agreement"],
+                kappa=figures["Cohen's kappa"],
+                ac1=figures["Gwet's AC1"],
+            )
+            for one, other, figures in known
+        ),
+        key="pairs",
+        caption="Each two people on the verdict",
+        columns=[
             Column("person", "Person"),
             Column("other", "Other"),
-            Column("items", "Items", "count"),
-            Column("percent_agreement", "Agreement", "share"),
-            Column("percent_low", "95 % from", "share"),
-            Column("percent_high", "to", "share"),
-            Column("cohen_kappa", "Cohen’s κ", "number"),
-            Column("kappa_low", "95 % from", "number"),
-            Column("kappa_high", "to", "number"),
-            Column("ac1", "AC1", "number"),
-            Column("ac1_low", "95 % from", "number"),
-            Column("ac1_high", "to", "number"),
+            Column("items", "Items", "count", "percent.n"),
+            Column("percent_agreement", "Agreement", "share", "percent.value"),
+            *bounds("share", "percent", "percent_{}"),
+            Column("cohen_kappa", "Cohen’s κ", "number", "kappa.value"),
+            *bounds("number", "kappa", "kappa_{}"),
+            Column("ac1", "AC1", "number", "ac1.value"),
+            *bounds("number", "ac1", "ac1_{}"),
         ],
-        out,
     )
 
 
@@ -277,17 +268,17 @@ def throughput_chart(found: Throughput) -> str:
 
 def time_table(times: Sequence[StageTime]) -> Table:
     """Quartiles by stage, in seconds."""
-    return Table(
-        "time-per-item",
-        "Time per item, by stage",
-        [
-            Column("stage", "Stage"),
-            Column("reviews", "Reviews", "count"),
-            Column("lower_quartile_s", "A quarter took at most", "seconds"),
-            Column("median_s", "Half (median)", "seconds"),
-            Column("upper_quartile_s", "Three quarters", "seconds"),
+    return Table.listing(
+        times,
+        key="time-per-item",
+        caption="Time per item, by stage",
+        columns=[
+            Column("stage", "Stage", of="title"),
+            Column("reviews", "Reviews", "count", "n"),
+            Column("lower_quartile_s", "A quarter took at most", "seconds", "low"),
+            Column("median_s", "Half (median)", "seconds", "median"),
+            Column("upper_quartile_s", "Three quarters", "seconds", "high"),
         ],
-        [[one.title, one.n, one.low, one.median, one.high] for one in times],
     )
 
 
@@ -309,17 +300,8 @@ def time_chart(times: Sequence[StageTime]) -> str:
 
 def fault_table(faults: Sequence[FaultCount], titles: Mapping[str, str], key: str, caption: str) -> Table:
     """Kinds of fault by stage."""
-    stages = [stage for stage in titles if any(stage in one.by_stage for one in faults)]
-    return Table(
-        key,
-        caption,
-        [
-            Column("kind", "Kind of fault"),
-            *(Column(stage, titles[stage], "count") for stage in stages),
-            Column("together", "Together", "count"),
-        ],
-        [[one.label, *(one.by_stage.get(stage, 0) for stage in stages), one.total] for one in faults],
-    )
+    columns = [Column("kind", "Kind of fault", of="label"), *_by_stage(faults, titles)]
+    return Table.listing(faults, key=key, caption=caption, columns=columns)
 
 
 def fault_chart(faults: Sequence[FaultCount], key: str, caption: str) -> str:
@@ -334,20 +316,21 @@ def fault_chart(faults: Sequence[FaultCount], key: str, caption: str) -> str:
 
 def people_table(people: Sequence[PersonWork], titles: Mapping[str, str], names: Mapping[str, str]) -> Table:
     """Reviews by person and stage."""
-    stages = [stage for stage in titles if any(stage in one.by_stage for one in people)]
-    return Table(
-        "people",
-        "Reviews by person",
-        [
-            Column("person", "Person"),
-            *(Column(stage, titles[stage], "count") for stage in stages),
-            Column("together", "Together", "count"),
-        ],
-        [
-            [names.get(one.pseudonym, one.pseudonym), *(one.by_stage.get(stage, 0) for stage in stages), one.total]
-            for one in people
-        ],
-    )
+    person = Column("person", "Person", of=lambda one: names.get(one.pseudonym, one.pseudonym))
+    columns = [person, *_by_stage(people, titles)]
+    return Table.listing(people, key="people", caption="Reviews by person", columns=columns)
+
+
+def _by_stage(found: Sequence[FaultCount | PersonWork], titles: Mapping[str, str]) -> list[Column]:
+    stages = [stage for stage in titles if any(stage in one.by_stage for one in found)]
+    return [
+        *(Column(stage, titles[stage], "count", partial(_count_in, stage)) for stage in stages),
+        Column("together", "Together", "count", "total"),
+    ]
+
+
+def _count_in(stage: str, one: FaultCount | PersonWork) -> int:
+    return one.by_stage.get(stage, 0)
 
 
 def _mark(figure: Figure) -> charts.Mark:

@@ -1,13 +1,12 @@
 """Tables of statistics: one description for the page and for the file one downloads."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.http import HttpResponse
-
-from reviews.core.agreement import Figure
 
 #: Begin a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -20,6 +19,11 @@ class Column:
     key: str
     head: str
     kind: str = "text"
+    #: What stands there: an attribute of the row's item (``figure.low``; as a rule the key's own), or a function of it.
+    of: str | Callable[[Any], Any] = ""
+
+    def value(self, item: Any) -> Any:
+        return self.of(item) if callable(self.of) else attrgetter(self.of or self.key)(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class Table:
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
+
+    @classmethod
+    def listing(cls, items: Iterable[Any], *, key: str, caption: str, columns: Sequence[Column]) -> "Table":
+        """A table with one row for each item, as the columns say."""
+        return cls(key, caption, columns, [[column.value(item) for column in columns] for item in items])
 
     def shown(self) -> Iterator[list[tuple[str, bool]]]:
         """Each row as (what is shown, whether it is a number)."""
@@ -73,20 +82,30 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
 
 
-def figure_columns(kind: str) -> list[Column]:
-    """The columns of ``figure_cells``."""
+def bounds(kind: str, of: str, key: str = "{}") -> list[Column]:
+    """The interval of a figure; ``key`` makes the columns' keys from “low” and “high”."""
     return [
-        Column("value", "Value", kind),
-        Column("low", "95 % from", kind),
-        Column("high", "to", kind),
-        Column("n", "n", "count"),
-        Column("note", "Interval, or why there is none"),
+        Column(key.format("low"), "95 % from", kind, f"{of}.low"),
+        Column(key.format("high"), "to", kind, f"{of}.high"),
     ]
 
 
-def figure_cells(figure: Figure) -> list[Any]:
+def figure_columns(kind: str, of: str) -> list[Column]:
     """Value, bounds, n, and how the interval was made or why there is none."""
-    return [figure.value, figure.low, figure.high, figure.n, figure.undefined or figure.interval]
+    return [
+        Column("value", "Value", kind, f"{of}.value"),
+        *bounds(kind, of),
+        Column("n", "n", "count", f"{of}.n"),
+        note_column(of),
+    ]
+
+
+def note_column(of: str) -> Column:
+    """How the interval of a figure was made, or why there is none."""
+    figure = attrgetter(of)
+    return Column(
+        "note", "Interval, or why there is none", of=lambda one: figure(one).undefined or figure(one).interval
+    )
 
 
 def as_csv(table: Table, *, project: str) -> HttpResponse:
