@@ -6,8 +6,6 @@ from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 
-from csp.constants import HEADER
-from csp.utils import build_policy
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -41,21 +39,14 @@ class HealthMiddleware:
         return self._VIEWS.get(request.path, self.get_response)(request)
 
 
-class PolicyMiddleware:
-    """Puts the content security policy of the settings on every answer: one text, put together once. And no answer is
-    kept, by a browser or on the way: after signing out, the way back shows nothing.
-
-    (The middleware of django-csp, whose settings and words these are, does that for each answer, since a page of its
-    may have a policy of its own; here none has.)
-    """
+class CacheMiddleware:
+    """Lets no browser or proxy keep an answer: after signing out, the way back shows nothing."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self._policy = build_policy()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        response[HEADER] = self._policy
         response.setdefault("Cache-Control", "private, no-store")
         return response
 
