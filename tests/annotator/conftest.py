@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from django.urls import clear_url_caches
 
-from tests.factories import make_user
+from tests.factories import Team, make_team, make_user
+
+
+@pytest.fixture
+def team() -> Team:
+    return make_team()
 
 
 @pytest.fixture

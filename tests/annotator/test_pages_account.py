@@ -25,7 +25,7 @@ from annotator.models import ApiToken, Attempts, Invitation, Role, User
 from annotator.services import projects
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts import accounts, attempts, password_mails, tokens
-from tests.factories import make_team, make_user
+from tests.factories import make_user
 from tests.racing import overlap, race
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -35,11 +35,6 @@ mailing = pytest.mark.django_db(transaction=True)
 PASSWORD = "a-long-enough-passphrase"
 WRONG = "not-this-one"
 LOGIN, SIGNUP = "/accounts/login/", "/accounts/signup/"
-
-
-@pytest.fixture
-def team():
-    return make_team()
 
 
 @pytest.fixture

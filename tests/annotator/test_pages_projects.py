@@ -18,11 +18,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def admin(client, team):
     """A client signed in as the project's administrator."""
     client.force_login(team.administrator)

@@ -37,11 +37,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def member(client, team):
     """A client signed in as an annotator."""
     client.force_login(team.annotator)

@@ -19,14 +19,9 @@ from benchmark.models import ImportBatch
 from benchmark.services.imports.requests import may_repeat, start_import
 from benchmark.services.stored_files import full_path
 from tests.benchmark.conftest import as_lines, candidate
-from tests.factories import make_dialogues, make_team
+from tests.factories import make_dialogues
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team():
-    return make_team()
 
 
 def long_ago(days=400):

@@ -23,11 +23,6 @@ MESSAGES = {
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def found(team):
     """What a query finds: ids of dialogues, each with one of the messages."""
     for name, message in MESSAGES.items():

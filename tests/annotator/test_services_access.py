@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def closed(team):
     """A member whose account is closed."""
     return give_role(team.project, make_user("closed", is_active=False), Role.ADMINISTRATOR)

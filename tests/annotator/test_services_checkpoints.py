@@ -22,11 +22,6 @@ NOW = timedelta(seconds=-60)  # nothing is too young
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def dialogue(team):
     """A dialogue with three events, in a project with one of its own."""
     dialogue = make_dialogue(team.project, external_id="d-one")

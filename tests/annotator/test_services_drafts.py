@@ -20,11 +20,6 @@ CITY = "/tasks/t1/steps/s0/arguments/city"
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def dialogue(team):
     return make_dialogue(team.project, make_document())
 

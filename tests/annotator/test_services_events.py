@@ -8,15 +8,10 @@ from django.db import IntegrityError, connection, transaction
 from annotator.core.schema import canonical
 from annotator.models import Event, Guideline, Revision, ToolsetRevision
 from annotator.services.history.events import EventLine, append_event, append_events, broken_links, event_digest
-from tests.factories import make_dialogue, make_team
+from tests.factories import make_dialogue
 from tests.racing import overlap
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team():
-    return make_team()
 
 
 @pytest.fixture

@@ -14,15 +14,10 @@ from annotator.config.celery import app
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Event, Job, JobState, Notice
 from annotator.services.jobs import jobs
-from tests.factories import make_team, make_user
+from tests.factories import make_user
 from tests.racing import overlap, race
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team():
-    return make_team()
 
 
 @pytest.fixture

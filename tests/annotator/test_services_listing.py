@@ -17,11 +17,6 @@ from tests.factories import broken, make_dialogue, make_dialogues, make_document
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def team():
-    return make_team()
-
-
 def ids(page):
     return [dialogue.pk for dialogue in page.rows]
 

@@ -20,18 +20,13 @@ from annotator.services.database.keyset import cursor_of
 from annotator.services.history.events import append_event
 from annotator.services.jobs import jobs
 from annotator.services.notices import digests, notices
-from tests.factories import Team, make_team
+from tests.factories import Team
 from tests.windows import Window
 
 pytestmark = pytest.mark.django_db
 
 #: Eight in the morning in Kyiv, six in London.
 MORNING = datetime(2026, 5, 4, 5, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-def team() -> Team:
-    return make_team()
 
 
 def tell(team: Team, *people: Any, kind: NoticeKind = NoticeKind.MENTION, text: str = "Look.", key: str = "") -> None:

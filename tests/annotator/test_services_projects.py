@@ -17,11 +17,6 @@ pytestmark = pytest.mark.django_db
 ADMINISTRATOR, ANNOTATOR, SENIOR = Role.ADMINISTRATOR, Role.ANNOTATOR, Role.SENIOR_REVIEWER
 
 
-@pytest.fixture
-def team():
-    return make_team()
-
-
 def events(project, kind):
     return list(Event.objects.filter(project=project, kind=kind).order_by("pk"))
 

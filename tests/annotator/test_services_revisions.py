@@ -16,11 +16,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team():
-    return make_team()
-
-
-@pytest.fixture
 def dialogue(team):
     return make_dialogue(team.project, make_document())
 

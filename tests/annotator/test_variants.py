@@ -15,16 +15,11 @@ from annotator.services.dialogues.revisions import lock_dialogue, revise
 from annotator.services.dialogues.variants import CHECK, match_variants, variants_of
 from annotator.services.history.events import broken_links
 from tests.annotator.case_documents import case
-from tests.factories import Team, make_dialogue, make_document, make_team
+from tests.factories import Team, make_dialogue, make_document
 
 pytestmark = pytest.mark.django_db
 
 Pair = tuple[Dialogue, Dialogue]
-
-
-@pytest.fixture
-def team() -> Team:
-    return make_team()
 
 
 @pytest.fixture

@@ -34,7 +34,6 @@ from tests.factories import (
     hand_in,
     make_dialogue,
     make_item,
-    make_team,
 )
 
 pytestmark = pytest.mark.django_db
@@ -42,11 +41,7 @@ pytestmark = pytest.mark.django_db
 POINTS = ["baseline", *STAGES, "verified"]
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 def reworded(item: Dialogue) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from reviews.services.submission.rulings import (
 )
 from tests.factories import (
     Team,
-    adopt_c3,
     changed,
     current,
     hand_in,
@@ -48,11 +47,7 @@ MESSAGE = "/tasks/t1/user_message"
 DAY = "/tasks/t1/steps/s0/arguments/date"
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"seniors": 2}
 
 
 def edited(document: dict[str, Any], *, text: str = "", message: str = "", date: str = "") -> dict[str, Any]:

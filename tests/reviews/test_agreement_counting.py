@@ -15,16 +15,10 @@ from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_pairs
 from reviews.services.statistics.all_counts import fold_all
 from reviews.views import statistics_tables as made
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
+from tests.factories import Team, changed, current, hand_in, make_item
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 def cross_check(team: Team, one: str, two: str, *, people: tuple[int, int] = (1, 2)) -> Dialogue:

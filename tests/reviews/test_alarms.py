@@ -10,16 +10,9 @@ from reviews.services.queue.progress import read_progress
 from reviews.services.statistics.alarms import watch_all_discrepancies, watch_discrepancies
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import write_deltas
-from tests.factories import Team, adopt_c3, make_team
+from tests.factories import Team, make_team
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def compare(team: Team, compared: int, discrepant: int) -> int:

@@ -9,16 +9,10 @@ from django.test import Client
 from annotator.models import Dialogue, Revision, Waiver
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from tests.api_client import ApiClient, refusal
-from tests.factories import Team, adopt_c3, begin, broken, changed, make_dialogue, make_document, make_team
+from tests.factories import Team, begin, broken, changed, make_dialogue, make_document
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 @pytest.fixture

@@ -16,17 +16,11 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics import throughput
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.submit import submit_review
-from tests.factories import Team, adopt_c3, hand_in, make_item, make_team, open_slot
+from tests.factories import Team, hand_in, make_item, open_slot
 from tests.reviews.gold_team import answer_with, certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 @pytest.fixture

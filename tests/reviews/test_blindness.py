@@ -13,16 +13,9 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import live_waivers, waive
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
+from tests.factories import Team, changed, current, hand_in, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def busy(team: Team, item: Dialogue) -> Claim:

@@ -18,7 +18,6 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
-    adopt_c3,
     begin,
     give_role,
     hand_in,
@@ -31,13 +30,6 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def take(person: User, team: Team, stage: str | None = None) -> Claim:

@@ -7,16 +7,10 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.claims import claim_next
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.counters import COUNTERS, read_counters, recount, stored_counters, write_deltas
-from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_item, make_team
+from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_item, make_team
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 def right(project: Project) -> None:

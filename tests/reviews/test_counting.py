@@ -15,7 +15,7 @@ from reviews.services.statistics.all_counts import COUNTINGS, fold, fold_all, re
 from reviews.services.statistics.counters import COUNTERS
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.item_history import ITEM_HISTORY
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
+from tests.factories import Team, changed, current, hand_in, make_item
 from tests.racing import lost, race
 
 pytestmark = pytest.mark.django_db
@@ -27,11 +27,7 @@ def each(*countings: AnyCounting) -> Any:
     return pytest.mark.parametrize("counting", countings, ids=lambda one: one.counts.__name__)
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4, seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4, "seniors": 2}
 
 
 def work(team: Team) -> None:

@@ -36,13 +36,6 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
-
-
 def imported(team: Team, job: Job, count: int) -> list[Written]:
     toolset = make_toolset(team.project)
     rows = []

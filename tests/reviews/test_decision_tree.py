@@ -12,7 +12,6 @@ from annotator.models import Dialogue, Revision, User
 from reviews.services.queue.claims import claim_next
 from tests.factories import (
     Team,
-    adopt_c3,
     begin,
     changed,
     current,
@@ -21,19 +20,11 @@ from tests.factories import (
     make_dialogue,
     make_document,
     make_item,
-    make_team,
     make_toolset,
 )
 from tests.slides import TOOLS, call, slides_document, trajectory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def slides(team: Team, **needs: str | None) -> Dialogue:

@@ -25,7 +25,7 @@ from reviews.services.submission.review_forms import keep_form
 from reviews.services.submission.rulings import RulingLine, load_dispute, settle_document
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import case
-from tests.factories import Team, adopt_c3, current, depends, hand_in, make_document, make_item, make_team, open_slot
+from tests.factories import Team, current, depends, hand_in, make_document, make_item, open_slot
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
@@ -37,11 +37,7 @@ SKY = "/tasks/t1/steps/s0/observation/sky"
 REASON = {"reason_kind": "answer_wrong", "reason": "As observed."}
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"seniors": 2}
 
 
 def with_call(document: dict[str, Any], key: str = "s2", *, name: str = "find_trains", used: bool = True) -> Any:

@@ -8,7 +8,7 @@ from annotator.services.history.events import broken_links
 from reviews.models import Claim, Example, JointDecision, JointSession, Review
 from reviews.services.adjudication import review_sessions
 from reviews.services.feedback.examples import mark_example, withdraw_example
-from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
+from tests.factories import Team, hand_in, make_item
 from tests.racing import lost, race, won
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -17,11 +17,7 @@ TEXT = "/tasks/t1/steps/s1/text"
 RULINGS = {TEXT: {"choice": "right", "reason_kind": "answer_wrong"}}
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"seniors": 2}
 
 
 def test_two_who_mark_and_withdraw(team: Team) -> None:

@@ -7,17 +7,11 @@ from annotator.models import Notice
 from annotator.services.notices.notices import mark_read
 from reviews.models import Feedback, FeedbackKind
 from reviews.services.feedback.reading import count_kinds, list_feedback
-from tests.factories import Team, adopt_c3, begin, current, hand_in, make_document, make_item, make_team
+from tests.factories import Team, begin, current, hand_in, make_document, make_item
 from tests.reviews.test_adjudication import DAY, MESSAGE, TEXT, disputed, edited, ruling
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"seniors": 2}
 
 
 def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:

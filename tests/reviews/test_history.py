@@ -17,13 +17,6 @@ from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
-
-
 def test_what_happened_newest_first_in_words(team: Team) -> None:
     item = make_item(team, "expert")
     reassign(actor=team.administrator, slot=open_slot(item), to=team.senior, reason="Knows the domain.")

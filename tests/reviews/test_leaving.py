@@ -9,16 +9,10 @@ from annotator.services.dialogues.drafts import open_draft
 from reviews.models import Claim
 from reviews.services.queue.claims import claim_next, claim_slot
 from reviews.services.queue.slot_work import branch_of
-from tests.factories import Team, adopt_c3, give_role, make_item, make_team, open_slot
+from tests.factories import Team, give_role, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 @pytest.mark.parametrize("fields", [{"action": "deactivate"}, {"action": "end", "role": "annotator"}])

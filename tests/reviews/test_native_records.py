@@ -22,7 +22,7 @@ from reviews.services.submission.rulings import disputed_anchors
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import LIMIT, TOOLS, case, with_constraint
-from tests.factories import Team, adopt_c3, begin, current, hand_in, make_dialogue, make_team, make_toolset, open_slot
+from tests.factories import Team, begin, current, hand_in, make_dialogue, make_toolset, open_slot
 
 pytestmark = pytest.mark.django_db
 
@@ -31,11 +31,7 @@ DEMO = Path(__file__).parents[2] / "benchmark/demo/data/dialogues.jsonl"
 OTHER = {"reason_kind": "answer_wrong", "reason": "As it was."}
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"seniors": 2}
 
 
 @pytest.fixture

@@ -16,16 +16,10 @@ from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
 from reviews.services.queue.pauses import pause, resume, set_rules
 from reviews.services.submission.submit import submit_review
 from reviews.tasks import tidy_claims
-from tests.factories import Team, adopt_c3, begin, make_dialogues, make_item, make_team, open_slot
+from tests.factories import Team, begin, make_dialogues, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 def test_a_paused_project_gives_out_nothing_and_takes_what_is_held(team: Team) -> None:

@@ -38,13 +38,7 @@ from tests.pages import one_line
 from tests.racing import begin_meanwhile, lost, race
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 @pytest.fixture

@@ -35,13 +35,6 @@ from tests.reviews.gold_team import STAGE, always, gold_team, make_gold, take
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
-
-
 def waiting(team: Team, person: int) -> dict[str, int]:
     work = read_my_work(actor=team.annotators[person], project=team.project)
     return {stage.key: stage.count for stage in work.waiting}

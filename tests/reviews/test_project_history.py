@@ -35,19 +35,12 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.history import project_history as history
 from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import as_lines, begin_import, candidate
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def lines(team: Team, actor: User, **filters: Any) -> list[history.Line]:

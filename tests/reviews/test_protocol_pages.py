@@ -14,13 +14,7 @@ from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4, seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4, "seniors": 2}
 
 
 @pytest.fixture

@@ -16,25 +16,16 @@ from reviews.services.statistics.counters import read_counters
 from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
-    adopt_c3,
     begin,
     changed,
     current,
     hand_in,
     make_dialogues,
     make_item,
-    make_team,
     open_slot,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def queries(act: Callable[[], Any]) -> int:

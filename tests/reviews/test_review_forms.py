@@ -15,7 +15,7 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import review_forms
 from reviews.services.submission.review_forms import KEPT_STEPS, keep_form
-from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
+from tests.factories import Team, make_item, open_slot
 from tests.pages import one_line
 from tests.reviews.test_disputes import MESSAGE, SKY, TEXT, at_desk, disputed, same, three_places
 from tests.windows import Window
@@ -25,11 +25,7 @@ pytestmark = pytest.mark.django_db
 CHECK, NOTE = "check:t1:facts", "check-note:t1:facts"
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"seniors": 2}
 
 
 @pytest.fixture

@@ -15,16 +15,10 @@ from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.sampling import draws
 from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
 from reviews.services.statistics.counters import recount, stored_counters
-from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_item, make_team
+from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_item
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 def approved(team: Team, owner: int = 0) -> Dialogue:

@@ -14,16 +14,10 @@ from reviews.core.protocols import Protocol, load_preset, read_protocol
 from reviews.models import Cycle, CycleState, Feedback, FeedbackKind, Slot, SlotState, StageRun, StageRunState
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.queue.claims import claim_slot
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
+from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4, seniors=2)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4, "seniors": 2}
 
 
 def fresh(item: Dialogue) -> Dialogue:

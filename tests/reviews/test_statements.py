@@ -8,19 +8,12 @@ from django.db import models
 from reviews.models import Claim, Slot
 from reviews.services import statements
 from reviews.services.queue.claims import claim_slot, release
-from tests.factories import Team, adopt_c3, make_item, make_team, open_slot
+from tests.factories import Team, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
 
 WORK = ("slot__stage_run", "slot__dialogue__project", "slot__cycle", "slot__protocol",
         "slot__revision__toolset_revision", "slot__project", "project")  # fmt: skip
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 def fields(instance: models.Model, path: str = "") -> Iterator[tuple[str, object]]:

@@ -33,11 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 PAGES = ("", "accuracy/", "revisions/", "agreement/")
 
 
-@pytest.fixture
-def team() -> Team:
-    team = make_team(annotators=4)
-    adopt_c3(team)
-    return team
+TEAM = {"annotators": 4}
 
 
 def page(person: User, team: Team, path: str = "", **query: str) -> Any:

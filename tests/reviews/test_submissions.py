@@ -27,7 +27,6 @@ from reviews.services.submission.waivers import live_waivers, waive, waive_all
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
     Team,
-    adopt_c3,
     begin,
     broken,
     changed,
@@ -36,19 +35,11 @@ from tests.factories import (
     make_dialogue,
     make_document,
     make_item,
-    make_team,
     open_slot,
 )
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    team = make_team()
-    adopt_c3(team)
-    return team
 
 
 @pytest.fixture
