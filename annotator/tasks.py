@@ -5,7 +5,7 @@ from celery import shared_task
 from annotator.services.accounts import attempts
 from annotator.services.accounts.password_mails import mail_new_password
 from annotator.services.integrity import checkpoints
-from annotator.services.jobs import jobs, retention, routines
+from annotator.services.jobs import jobs, periodic_tasks, retention
 from annotator.services.jobs.jobs import run_job
 from annotator.services.notices import digests
 
@@ -28,7 +28,7 @@ def take_up_stale_jobs() -> None:
     """Wake workers for jobs that wait or whose worker has gone quiet."""
     for job_id, kind in jobs.stale_jobs():
         jobs.send(job_id, kind, expires=WAKE_EXPIRES)
-    routines.note_routine(routines.PULSE, {"folder": routines.folder_mark()})
+    periodic_tasks.note_run(periodic_tasks.PULSE, {"folder": periodic_tasks.folder_mark()})
 
 
 @shared_task(name="annotator.tasks.write_checkpoints")

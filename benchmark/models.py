@@ -152,7 +152,7 @@ class ReleaseItem(models.Model):
         return f"{self.dialogue_id} in {self.release_id}"
 
 
-class LeftOut(models.Model):
+class LeftOutDialogue(models.Model):
     """A dialogue that did not enter a release, and why."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="left_out")
@@ -166,7 +166,7 @@ class LeftOut(models.Model):
         return self.reason
 
 
-class TextBand(models.Model):
+class SimilarityBand(models.Model):
     """One band of a dialogue's signature: two dialogues that share one are looked at for near-duplication."""
 
     project = models.ForeignKey(
@@ -176,7 +176,7 @@ class TextBand(models.Model):
     band = models.BigIntegerField()
 
     class Meta:
-        indexes = [models.Index(fields=["project", "band"], name="text_band_lookup")]
+        indexes = [models.Index(fields=["project", "band"], name="similarity_band_lookup")]
 
     def __str__(self) -> str:
         return f"{self.band} of {self.dialogue_id}"

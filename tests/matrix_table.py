@@ -75,7 +75,7 @@ gold-rate                             in  404 404 405 405 405 405   in  404 404 
 gold-retire                           in  404 404 405 405 405 405   in  404 404 403 403 403 302
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
-guideline-overtaken                   in  404 404 403 403 403 200   in  404 404 403 403 403 404
+guideline-outdated                    in  404 404 403 403 403 200   in  404 404 403 403 403 404
 healthz                               200 200 200 200 200 200 200   405 405 405 405 405 405 405
 history-export                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
 history-list                          in  404 404 403 403 200 200   in  404 404 403 403 403 302
@@ -87,8 +87,6 @@ import-report                         in  404 404 403 403 403 200   in  404 404 
 invitation                            200 200 200 200 200 200 200   302 302 302 409 409 302 302
 invitation-revoke                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
-joint                                 in  404 404 403 403 200 200   in  404 404 403 403 302 302
-joint-list                            in  404 404 403 403 200 200   in  404 404 405 405 405 405
 member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
 member-list                           in  404 404 200 200 200 200   in  404 404 403 403 403 200
 notice-list                           in  200 200 200 200 200 200   in  302 302 302 302 302 302
@@ -107,6 +105,8 @@ release-detail                        in  404 404 200 200 200 200   in  404 404 
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
 replay                                in  404 404 200 200 200 200   in  404 404 409 404 404 409
+review-session                        in  404 404 403 403 200 200   in  404 404 403 403 302 302
+review-session-list                   in  404 404 403 403 200 200   in  404 404 405 405 405 405
 revision-diff                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 signed-in                             200 200 200 200 200 200 200   405 405 405 405 405 405 405
 statistics                            in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -241,9 +241,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "gold-rate": {"stage": "cross_check", "percent": "5"},
     "guideline-edit": {"text": "Be careful.", "seen": "0"},
-    "guideline-overtaken": {"version": "1", "reason": "Dates are ISO 8601 now."},
+    "guideline-outdated": {"version": "1", "reason": "Dates are ISO 8601 now."},
     "job-list": {"job": "$job"},
-    "joint": {"present": "$person"},
+    "review-session": {"present": "$person"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},
     "member-list": {"roles": ["annotator"]},
     "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},

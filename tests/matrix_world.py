@@ -84,7 +84,7 @@ def make_world() -> World:
     other = _second_revision(held, colleague)
     batch = _import(team)
     release = _release(team)
-    remark = comment_on(actor=team.senior, dialogue=held, anchor="", text="Is this one request?")
+    comment = comment_on(actor=team.senior, dialogue=held, anchor="", text="Is this one request?")
     notice = Notice.objects.create(
         person=annotator, project=team.project, kind="comment", text="Look at this.", target="/notices/"
     )
@@ -116,7 +116,7 @@ def make_world() -> World:
         "job": batch.job.public_id,
         "notice": notice.public_id,
         "gold": _gold(team).public_id,
-        "comment": remark.public_id,
+        "comment": comment.public_id,
         "task": "t1",
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
@@ -189,7 +189,7 @@ def _trial(dialogue: Dialogue, person: User) -> Job:
 
 
 def _gold(team: Team) -> GoldItem:
-    source, shown = make_dialogue(team.project), make_dialogue(team.project, set_apart="gold")
+    source, shown = make_dialogue(team.project), make_dialogue(team.project, gold_role="gold")
     assert source.head is not None
     assert shown.head is not None
     cycle = Cycle.objects.create(

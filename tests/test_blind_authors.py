@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.models import Dialogue, Membership, Role, User
-from reviews.models import Claim, Review, WorkCount
+from reviews.models import Claim, Review, WorkloadCount
 from reviews.services.feedback.comments import add_comment
 from reviews.services.protocols.versions import current_protocol
 from reviews.services.queue.claims import claim_slot
@@ -242,7 +242,7 @@ def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
         # The review is counted while a page is made.
         patch.setattr(throughput, "count_unsettled", count_meanwhile)
         assert not any(seen(scene.team.senior))
-    assert WorkCount.objects.filter(what="time", stage=stage).exists()
+    assert WorkloadCount.objects.filter(what="time", stage=stage).exists()
     for reader, places in ((colleague, 2), (scene.team.senior, 4), (scene.team.administrator, 4)):
         assert seen(reader) == [False] * places
     assert seen(person) == [True] * 4

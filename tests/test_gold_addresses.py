@@ -37,7 +37,7 @@ LISTS = [name for name in NAMES if set(VARIABLES[name]) <= {"slug"} and not name
 #: What the known answer says, and nothing else does.
 ANSWER = "zebraanswer"
 #: Words that only who oversees the project may read.
-TELLING = ("Gold item", "Known answer", "gold item", "known answer", "set_apart")
+TELLING = ("Gold item", "Known answer", "gold item", "known answer", "gold_role")
 _CURSOR = re.compile(r"(?:after|before|cursor)=([^\"&<>\s]+)")
 
 

@@ -35,16 +35,16 @@ class ReplaySerializer(serializers.ModelSerializer[Replay]):
     """A replay: how far it is, and what came of it."""
 
     revision = serializers.CharField(source="revision.public_id", default=None, allow_null=True)
-    is_pasted = serializers.SerializerMethodField(help_text="Whether the trajectory came with the request.")
+    is_custom = serializers.SerializerMethodField(help_text="Whether the trajectory came with the request.")
     job = JobStateSerializer()
     record = serializers.SerializerMethodField(help_text="Verdict, constraints and rounds; null until it is done.")
 
     class Meta:
         model = Replay
-        fields = ["public_id", "revision", "is_pasted", "created_at", "job", "record"]
+        fields = ["public_id", "revision", "is_custom", "created_at", "job", "record"]
 
-    def get_is_pasted(self, replay: Replay) -> bool:
-        return replay.pasted is not None
+    def get_is_custom(self, replay: Replay) -> bool:
+        return replay.trajectory is not None
 
     @extend_schema_field({"type": "object", "nullable": True})
     def get_record(self, replay: Replay) -> dict[str, Any] | None:
@@ -67,7 +67,7 @@ class ReplayStart(APIView):
         sent.is_valid(raise_exception=True)
         revision = requested_revision(request, dialogue, sent.validated_data.get("revision", ""))
         begun = start_replay(
-            actor=actor(request), dialogue=dialogue, revision=revision, pasted=sent.validated_data["trajectory"]
+            actor=actor(request), dialogue=dialogue, revision=revision, trajectory=sent.validated_data["trajectory"]
         )
         return Response(ReplaySerializer(begun).data, status=status.HTTP_202_ACCEPTED)
 

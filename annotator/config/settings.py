@@ -198,7 +198,7 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("feedback-list", "Feedback", "g f", ()),
     ("protocol", "Protocol", "g o", ()),
     ("member-list", "People", "g e", ()),
-    ("joint-list", "Disputes", "g x", _OVERSEERS),
+    ("review-session-list", "Disputes", "g x", _OVERSEERS),
     ("gold-list", "Gold", "g k", _OVERSEERS),
     ("history-list", "History", "g y", _OVERSEERS),
     ("assignment-list", "Assignments", "g a", _ADMINISTRATORS),
@@ -302,8 +302,8 @@ STATIC_ROOT = Path(given.text("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "files"
 
-#: (document, the version it was made from) → the document without what was kept of a native record and is overtaken.
-FORGET_OVERTAKEN = "benchmark.core.formats.outdated.forget_overtaken"
+#: (document, the version it was made from) → the document without what was kept of a native record and is outdated.
+FORGET_OUTDATED = "benchmark.core.formats.outdated.forget_outdated"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

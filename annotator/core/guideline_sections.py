@@ -24,7 +24,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Passage:
+class GuidelineReference:
     """Where the guideline speaks of something: the section, and the sentence (perhaps none)."""
 
     slug: str
@@ -69,7 +69,7 @@ def read_sections(text: str) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def find_passage(text: str, *, heading: str, words: Iterable[str]) -> Passage | None:
+def find_reference(text: str, *, heading: str, words: Iterable[str]) -> GuidelineReference | None:
     """Where a guideline speaks of something; None where it does not.
 
     ``heading``: the heading it is known to stand under (blank: not known). Else the first heading, else the first
@@ -81,14 +81,14 @@ def find_passage(text: str, *, heading: str, words: Iterable[str]) -> Passage | 
     named = heading.strip().lstrip("#").strip().casefold()
     for section in sections:
         if named and named in (section.title.casefold(), section.slug):
-            return Passage(section.slug, section.title, _sentence(section, wanted) or _first(section))
+            return GuidelineReference(section.slug, section.title, _sentence(section, wanted) or _first(section))
     for section in sections:
         if any(word.search(section.title.casefold()) for word in wanted):
-            return Passage(section.slug, section.title, _first(section))
+            return GuidelineReference(section.slug, section.title, _first(section))
     for section in sections:
         sentence = _sentence(section, wanted)
         if sentence:
-            return Passage(section.slug, section.title, sentence)
+            return GuidelineReference(section.slug, section.title, sentence)
     return None
 
 

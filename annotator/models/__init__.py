@@ -13,18 +13,17 @@ from annotator.models.content import (
     Waiver,
 )
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
-from annotator.models.outdated import GuidelineMark, StaleWork
+from annotator.models.outdated import GuidelineChange, OutdatedDialogue
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
 from annotator.models.replays import Replay
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
-from annotator.models.work import Cancellation, Event, Job, JobState, Routine
+from annotator.models.work import Event, Job, JobCancellation, JobState, PeriodicTask
 
 __all__ = [
     "MAILED_BY_DEFAULT",
     "ApiToken",
     "Attempts",
-    "Cancellation",
     "Dialogue",
     "Digest",
     "Draft",
@@ -32,20 +31,21 @@ __all__ = [
     "Event",
     "Finding",
     "Guideline",
-    "GuidelineMark",
+    "GuidelineChange",
     "Invitation",
     "Job",
+    "JobCancellation",
     "JobState",
     "Membership",
     "Notice",
     "NoticeKind",
     "NoticeSettings",
+    "OutdatedDialogue",
+    "PeriodicTask",
     "Project",
     "Replay",
     "Revision",
     "Role",
-    "Routine",
-    "StaleWork",
     "StepState",
     "Toolset",
     "ToolsetRevision",

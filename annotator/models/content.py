@@ -67,7 +67,7 @@ class DialogueStatus(models.TextChoices):
     REJECTED = "rejected", "Rejected"
 
 
-class SetApart(models.TextChoices):
+class GoldRole(models.TextChoices):
     """Dialogues behind a test of people against a known answer; ``reviews`` sets and lifts it."""
 
     #: Shown like any other, and left out of releases and figures.
@@ -83,11 +83,11 @@ class DialogueQuerySet(models.QuerySet["Dialogue"]):
 
     def shown_to(self, user: User) -> Self:
         """Without the known answers on which the user may be tested; of projects they are a member of."""
-        return self.filter(~Q(set_apart=SetApart.ANSWER) | Q(project__in=Project.objects.overseen_by(user)))
+        return self.filter(~Q(gold_role=GoldRole.ANSWER) | Q(project__in=Project.objects.overseen_by(user)))
 
     def counted(self) -> Self:
         """Without gold items: what releases and figures are made of."""
-        return self.exclude(set_apart=SetApart.GOLD)
+        return self.exclude(gold_role=GoldRole.GOLD)
 
     def matching(self, query: str) -> Self:
         """Dialogues whose text holds every word of ``query`` (words by prefix, Chinese by substring).
@@ -158,7 +158,7 @@ class Dialogue(models.Model):
     published = models.BooleanField(default=True)
     archived_at = models.DateTimeField(null=True, blank=True)
     #: Blank for an ordinary dialogue.
-    set_apart = models.CharField(max_length=8, choices=SetApart, blank=True, default="", db_default="")
+    gold_role = models.CharField(max_length=8, choices=GoldRole, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -171,7 +171,7 @@ class Dialogue(models.Model):
             models.UniqueConstraint(
                 "project",
                 "external_id",
-                Case(When(set_apart=SetApart.GOLD, then="id"), default=0, output_field=models.BigIntegerField()),
+                Case(When(gold_role=GoldRole.GOLD, then="id"), default=0, output_field=models.BigIntegerField()),
                 name="dialogue_external_id_once",
             ),
             models.CheckConstraint(condition=Q(status__in=DialogueStatus.values), name="dialogue_status_known"),

@@ -1,4 +1,4 @@
-"""Work that a new guideline has overtaken: what an administrator says of a version, and the dialogues it touches."""
+"""Work that a new guideline has outdated: what an administrator says of a version, and the dialogues it touches."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,28 +9,28 @@ from annotator.models.keys import new_public_id
 from annotator.models.people import Guideline, Project, User
 
 
-class GuidelineMark(models.Model):
-    """An administrator's word that a guideline version makes some earlier work stale: of which policies and faults."""
+class GuidelineChange(models.Model):
+    """An administrator's word that a guideline version outdates earlier work: of which policies and error types."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
-    guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="marks")
-    #: Policies whose tasks are touched; empty with no kinds: every dialogue.
+    guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="changes")
+    #: Policies whose tasks are touched; empty with no error types: every dialogue.
     policies = models.JSONField(default=list)
-    #: Kinds of faults (of the protocol's taxonomy): dialogues in which a reviewer named one are touched.
-    kinds = models.JSONField(default=list)
+    #: Error types (of the taxonomy of the protocol): dialogues in which a reviewer named one are touched.
+    error_types = models.JSONField(default=list)
     reason = models.CharField(max_length=500)
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     def __str__(self) -> str:
-        return f"mark of guideline {self.guideline_id}"
+        return f"change of guideline {self.guideline_id}"
 
 
-class StaleWork(models.Model):
+class OutdatedDialogue(models.Model):
     """A dialogue whose work was done under a guideline that an administrator has since called outdated for it."""
 
-    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="stale_work", db_index=False)
-    mark = models.ForeignKey(GuidelineMark, on_delete=models.PROTECT, related_name="dialogues")
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="outdated_flags", db_index=False)
+    change = models.ForeignKey(GuidelineChange, on_delete=models.PROTECT, related_name="dialogues")
     # Copied from the dialogue.
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
@@ -39,10 +39,10 @@ class StaleWork(models.Model):
     cleared_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["dialogue", "mark"], name="stale_work_once_per_mark")]
+        constraints = [models.UniqueConstraint(fields=["dialogue", "change"], name="outdated_once_per_change")]
         indexes = [
-            models.Index(fields=["project", "dialogue"], condition=Q(cleared_at=None), name="stale_work_open"),
+            models.Index(fields=["project", "dialogue"], condition=Q(cleared_at=None), name="outdated_open"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.dialogue_id} is stale"
+        return f"{self.dialogue_id} is outdated"

@@ -19,7 +19,7 @@ class ReplayQuerySet(models.QuerySet["Replay"]):
 
         What somebody runs of their draft, or pastes, is nobody else's to see.
         """
-        shared = Q(draft=None, pasted__isnull=True, revision__in=Revision.objects.visible_to(user))
+        shared = Q(draft=None, trajectory__isnull=True, revision__in=Revision.objects.visible_to(user))
         return self.filter(Q(requester=user) | shared, dialogue__in=Dialogue.objects.visible_to(user))
 
 
@@ -35,8 +35,8 @@ class Replay(models.Model):
     draft = models.ForeignKey(Draft, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     #: Hash of all that decides what comes of it: the parts of the case, its tools, the trajectory.
     key = models.CharField(max_length=64)
-    #: The rounds of a trajectory that somebody pasted; null where it is the reference trajectory.
-    pasted = ExactJSONField(null=True)
+    #: The rounds of a trajectory that somebody gave; null where it is the reference trajectory.
+    trajectory = ExactJSONField(null=True)
     #: What came of it, as ``annotator.core.constraints.run_record`` lays it down; null until then.
     record = ExactJSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

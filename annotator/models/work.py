@@ -1,4 +1,4 @@
-"""Long work, work that comes round, and what happened: jobs, routines and events."""
+"""Long work, work that comes round, and what happened: jobs, periodic tasks and events."""
 
 from collections.abc import Callable
 from typing import Self
@@ -78,7 +78,7 @@ class Job(models.Model):
         return hasattr(self, "cancellation")
 
 
-class Cancellation(models.Model):
+class JobCancellation(models.Model):
     """Somebody wants a job to stop. Not in the job's row: a worker holds that through each chunk, frozen or not."""
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="cancellation")
@@ -88,7 +88,7 @@ class Cancellation(models.Model):
         return f"cancellation of job {self.job_id}"
 
 
-class Routine(models.Model):
+class PeriodicTask(models.Model):
     """Work that beat asks for again and again: when a worker last did it, and what came of it."""
 
     name = models.CharField(max_length=40, unique=True)

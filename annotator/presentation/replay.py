@@ -66,7 +66,7 @@ class CallView:
 
 
 @dataclass(frozen=True)
-class StandingView:
+class ConstraintStateView:
     """A constraint after a round, or at the end (then with why it could not be judged).
 
     ``fresh``: this round broke or repaired it.
@@ -97,7 +97,7 @@ class RoundView:
     number: int
     data: Mapping[str, Any]
     calls: list[CallView]
-    standings: list[StandingView]
+    constraint_states: list[ConstraintStateView]
     allowed: list[str]
     unsolved: list[ExpectedView]
 
@@ -111,7 +111,7 @@ class RunView:
     """The whole run. ``notes`` are what a person should look at, each with its round: failures, and disagreements."""
 
     data: Mapping[str, Any]
-    constraints: list[StandingView]
+    constraints: list[ConstraintStateView]
     rounds: list[RoundView]
     unsolved: list[ExpectedView]
     notes: list[tuple[int, str]]
@@ -126,19 +126,19 @@ class RunView:
 def present_run(record: Mapping[str, Any]) -> RunView:
     """Lay a stored run out."""
     titles = [_title(one) for one in record["constraints"]]
-    standings: dict[int, tuple[str, str]] = {}
+    constraint_states: dict[int, tuple[str, str]] = {}
     rounds = []
     for number, each in enumerate(record["rounds"], 1):
-        standings |= {int(key): (status, owed) for key, (status, owed) in each["standings"].items()}
+        constraint_states |= {int(key): (status, owed) for key, (status, owed) in each["constraint_states"].items()}
         rounds.append(
             RoundView(
                 number=number,
                 data=each,
                 calls=[_call(call, record["unsolved"]) for call in each["calls"]],
-                standings=[
-                    StandingView(n + 1, titles[n], _standing(status, owed), owed, n in each["fresh"])
+                constraint_states=[
+                    ConstraintStateView(n + 1, titles[n], _state_of(status, owed), owed, n in each["fresh"])
                     for n, (status, owed) in sorted(
-                        standings.items(), key=lambda one: (one[0] not in each["fresh"], one[0])
+                        constraint_states.items(), key=lambda one: (one[0] not in each["fresh"], one[0])
                     )
                 ],
                 allowed=[] if each["over"] else _allowed(each["limits"]),
@@ -148,7 +148,7 @@ def present_run(record: Mapping[str, Any]) -> RunView:
     return RunView(
         data=record,
         constraints=[
-            StandingView(n + 1, titles[n], one["status"], one["why_unjudged"])
+            ConstraintStateView(n + 1, titles[n], one["status"], one["why_unjudged"])
             for n, one in enumerate(record["constraints"])
         ],
         rounds=rounds,
@@ -159,7 +159,7 @@ def present_run(record: Mapping[str, Any]) -> RunView:
     )
 
 
-def _standing(status: str, owed: str) -> str:
+def _state_of(status: str, owed: str) -> str:
     """What has not been broken, and is not there yet, is no rule kept."""
     return "owed" if owed and status == "satisfied" else status
 

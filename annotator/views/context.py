@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotator.models import Project, User
-from annotator.services.access.permissions import Standing, standing_of
+from annotator.services.access.permissions import MemberState, member_state
 from annotator.services.accounts.accounts import demo_people
 from annotator.services.notices.notices import unread_count
 
@@ -37,22 +37,22 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     project = getattr(request, "project", None)
     if project is not None:
         # Asked only by pages that show the bar, as above.
-        standing = cache(partial(_standing, user))
+        member = cache(partial(_member_state, user))
         context |= {
             "project": project,
-            "projects": SimpleLazyObject(lambda: standing().projects[:MOST_PROJECTS]),
-            "nav": SimpleLazyObject(lambda: _entries(request, project, standing())),
+            "projects": SimpleLazyObject(lambda: member().projects[:MOST_PROJECTS]),
+            "nav": SimpleLazyObject(lambda: _entries(request, project, member())),
         }
     return context
 
 
-def _standing(user: object) -> Standing:
-    return standing_of(user) if isinstance(user, User) else Standing([], {})
+def _member_state(user: object) -> MemberState:
+    return member_state(user) if isinstance(user, User) else MemberState([], {})
 
 
-def _entries(request: HttpRequest, project: Project, standing: Standing) -> list[dict[str, Any]]:
+def _entries(request: HttpRequest, project: Project, member: MemberState) -> list[dict[str, Any]]:
     """The bar's entries for whoever asks."""
-    roles = standing.roles.get(project.pk, frozenset())
+    roles = member.roles.get(project.pk, frozenset())
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     current = _entry_of(here)
     return [

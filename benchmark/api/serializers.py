@@ -70,7 +70,7 @@ class ReleaseSerializer(serializers.ModelSerializer[Release]):
         return release.left_out_count if self.context["oversees"] else None
 
 
-class LeftOutSerializer(serializers.Serializer[Any]):
+class LeftOutDialogueSerializer(serializers.Serializer[Any]):
     """A dialogue that is not in a release."""
 
     dialogue = serializers.CharField(source="dialogue.public_id")

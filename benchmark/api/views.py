@@ -159,13 +159,13 @@ class ReleaseLeftOut(APIView):
     pagination_class = KeyPagination
 
     @extend_schema(
-        responses={200: shapes.LeftOutSerializer(many=True), 403: DENIED, 404: NOT_FOUND},
+        responses={200: shapes.LeftOutDialogueSerializer(many=True), 403: DENIED, 404: NOT_FOUND},
         operation_id="releases_left_out",
     )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         release = _release(request, slug, public_id)
         rows = releases.list_left_out(actor=actor(request), release=release)
-        return _page(self, request, rows, shapes.LeftOutSerializer)
+        return _page(self, request, rows, shapes.LeftOutDialogueSerializer)
 
 
 class ReleaseArchive(APIView):

@@ -108,7 +108,7 @@ def leave_half_finished(cast: Cast) -> None:
 
 
 def _worked_on(cast: Cast) -> list[Dialogue]:
-    dialogues = Dialogue.objects.filter(project=cast.project, set_apart__in=("", "answer")).order_by("pk")
+    dialogues = Dialogue.objects.filter(project=cast.project, gold_role__in=("", "answer")).order_by("pk")
     return [dialogue for dialogue in dialogues if dialogue.external_id in cast.records.keys() - {*UNTOUCHED}]
 
 
@@ -163,7 +163,7 @@ def _settle(cast: Cast, dialogue: Dialogue) -> None:
 def _make_gold(cast: Cast) -> None:
     """For each annotator an item with a planted fault and one without, of dialogues they had no hand in."""
     verified = list(
-        Dialogue.objects.filter(project=cast.project, status=DialogueStatus.VERIFIED, set_apart="").order_by("pk")
+        Dialogue.objects.filter(project=cast.project, status=DialogueStatus.VERIFIED, gold_role="").order_by("pk")
     )
     for person in cast.annotators:
         for faulty in (True, False):

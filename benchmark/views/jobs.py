@@ -79,7 +79,7 @@ def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
 def _links_of_code(user: User, project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
     """The same of replays and trials. What somebody runs of their draft is theirs: there the dialogue is named."""
     out = {}
-    replays = Replay.objects.filter(job__in=jobs).select_related("dialogue").defer("record", "pasted")
+    replays = Replay.objects.filter(job__in=jobs).select_related("dialogue").defer("record", "trajectory")
     shown = set(Replay.objects.visible_to(user).filter(job__in=jobs).values_list("pk", flat=True))
     for replay in replays:
         where = [project.slug, replay.dialogue.public_id]

@@ -25,7 +25,9 @@ _FILTERS = [
     OpenApiParameter("owner", description="A person’s public id; colleagues’ for administrators and senior reviewers."),
     OpenApiParameter("problems", enum=list(listing.PROBLEMS)),
     OpenApiParameter("check", description="A check’s id: dialogues with such a finding."),
-    OpenApiParameter("stale", enum=list(listing.STALE), description="Only work that a new guideline has overtaken."),
+    OpenApiParameter(
+        "outdated", enum=list(listing.OUTDATED), description="Only work that a new guideline has outdated."
+    ),
 ]
 
 

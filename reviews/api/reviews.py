@@ -173,7 +173,7 @@ class DialogueReviews(APIView):
             .filter(dialogue=dialogue)
             .select_related("person", "stage_run", "seen_revision", "made_revision")
             .defer("seen_revision__content", "made_revision__content")
-            .prefetch_related("findings", "rulings")
+            .prefetch_related("errors", "rulings")
             .order_by("pk")
         )
         if is_blind(actor=actor(request), dialogue=dialogue):

@@ -6,11 +6,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
-from reviews.models import Review, ReviewFinding, Ruling, Verdict
+from reviews.models import Review, ReviewError, Ruling, Verdict
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.waivers import MAX_REASON as MAX_WAIVER_REASON
 
-#: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer remarks.
+#: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer comments.
 MOST = 500
 MAX_ANCHOR = 600
 MAX_REASON = 4000
@@ -152,9 +152,9 @@ class SubmittedSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class ReviewFindingSerializer(serializers.ModelSerializer[ReviewFinding]):
+class ReviewErrorSerializer(serializers.ModelSerializer[ReviewError]):
     class Meta:
-        model = ReviewFinding
+        model = ReviewError
         fields = ["kind", "anchor", "value_hash", "note"]
 
 
@@ -174,7 +174,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     round = serializers.IntegerField(source="stage_run.round")
     seen_revision = serializers.CharField(source="seen_revision.public_id")
     made_revision = serializers.CharField(source="made_revision.public_id", default=None, allow_null=True)
-    findings = ReviewFindingSerializer(many=True)
+    findings = ReviewErrorSerializer(source="errors", many=True)
     rulings = RulingSerializer(many=True)
     checklist_notes = serializers.SerializerMethodField()
 

@@ -11,13 +11,13 @@ from reviews.models.counts import Counter, CounterDelta
 from reviews.models.cycles import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
 from reviews.models.examples import Example
 from reviews.models.gold import GoldItem, GoldRate, GoldScore
-from reviews.models.item_history import CourseCount, CoursePending, ItemCourse
+from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHistoryPending
 from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
-from reviews.models.review_sessions import JointDecision, JointSession
+from reviews.models.review_sessions import ReviewSession, SessionDecision
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
-from reviews.models.slots import Claim, ClaimState, Cursor, Priority, Slot, SlotState
-from reviews.models.verdicts import Review, ReviewDraft, ReviewFinding, Ruling, Verdict
-from reviews.models.workload import WorkCount, WorkPending
+from reviews.models.slots import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
+from reviews.models.verdicts import Review, ReviewDraft, ReviewError, Ruling, Verdict
+from reviews.models.workload import WorkloadCount, WorkloadPending
 
 __all__ = [
     "AgreementCount",
@@ -29,9 +29,6 @@ __all__ = [
     "Comment",
     "Counter",
     "CounterDelta",
-    "CourseCount",
-    "CoursePending",
-    "Cursor",
     "Cycle",
     "CycleState",
     "DiscrepancyAlarm",
@@ -43,23 +40,26 @@ __all__ = [
     "GoldItem",
     "GoldRate",
     "GoldScore",
-    "ItemCourse",
-    "JointDecision",
-    "JointSession",
+    "ItemHistory",
+    "ItemHistoryCount",
+    "ItemHistoryPending",
     "Pause",
     "PlanAction",
     "Priority",
     "ProtocolVersion",
+    "QueueCursor",
     "Review",
     "ReviewDraft",
-    "ReviewFinding",
+    "ReviewError",
+    "ReviewSession",
     "Ruling",
     "SentBack",
+    "SessionDecision",
     "Slot",
     "SlotState",
     "StageRun",
     "StageRunState",
     "Verdict",
-    "WorkCount",
-    "WorkPending",
+    "WorkloadCount",
+    "WorkloadPending",
 ]

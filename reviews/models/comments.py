@@ -1,4 +1,4 @@
-"""Remarks between people: comments at a place, feedback to an author."""
+"""Comments between people: comments at a place, feedback to an author."""
 
 from typing import Self
 
@@ -14,12 +14,12 @@ from reviews.models.verdicts import Review
 
 class CommentQuerySet(models.QuerySet["Comment"]):
     def visible_to(self, user: User) -> Self:
-        """Everything but what a colleague remarks in a blind stage that has not settled."""
+        """Everything but what a colleague comments in a blind stage that has not settled."""
         return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
 
 
 class Comment(models.Model):
-    """A remark on any place of a dialogue."""
+    """A comment on any place of a dialogue."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="comments")

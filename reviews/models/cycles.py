@@ -39,7 +39,7 @@ class CycleState(models.TextChoices):
 
 
 class Cycle(models.Model):
-    """One passage of a dialogue through a protocol version. Immutable once it has ended."""
+    """One way of a dialogue through a protocol version. Immutable once it has ended."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
     project = models.ForeignKey(

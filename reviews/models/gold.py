@@ -38,7 +38,7 @@ class GoldItem(models.Model):
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: What people see; it bears the mark ``SetApart.GOLD``.
+    #: What people see; it bears the mark ``GoldRole.GOLD``.
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+")
     #: The verified dialogue it was made from, and the version that was verified.
     source = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -5,7 +5,7 @@ from django.db import models
 from annotator.models import Dialogue, Project
 
 
-class ItemCourse(models.Model):
+class ItemHistory(models.Model):
     """What one item adds to the counts of accuracy; kept so that it can be taken away when the item is reopened."""
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+", primary_key=True)
@@ -17,10 +17,10 @@ class ItemCourse(models.Model):
     keys = models.JSONField()
 
     def __str__(self) -> str:
-        return f"course of {self.dialogue_id}"
+        return f"history of {self.dialogue_id}"
 
 
-class CourseCount(models.Model):
+class ItemHistoryCount(models.Model):
     """How many items count under one key: what a page computes accuracy from. See ``statistics.item_history``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -33,14 +33,16 @@ class CourseCount(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["project", "axis", "point", "stratum", "value"], name="course_count_once")
+            models.UniqueConstraint(
+                fields=["project", "axis", "point", "stratum", "value"], name="item_history_count_once"
+            )
         ]
 
     def __str__(self) -> str:
         return f"{self.axis} {self.point} {self.value}: {self.count}"
 
 
-class CoursePending(models.Model):
+class ItemHistoryPending(models.Model):
     """The outbox: an item whose way has ended or been reopened, written with that, removed as it is counted."""
 
     dialogue = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Joint sessions: disputed items that several people go through together, one of whom decides."""
+"""Review sessions: disputed items that several people go through together, one of whom decides."""
 
 from django.db import models
 from django.utils import timezone
@@ -7,8 +7,8 @@ from annotator.models import Project, User
 from reviews.models.verdicts import Review
 
 
-class JointSession(models.Model):
-    """The joint look at what is in dispute in one round of one stage, and who is present."""
+class ReviewSession(models.Model):
+    """The look at what is in dispute in one round of one stage, and who is present."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
@@ -19,20 +19,20 @@ class JointSession(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["project", "stage", "round"], name="joint_session_once_per_round")
+            models.UniqueConstraint(fields=["project", "stage", "round"], name="review_session_once_per_round")
         ]
 
     def __str__(self) -> str:
-        return f"joint session on {self.stage} {self.round}"
+        return f"review session on {self.stage} {self.round}"
 
 
-class JointDecision(models.Model):
+class SessionDecision(models.Model):
     """That a review was decided together: who was present, and what they noted. The reviewer is who decided."""
 
-    session = models.ForeignKey(JointSession, on_delete=models.PROTECT, related_name="decisions")
-    review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="joint_decision")
+    session = models.ForeignKey(ReviewSession, on_delete=models.PROTECT, related_name="decisions")
+    review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="session_decision")
     participants = models.ManyToManyField(User, related_name="+")
     note = models.TextField(max_length=4000, blank=True)
 
     def __str__(self) -> str:
-        return f"joint decision on review {self.review_id}"
+        return f"decision of a review session on review {self.review_id}"

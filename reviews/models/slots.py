@@ -189,7 +189,7 @@ class Claim(models.Model):
         return f"claim of {self.slot_id} by {self.person_id}"
 
 
-class Cursor(models.Model):
+class QueueCursor(models.Model):
     """How far a person has got in a stage's queue: what is at or below ``position`` was not for them as they passed."""
 
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -202,7 +202,7 @@ class Cursor(models.Model):
     taken = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["person", "project", "stage"], name="cursor_once")]
+        constraints = [models.UniqueConstraint(fields=["person", "project", "stage"], name="queue_cursor_once")]
 
     def __str__(self) -> str:
         return f"cursor of {self.person_id} in {self.stage}"

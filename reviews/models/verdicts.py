@@ -99,10 +99,10 @@ class Review(models.Model):
         return f"{self.verdict} by {self.person_id}"
 
 
-class ReviewFinding(models.Model):
+class ReviewError(models.Model):
     """A fault a reviewer names: a kind of the taxonomy, at a place, in words."""
 
-    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="findings")
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="errors")
     kind = models.CharField(max_length=40)
     anchor = models.CharField(max_length=600, blank=True)
     value_hash = models.CharField(max_length=16, blank=True)

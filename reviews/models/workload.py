@@ -6,7 +6,7 @@ from annotator.models import Project
 from reviews.models.verdicts import Review
 
 
-class WorkCount(models.Model):
+class WorkloadCount(models.Model):
     """How many reviews, or faults, count under one key. See ``reviews.services.statistics.workload``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -21,14 +21,14 @@ class WorkCount(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["project", "what", "stage", "person", "key"], name="work_count_once")
+            models.UniqueConstraint(fields=["project", "what", "stage", "person", "key"], name="workload_count_once")
         ]
 
     def __str__(self) -> str:
         return f"{self.what} {self.stage} {self.key}: {self.count}"
 
 
-class WorkPending(models.Model):
+class WorkloadPending(models.Model):
     """The outbox: a review, written as it is handed in, removed as it is counted."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="+", db_index=False)

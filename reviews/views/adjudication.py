@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotator.core.comparison import describe, describe_changes
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
-from reviews.models import JointSession, Slot, Verdict
+from reviews.models import ReviewSession, Slot, Verdict
 from reviews.services.adjudication import review_sessions
 from reviews.services.adjudication.dispute_places import unwritten
 from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
@@ -62,15 +62,15 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 "reason": filled.get("reason", ""),
                 "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
             }
-            table = _sitting(request, bench)
+            table = _review_session(request, bench)
             if table is None:
                 submit.submit_review(actor=request.user, **submission)
             else:
                 review_sessions.decide_together(
                     actor=request.user,
                     session=table["session"],
-                    people=filled["joint"].get("people", table["usual"]),
-                    note=filled["joint"].get("note", ""),
+                    people=filled["review_session"].get("people", table["usual"]),
+                    note=filled["review_session"].get("note", ""),
                     submission=submission,
                 )
         except DomainError as error:
@@ -128,11 +128,11 @@ def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
         # The page may be older than an edit of the place.
         if not written and row["value"] in (unwritten(dispute, anchor), unwritten(dispute, anchor, draft)):
             filled["rulings"][anchor] = None
-    if "joint" in filled:
-        session = review_sessions.session_of(slot=bench.work.slot, session=filled["joint"]["session"])
-        if session and {one.public_id for one in session.participants.all()} == set(filled["joint"]["people"]):
-            filled["joint"]["people"] = None
-        filled["joint"]["claim"] = bench.work.claim.pk
+    if "review_session" in filled:
+        session = review_sessions.session_of(slot=bench.work.slot, session=filled["review_session"]["session"])
+        if session and {one.public_id for one in session.participants.all()} == set(filled["review_session"]["people"]):
+            filled["review_session"]["people"] = None
+        filled["review_session"]["claim"] = bench.work.claim.pk
     return keep_form(actor=request.user, work=bench.work, changes=filled, window=window_of(request))
 
 
@@ -196,17 +196,17 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "left_title": dispute.left.title,
             "right_title": dispute.right.title,
             "checklist": checklist_rows(bench),
-            "sitting": _sitting(request, bench),
+            "review_session": _review_session(request, bench),
         }
     )
 
 
-def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
-    """The joint session in which the item was taken up, and where one is in it; None outside of one.
+def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
+    """The review session in which the item was taken up, and where one is in it; None outside of one.
 
     What was given back there, and is taken up alone later, is under another claim.
     """
-    kept = bench.form.get("joint") or {}
+    kept = bench.form.get("review_session") or {}
     here = kept.get("claim") == bench.work.claim.pk
     session = review_sessions.session_of(slot=bench.work.slot, session=kept.get("session")) if here else None
     if session is None:
@@ -221,7 +221,7 @@ def _sitting(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
     return {
         "session": session,
         "round": where,
-        "url": reverse("joint", args=[project.slug, where.address]),
+        "url": reverse("review-session", args=[project.slug, where.address]),
         "decided": table.decided,
         "total": table.total,
         "previous": able[place - 1] if place else None,
@@ -246,16 +246,16 @@ def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, An
     except DomainError as error:
         messages.info(request, error.sentence)
         return redirect(table["url"])
-    return sit_down(request, slot, table["session"])
+    return open_in_session(request, slot, table["session"])
 
 
-def sit_down(request: PageRequest, slot: Slot, session: JointSession) -> HttpResponse:
+def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) -> HttpResponse:
     """To the page of a dispute that was taken up in a session."""
     work = load_slot_work(actor=request.user, public_id=slot.public_id)
-    kept = read_form(actor=request.user, work=work).form.get("joint") or {}
+    kept = read_form(actor=request.user, work=work).form.get("review_session") or {}
     # What was written of it in this session stands; another one begins afresh.
     blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
-    changes = {"joint": {**blank, "session": session.pk, "claim": work.claim.pk}}
+    changes = {"review_session": {**blank, "session": session.pk, "claim": work.claim.pk}}
     keep_form(actor=request.user, work=work, changes=changes)
     return redirect("workspace-settle", slot=slot.public_id)
 
@@ -275,7 +275,7 @@ def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
         "changes": describe_changes(dispute.base, side.document) if side in dispute.more else [],
         "faults": [
             (kinds.get(one.kind, one.kind), one.anchor and describe(side.document, one.anchor), one.note)
-            for one in review.findings.all()
+            for one in review.errors.all()
         ],
         "answers": answers,
         "noes": sum(row.answer is False for row in answers),

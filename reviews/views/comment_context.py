@@ -9,6 +9,8 @@ from annotator.views.pages import PageRequest
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
 
+_EMPTY_FORM = {"text": "", "mention": "", "reply_to": ""}
+
 
 def with_mention(text: str, mention: str) -> str:
     """The text, with the name chosen from the list before it unless it is in there."""
@@ -17,21 +19,21 @@ def with_mention(text: str, mention: str) -> str:
 
 
 def comment_context(
-    request: PageRequest, dialogue: Dialogue, document: Document, remark: dict[str, Any] | None = None
+    request: PageRequest, dialogue: Dialogue, document: Document, comment_form: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the templates of comments are given. ``remark``: what was refused, its fields and the ``sentence``."""
+    """What the templates of comments are given. ``comment_form``: what was refused, its fields and the ``sentence``."""
     blind = comments.reviews_blind(actor=request.user, dialogue=dialogue)
     return {
         "threads": comments.read_threads(actor=request.user, dialogue=dialogue, document=document),
         "places": _places(document),
         "names": suggested_names(request.project),
-        "remark": remark or {"anchor": request.GET.get("at", ""), "text": "", "mention": "", "reply_to": ""},
+        "comment_form": comment_form or _EMPTY_FORM | {"anchor": request.GET.get("at", "")},
         "may_comment": not blind,
     }
 
 
 def _places(document: Document) -> list[tuple[str, str]]:
-    """Every place one can remark on, in words."""
+    """Every place one can comment on, in words."""
     anchors = []
     for task in document.get("tasks", []):
         top = f"/tasks/{task['id']}"

@@ -20,7 +20,7 @@ from reviews.views.dialogues import render_dialogue
 @project_page
 @require_POST
 def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
-    """Remark on a place of the dialogue, or answer a remark."""
+    """Comment on a place of the dialogue, or answer a comment."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     posted = {name: request.POST.get(name, "") for name in ("anchor", "text", "mention", "reply_to")}
     try:
@@ -34,10 +34,10 @@ def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
     except DomainError as error:
         if error.status != Invalid.status:
             raise
-        remark = posted | {"sentence": error.sentence}
+        comment_form = posted | {"sentence": error.sentence}
         if request.htmx:
-            return _partial(request, dialogue, remark)
-        return render_dialogue(request, dialogue, remark=remark)
+            return _partial(request, dialogue, comment_form)
+        return render_dialogue(request, dialogue, comment_form=comment_form)
     if request.htmx:
         return _partial(request, dialogue, None)
     top = comment.parent or comment
@@ -47,7 +47,7 @@ def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_POST
 def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpResponse:
-    """Mark a remark as dealt with, or take that back."""
+    """Mark a comment as dealt with, or take that back."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     act = comments.reopen_comment if "reopen" in request.POST else comments.resolve_comment
     act(actor=request.user, public_id=comment, dialogue=dialogue)
@@ -59,7 +59,7 @@ def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpR
     return redirect(f"{reverse('dialogue', args=[request.project.slug, dialogue.public_id])}#c-{comment}")
 
 
-def _partial(request: PageRequest, dialogue: Dialogue, remark: dict[str, Any] | None) -> HttpResponse:
+def _partial(request: PageRequest, dialogue: Dialogue, comment_form: dict[str, Any] | None) -> HttpResponse:
     document = dialogue.head.document() if dialogue.head else {}
-    context = {"dialogue": dialogue, **comment_context(request, dialogue, document, remark)}
-    return render(request, "reviews/comments.html", context, status=422 if remark else 200)
+    context = {"dialogue": dialogue, **comment_context(request, dialogue, document, comment_form)}
+    return render(request, "reviews/comments.html", context, status=422 if comment_form else 200)

@@ -16,8 +16,16 @@ from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, T
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
-from annotator.services.dialogues.listing import LANGUAGES, NAMES, PROBLEMS, STALE, Filters, list_dialogues, veil_owners
-from annotator.services.dialogues.outdated import open_marks
+from annotator.services.dialogues.listing import (
+    LANGUAGES,
+    NAMES,
+    OUTDATED,
+    PROBLEMS,
+    Filters,
+    list_dialogues,
+    veil_owners,
+)
+from annotator.services.dialogues.outdated import open_flags
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
 from annotator.views.pages import PageRequest, project_page, takes
@@ -74,7 +82,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
             ("language", "Language", list(LANGUAGES.items()), filters.language),
             ("owner", "Owner", [(person.public_id, str(person)) for person in people], filters.owner),
             ("problems", "Findings", list(PROBLEMS.items()), filters.problems),
-            ("stale", "Guideline", list(STALE.items()), filters.stale),
+            ("outdated", "Guideline", list(OUTDATED.items()), filters.outdated),
             ("check", "Check", [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
     }
@@ -92,9 +100,9 @@ def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
 
 
 def render_dialogue(
-    request: PageRequest, dialogue: Dialogue, *, wanted: str = "", remark: dict[str, Any] | None = None
+    request: PageRequest, dialogue: Dialogue, *, wanted: str = "", comment_form: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """The page of a dialogue. ``remark``: a comment that was refused just now, as ``comment_context`` takes it."""
+    """The page of a dialogue. ``comment_form``: a comment that was refused, as ``comment_context`` takes it."""
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
@@ -126,12 +134,12 @@ def render_dialogue(
             "stage_title": stage_titles(request.project).get(dialogue.stage, ""),
             "history": read_history(actor=request.user, dialogue=dialogue),
             "reviews": _reviews(request, dialogue, revision.document(), own=bool(blind)),
-            **comment_context(request, dialogue, revision.document(), remark),
-            "stale_work": open_marks(dialogue),
+            **comment_context(request, dialogue, revision.document(), comment_form),
+            "outdated_flags": open_flags(dialogue),
             "variants": variants_of(actor=request.user, dialogue=dialogue),
             "may_match": is_head and bool(request.roles & MATCHERS),
         },
-        status=422 if remark else 200,
+        status=422 if comment_form else 200,
     )
 
 
@@ -154,9 +162,9 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
     found = (
         Review.objects.visible_to(request.user)
         .filter(dialogue=dialogue)
-        .select_related("person", "slot__protocol", "guideline", "joint_decision")
+        .select_related("person", "slot__protocol", "guideline", "session_decision")
         .defer("guideline__text", "slot__protocol__definition")
-        .prefetch_related("findings", "rulings", "joint_decision__participants")
+        .prefetch_related("errors", "rulings", "session_decision__participants")
         .order_by("-pk")
     )
     if own:
@@ -171,11 +179,11 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
             "review": review,
             "answers": answers.get(review.pk, []),
             "noes": sum(row.answer is False for row in answers.get(review.pk, ())),
-            "joint": _joint(review),
+            "session_decision": _session_decision(review),
             "stage": titles.get(review.slot.stage, review.slot.stage),
             "faults": [
                 (kinds.get(fault.kind, fault.kind), fault.anchor and describe(document, fault.anchor), fault.note)
-                for fault in review.findings.all()
+                for fault in review.errors.all()
             ],
             "rulings": [
                 (describe(document, line.anchor), _CHOICES[line.choice], kinds.get(line.reason_kind, ""), line.reason)
@@ -186,9 +194,9 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
     ]
 
 
-def _joint(review: Review) -> str:
+def _session_decision(review: Review) -> str:
     """Who was present where it was decided together, and what they noted; blank otherwise."""
-    decision = getattr(review, "joint_decision", None)
+    decision = getattr(review, "session_decision", None)
     if decision is None:
         return ""
     present_then = ", ".join(sorted(str(person) for person in decision.participants.all()))

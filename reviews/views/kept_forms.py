@@ -105,8 +105,8 @@ def _words(bench: Workbench, place: Place, verdict: str) -> str:
         return f"{note}“{items.get(keys[-1], keys[-1])}”, {numbers.get(keys[0], 'the dialogue')}"
     if name == "rulings":
         return f"Ruling on {describe(bench.document, keys[0])}"
-    if name == "joint":
-        return {"people": "Decided together", "note": "Note for the record"}.get(keys[0], "Joint session")
+    if name == "review_session":
+        return {"people": "Decided together", "note": "Note for the record"}.get(keys[0], "Review session")
     return "What was wrong" if name == "findings" else reason_label(bench, verdict)
 
 
@@ -131,7 +131,7 @@ def _value(bench: Workbench, place: Place, value: Any) -> str:
             value["reason"],
         ]
         return "\n".join(filter(None, [*parts, "The same reason for all that follow" if value["follow"] else ""]))
-    if place == ("joint", "people"):
+    if place == ("review_session", "people"):
         return ", ".join(
             str(one) for one in review_sessions.members_of(bench.dialogue.project) if one.public_id in value
         )

@@ -1,4 +1,4 @@
-"""Work that a new guideline overtakes: marked, looked at, sent back."""
+"""Work that a new guideline outdates: marked, looked at, sent back."""
 
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
@@ -18,32 +18,32 @@ from reviews.services.protocols.versions import current_protocol
 @project_page
 @require_http_methods(["GET", "POST"])
 @takes("version", "policy", "kind", "preview", "send")
-def overtaken_work(request: PageRequest) -> HttpResponse:
-    """Choose, look, mark; then, for each mark, look and send back, or withdraw it."""
+def outdated_work(request: PageRequest) -> HttpResponse:
+    """Choose, look, mark; then, for each change, look and send back, or withdraw it."""
     project, actor = request.project, request.user
     require_administrator(actor=actor, project=project)
     newest = latest_guideline(project)
     protocol = current_protocol(project)
     data, refusal, preview = request.GET, "", None
-    if request.method == "POST" and "mark" in request.POST:
-        return _of_mark(request)
+    if request.method == "POST" and "change" in request.POST:
+        return _of_change(request)
     if request.method == "POST":
         data = request.POST
     if request.method != "POST":
         for name, known in (("policy", list(POLICY_LABELS)), ("kind", protocol.finding_kinds() if protocol else ())):
             for value in data.getlist(name):
                 one_of({name: value}, name, known)
-    chosen = {"policies": data.getlist("policy"), "kinds": data.getlist("kind")}
+    chosen = {"policies": data.getlist("policy"), "error_types": data.getlist("kind")}
     number = _number(data, newest.number if newest else 0)
     try:
         if request.method == "POST":
             scope = outdated.read_scope(project=project, number=number, **chosen)
-            mark = outdated.mark_stale(actor=actor, project=project, scope=scope, reason=data.get("reason", ""))
+            change = outdated.mark_outdated(actor=actor, project=project, scope=scope, reason=data.get("reason", ""))
             messages.success(request, "Marked. Look at what goes back before you send it.")
-            return redirect(f"{request.path}?send={mark.public_id}")
+            return redirect(f"{request.path}?send={change.public_id}")
         if "preview" in data:
             scope = outdated.read_scope(project=project, number=number, **chosen)
-            preview = outdated.preview_mark(actor=actor, project=project, scope=scope)
+            preview = outdated.preview_change(actor=actor, project=project, scope=scope)
     except DomainError as error:
         if isinstance(error, Hidden):
             raise
@@ -51,36 +51,37 @@ def overtaken_work(request: PageRequest) -> HttpResponse:
     else:
         status = 200
     sending = request.GET.get("send", "")
-    mark_sent = outdated.load_mark(actor=actor, project=project, public_id=sending) if sending else None
+    change_sent = outdated.load_change(actor=actor, project=project, public_id=sending) if sending else None
+    taxonomy = protocol.taxonomy if protocol else ()
     context = {
         "newest": newest,
         "number": number,
         "versions": project.guidelines.defer("text").order_by("-number")[:50],
         "policies": [(key, label, key in chosen["policies"]) for key, label in POLICY_LABELS.items()],
-        "kinds": [(one.key, one.label, one.key in chosen["kinds"]) for one in protocol.taxonomy] if protocol else [],
+        "error_types": [(one.key, one.label, one.key in chosen["error_types"]) for one in taxonomy],
         "reason": data.get("reason", ""),
         "refusal": refusal,
         "preview": preview,
-        "marks": outdated.list_marks(actor=actor, project=project),
-        "sending": mark_sent,
-        "moving": outdated.preview_send_back(actor=actor, project=project, mark=mark_sent) if mark_sent else None,
+        "changes": outdated.list_changes(actor=actor, project=project),
+        "sending": change_sent,
+        "moving": outdated.preview_send_back(actor=actor, project=project, change=change_sent) if change_sent else None,
     }
-    return render(request, "reviews/overtaken.html", context, status=status)
+    return render(request, "reviews/outdated.html", context, status=status)
 
 
-def _of_mark(request: PageRequest) -> HttpResponse:
+def _of_change(request: PageRequest) -> HttpResponse:
     project, actor = request.project, request.user
-    mark = outdated.load_mark(actor=actor, project=project, public_id=request.POST["mark"])
+    change = outdated.load_change(actor=actor, project=project, public_id=request.POST["change"])
     action = request.POST.get("action", "")
     if action == "send_back":
-        job = outdated.start_send_back(actor=actor, project=project, mark=mark)
+        job = outdated.start_send_back(actor=actor, project=project, change=change)
         messages.success(request, "They are sent back one after the other; you are told when that is done.")
         return redirect(job)
     if action != "withdraw":
         raise Invalid("Say what is to happen: send back, or withdraw.")
-    count = outdated.withdraw_mark(actor=actor, project=project, mark=mark)
+    count = outdated.withdraw_change(actor=actor, project=project, change=change)
     messages.success(request, f"Withdrawn: {count} dialogue{'s stay' if count != 1 else ' stays'} as they are.")
-    return redirect("guideline-overtaken", slug=project.slug)
+    return redirect("guideline-outdated", slug=project.slug)
 
 
 def _number(data: QueryDict, otherwise: int) -> int:

@@ -91,9 +91,11 @@ def _start(
     refused: DomainError | None = None
     text = request.POST.get("trajectory", "") if request.method == "POST" else ""
     if request.method == "POST":
-        pasted = text if "paste" in request.POST else None
+        trajectory = text if "paste" in request.POST else None
         try:
-            begun = start_replay(actor=request.user, dialogue=dialogue, revision=revision, draft=draft, pasted=pasted)
+            begun = start_replay(
+                actor=request.user, dialogue=dialogue, revision=revision, draft=draft, trajectory=trajectory
+            )
         except DomainError as error:
             if error.status in (403, 404):
                 raise
@@ -119,16 +121,17 @@ def _start(
 
 def _shown(found: Replay) -> dict[str, Any]:
     """What the parts of a page need of a replay."""
+    reference = found.trajectory is None
     return {
         "replay": found,
         "job": found.job,
         "run": present_run(found.record) if found.record is not None else None,
-        "source": "the reference trajectory of" if found.pasted is None else "a trajectory you pasted, in the case of",
+        "source": "the reference trajectory of" if reference else "a trajectory you pasted, in the case of",
     }
 
 
 def _problems(refused: DomainError | None) -> list[dict[str, str]]:
-    """The faults of a pasted trajectory with their places; empty where the sentence says it all."""
+    """The faults of a custom trajectory with their places; empty where the sentence says it all."""
     found: list[dict[str, str]] = refused.details.get("problems", []) if refused else []
     return found if len(found) > 1 or any(one["pointer"] for one in found) else []
 

@@ -1,4 +1,4 @@
-"""The joint session: the disputed items of a round, one after the other, and what was decided."""
+"""The review session: the disputed items of a round, one after the other, and what was decided."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -9,17 +9,17 @@ from annotator.errors import DomainError
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.adjudication import review_sessions
 from reviews.services.protocols.versions import current_protocol
-from reviews.views.adjudication import sit_down
+from reviews.views.adjudication import open_in_session
 
 _CHOICES = {"left": "Left taken", "right": "Right taken", "third": "A third version", "none": "Neither"}
 
 
 @project_page
 @require_safe
-def joint_list(request: PageRequest) -> HttpResponse:
+def review_session_list(request: PageRequest) -> HttpResponse:
     """The rounds in which something is in dispute."""
     rounds = review_sessions.rounds_in_dispute(actor=request.user, project=request.project)
-    return render(request, "reviews/joint_list.html", {"rounds": rounds})
+    return render(request, "reviews/review_session_list.html", {"rounds": rounds})
 
 
 @project_page
@@ -41,7 +41,7 @@ def session(request: PageRequest, round: str) -> HttpResponse:
             refused = error
         else:
             messages.success(request, "Noted who is present.")
-            return redirect("joint", slug=project.slug, round=where.address)
+            return redirect("review-session", slug=project.slug, round=where.address)
     start = request.GET.get("from", "")
     known = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0
     table = review_sessions.read_table(actor=request.user, project=project, round=where, start=known)
@@ -61,11 +61,11 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         "choices": [(_CHOICES[key], count) for key, count in table.choices],
         "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],
     }
-    return render(request, "reviews/joint.html", context, status=refused.status if refused else 200)
+    return render(request, "reviews/review_session.html", context, status=refused.status if refused else 200)
 
 
 def _take_up(request: PageRequest, where: review_sessions.Round, dialogue_id: str) -> HttpResponse:
     slot = review_sessions.take_up(actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id)
-    sitting = review_sessions.session_for(project=request.project, round=where)
-    assert sitting is not None  # noqa: S101 - nothing is taken up without one
-    return sit_down(request, slot, sitting)
+    review_session = review_sessions.session_for(project=request.project, round=where)
+    assert review_session is not None  # noqa: S101 - nothing is taken up without one
+    return open_in_session(request, slot, review_session)

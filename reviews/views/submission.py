@@ -55,7 +55,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     """The last look before a verdict: changes, findings, checklist, reason."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     if bench.disputed:
-        # Handed in here, it would go without who was present in a joint session, and without what the rulings make.
+        # Handed in here, it would go without who was present in a review session, and without what the rulings make.
         return redirect("workspace-settle", slot=slot)
     refused: DomainError | None = None
     seen = seen_version(request, bench.draft)
@@ -121,10 +121,10 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     decided = _decided(request.POST.get("decided", "")) | here
     choices = {anchor: str(side) for anchor, side in decided.items() if side in _SIDES}
     # Nobody takes a version that they have not seen.
-    overtaken = request.POST.get("onto", onto.public_id) != onto.public_id
-    if overtaken:
+    onto_changed = request.POST.get("onto", onto.public_id) != onto.public_id
+    if onto_changed:
         choices = {}
-    if request.method == "POST" and not overtaken:
+    if request.method == "POST" and not onto_changed:
         rest = request.POST.get("rest", "")
         _, conflicts = drafts.rebase_draft(
             actor=request.user, draft=bench.draft, onto=onto, choices=choices, otherwise=rest if rest in _SIDES else ""
@@ -137,7 +137,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     context = workbench_context(request, bench)
     context |= {
         "onto": onto,
-        "overtaken": overtaken,
+        "onto_changed": onto_changed,
         "conflicts": [
             {
                 "anchor": c.anchor,
@@ -233,12 +233,12 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
             }
     if rulings:
         out["rulings"] = rulings
-    session = posted.get("joint-session", "")
+    session = posted.get("review-session", "")
     if session.isascii() and session.isdigit() and len(session) < 19:
-        out["joint"] = {
+        out["review_session"] = {
             "session": int(session),
             "people": posted.getlist("present"),
-            "note": posted.get("joint-note", "").strip(),
+            "note": posted.get("session-note", "").strip(),
         }
     return out
 

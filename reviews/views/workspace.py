@@ -181,15 +181,15 @@ def waive(request: PageRequest, slot: str) -> HttpResponse:
 @login_required
 @require_POST
 def comment(request: PageRequest, slot: str) -> HttpResponse:
-    """Remark on the selected place. The same words sent twice, because an answer was lost, are one remark."""
+    """Comment on the selected place. The same words sent twice, because an answer was lost, are one comment."""
     bench = open_bench(request, slot)
-    remark = {
+    comment = {
         "anchor": request.POST.get("anchor", ""),
         "text": with_mention(request.POST.get("text", ""), request.POST.get("mention", "")),
         "reply_to": request.POST.get("reply_to", ""),
     }
     try:
-        comments.add_comment_once(actor=request.user, work=bench.work, **remark)
+        comments.add_comment_once(actor=request.user, work=bench.work, **comment)
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)

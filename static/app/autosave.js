@@ -44,7 +44,7 @@
 // Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
 // What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in five events:
 //   assay:edit-begins  {form, edit}     cancelled: the edit is not made
-//   assay:edit-ended   {edit, overtaken}   with its outcome, before the answer is shown; a later edit of its place may wait
+//   assay:edit-ended   {edit, outdated}   with its outcome, before the answer is shown; a later edit of its place may wait
 //   assay:words-wait   {form, body}     the form was made anew while an edit of its place is still to be sent
 //   assay:words-back   {form}           cancelled: what stands in the form is newer than the words that are kept
 //   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
@@ -200,7 +200,7 @@ document.addEventListener("htmx:after:request", (event) => {
     // A refusal says where it wants to be shown; a whole page has no place here.
     if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
-  emit("edit-ended", {edit, overtaken: queue.isOvertaken(edit)});
+  emit("edit-ended", {edit, outdated: queue.isOutdated(edit)});
 });
 
 /** An answer made before the last edit was stored would show the words from before: it is asked for again, once. */

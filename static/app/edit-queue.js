@@ -58,7 +58,7 @@ export class EditQueue {
   }
 
   /** Whether the place was changed again since, and that waits: it holds all that this edit holds. */
-  isOvertaken(edit) {
+  isOutdated(edit) {
     const later = this.edits.slice(this.edits.indexOf(edit) + 1);
     return later.some((other) => other.state === "unsent" && isSamePlace(other, edit));
   }
@@ -140,7 +140,7 @@ export class EditQueue {
       this.#failures = 0;
       edit.state = "refused";
       // Words stay until the next edit at this place; a button that was refused has nothing to keep.
-      if (edit.anchor === null || this.isOvertaken(edit)) this.#forget(edit);
+      if (edit.anchor === null || this.isOutdated(edit)) this.#forget(edit);
       else this.#keep(edit);
     } else if (outcome === "conflict") {
       edit.state = "conflict";

@@ -325,14 +325,14 @@ function placeOf({body}) {
   return sent.get("at") ?? sent.get("anchor");
 }
 
-document.addEventListener("assay:edit-ended", ({detail: {edit, overtaken}}) => {
+document.addEventListener("assay:edit-ended", ({detail: {edit, outdated}}) => {
   if (!edit.words) return;
   const words = raw(edit.words);
   if (edit.outcome === "saved" && edit.kept && words === edit.kept) remove(edit.words);
   // Tried again after a reload, it was accepted.
   if (edit.outcome === "saved" && words !== null && JSON.parse(words).body === edit.body) remove(edit.words);
   // The answer may hold the form again, with its errors: the words go back into it after the swap.
-  if (edit.outcome === "refused" && edit.anchor !== null && words === null && !overtaken) {
+  if (edit.outcome === "refused" && edit.anchor !== null && words === null && !outdated) {
     write(edit.words, {body: edit.body, why: "refused", seen: edit.seen, op: edit.op, anchor: edit.anchor, at: placeOf(edit)});
   }
 });

@@ -140,7 +140,7 @@ class TestConsequences:
         replayed = replay(constraints, trajectory("c", "b", "b"))
         assert [turn.over for turn in replayed.turns] == [False, False, True]
         assert replayed.statuses == (U, S)
-        assert replayed.turns[2].standings == replayed.turns[1].standings
+        assert replayed.turns[2].constraint_states == replayed.turns[1].constraint_states
 
     def test_after_an_accepted_response_it_is_over(self) -> None:
         replayed = replay([rule("tool call count", max_callTimes=1)], trajectory("a", "=x", "a"))
@@ -184,8 +184,8 @@ class TestLimits:
 
     def test_what_is_owed(self) -> None:
         (turn,) = replay([rule("tool call count", min_callTimes=3)], trajectory("a")).turns
-        assert turn.standings[0].status is S
-        assert turn.standings[0].owed == "2 more tool calls must be made."
+        assert turn.constraint_states[0].status is S
+        assert turn.constraint_states[0].owed == "2 more tool calls must be made."
 
 
 class TestCode:

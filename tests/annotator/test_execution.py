@@ -113,7 +113,7 @@ def test_what_a_constraint_refuses_does_not_run_and_its_feedback_is_what_the_mod
     assert (refused.came, refused.consequence, refused.ticked) == (Came.REFUSED, "rejected", None)
     assert "find_ferry" in refused.received
     assert done.rounds[0].fresh == [1]
-    assert [each.standings[1].status for each in done.rounds] == [
+    assert [each.constraint_states[1].status for each in done.rounds] == [
         Status.UNSATISFIED,
         Status.UNSATISFIED,
         Status.SOFT_SATISFIED,
@@ -238,7 +238,7 @@ def test_a_record_is_bounded_and_shows_the_same() -> None:
     assert [one.round for one in view.unsolved] == [1, 2]
     assert view.rounds[0].allowed == ["5 rounds left.", "3 calls left."]
     assert view.notes == [(1, "the code of find_ferry returns something else than the trajectory records.")]
-    assert len(view.rounds[1].standings) == 8
+    assert len(view.rounds[1].constraint_states) == 8
 
 
 def test_the_page_names_what_a_person_should_look_at() -> None:
@@ -250,7 +250,7 @@ def test_the_page_names_what_a_person_should_look_at() -> None:
     assert view.notes == [(1, "the call of find_ferry failed, took too much memory.")]
 
 
-# --- pasted trajectories ----------------------------------------------------------------------------------------------
+# --- custom trajectories ----------------------------------------------------------------------------------------------
 
 
 def test_rounds_are_read_with_and_without_ids() -> None:

@@ -90,13 +90,13 @@ def test_the_values_of_a_call():
     )
     found = trace(data, CompiledToolset.of('{"tools":[]}'))
     (row,) = value_rows(found.call("t1", "s1"), data)
-    assert (row.name, row.path, row.standing) == ("city", "/city", "message")
+    assert (row.name, row.path, row.origin) == ("city", "/city", "message")
     assert row.places[0].excerpt == 'Take me to <mark class="source">Oslo</mark>.'
     first, second = value_rows(found.call("t1", "s2"), data)
     assert (first.name, first.path, first.places[0].step, first.places[0].path) == (
         "filters › ids › 1", "/filters/ids/0", "s1", "/rows/0/id"
     )  # fmt: skip
-    assert (second.standing, second.reason, second.value) == ("inferable", "a rule", "77")
+    assert (second.origin, second.reason, second.value) == ("inferable", "a rule", "77")
     ((place, html),) = marked_places(found, data, "/tasks/t1/steps/s2/arguments/filters")
     assert place == "/tasks/t1/steps/s1/observation"
     assert marks(html) == ["ZX-9"]
@@ -108,7 +108,7 @@ def test_of_a_call_of_many_values_the_first_rows_are_shown_and_those_that_stand_
     values = [f"Oslo {n}" for n in range(MOST_ROWS)]
     data = document(task("t1", call("s1", arguments={"a": [*values, "Graz"]}), user_message=", ".join(values)))
     rows = value_rows(trace(data, CompiledToolset.of('{"tools":[]}')).call("t1", "s1"), data)
-    assert (len(rows), rows.total, rows[0].value, rows[0].standing) == (MOST_ROWS, MOST_ROWS + 1, "Graz", "nowhere")
+    assert (len(rows), rows.total, rows[0].value, rows[0].origin) == (MOST_ROWS, MOST_ROWS + 1, "Graz", "nowhere")
 
 
 def test_thousands_of_marks_in_thousands_of_values_are_set_in_one_walk():

@@ -140,7 +140,7 @@ def test_the_options_of_a_preset_stay_in_one_line_beside_an_error(open_page, che
     assert width_of(page) == 320
 
 
-def test_overtaken_and_previewed_guidelines(open_page, check_accessibility, page_problems, team):
+def test_outdated_work_and_previewed_guidelines(open_page, check_accessibility, page_problems, team):
     page_problems.allow("status of 409")
     page = open_page(team.administrator, width=320)
     page.goto("/p/travel/guideline/edit/")

@@ -377,7 +377,7 @@ def test_a_version_is_written_looked_at_and_published(admin, team):
     assert (Guideline.objects.get().text, Guideline.objects.get().note) == ("Be **exact**.", "first")
 
 
-def test_a_version_that_was_overtaken_is_kept_beside_the_other(admin, team):
+def test_a_version_that_came_second_is_kept_beside_the_other(admin, team):
     path = url(team, "guideline", "edit")
     publish(team, "Theirs, <b>first</b>.")
     response = admin.post(path, {"text": "Mine.", "note": "n", "seen": "0"})

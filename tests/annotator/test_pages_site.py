@@ -25,10 +25,10 @@ from django.utils import timezone
 from annotator.config.logs import WithoutSecrets
 from annotator.core import capacity
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Job, Routine
+from annotator.models import Job, PeriodicTask
 from annotator.services.accounts import tokens
 from annotator.services.database import statements
-from annotator.services.jobs.routines import PULSE, note_routine
+from annotator.services.jobs.periodic_tasks import PULSE, note_run
 from annotator.tasks import take_up_stale_jobs
 from annotator.views import context, projects, site, slow
 from tests.factories import make_team
@@ -201,7 +201,7 @@ def test_the_process_is_alive_whatever_has_become_of_the_database(client, django
 def ready(settings):
     """All is there: this test's database and broker, a worker that was heard of just now, and room on the disk."""
     settings.DISK_RESERVE_MB = 0
-    note_routine(PULSE)
+    note_run(PULSE)
     return settings
 
 
@@ -215,16 +215,16 @@ def test_the_site_is_ready_when_all_is_there_that_it_needs(client, ready):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_site_is_not_ready_without_workers_or_room(client, ready):
-    Routine.objects.update(ran_at=timezone.now() - timedelta(minutes=6))
+    PeriodicTask.objects.update(ran_at=timezone.now() - timedelta(minutes=6))
     ready.DISK_RESERVE_MB = 2**40
     response = client.get("/readyz")
     assert (response.status_code, response["Retry-After"]) == (503, "10")
     assert [line.partition(": ")[0] for line in words(response).splitlines()] == ["workers", "disk"]
     assert "No worker has been heard of since" in words(response)
     # When the clock was ahead: that says nothing of now.
-    Routine.objects.update(ran_at=timezone.now() + timedelta(hours=8))
+    PeriodicTask.objects.update(ran_at=timezone.now() + timedelta(hours=8))
     assert "No worker has been heard of since" in words(client.get("/readyz"))
-    Routine.objects.all().delete()
+    PeriodicTask.objects.all().delete()
     assert "No worker has been heard of yet" in words(client.get("/readyz"))
 
 

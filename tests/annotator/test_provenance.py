@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.comparison.anchors import resolve
-from annotator.core.provenance import ArgumentTrace, Quality, SourceKind, Standing, trace
+from annotator.core.provenance import ArgumentTrace, Origin, Quality, SourceKind, trace
 from annotator.core.provenance.bodies import Observation, Text
 from annotator.core.provenance.figures import dates_in, may_hold_date
 from annotator.core.provenance.forms import fold, forms_for, forms_of
@@ -238,7 +238,7 @@ def test_every_kind_of_place_has_its_name_and_anchor() -> None:
 def test_the_schema_gives_defaults_and_choices() -> None:
     booking = task("t1", "single_tool", "explicit", call("s0", "book_room", hotelId="H-1", nights=1, board="full"))
     board = one(document(booking), "/tasks/t1/steps/s0/arguments/board")
-    assert board.standing is Standing.SCHEMA
+    assert board.origin is Origin.SCHEMA
     assert [(source.kind, source.anchor, source.span) for source in board.sources] == [
         (SourceKind.ENUM, "/book_room/parameters/properties/board/enum", None)
     ]
@@ -247,7 +247,7 @@ def test_the_schema_gives_defaults_and_choices() -> None:
 @pytest.mark.parametrize("value", ["", 0, 1, -1, "1", "x"])
 def test_what_stands_everywhere_needs_no_source(value: Any) -> None:
     argument = one(simple(city=value), CITY)
-    assert argument.standing is Standing.COMMON
+    assert argument.origin is Origin.COMMON
     assert argument.sources == ()
 
 
@@ -258,36 +258,36 @@ def test_true_false_and_null_are_not_traced() -> None:
 
 
 def test_a_call_sees_what_comes_before_it_or_what_it_depends_on() -> None:
-    def standing(*steps: dict[str, Any]) -> Standing:
-        return one(document(task("t1", None, None, *steps)), CITY).standing
+    def origin(*steps: dict[str, Any]) -> Origin:
+        return one(document(task("t1", None, None, *steps)), CITY).origin
 
     gives = call("s1", "translate", observation="It is Graz in all", text="x")
-    assert standing(gives, call("s0", "searchHotels", city="Graz")) is Standing.OBSERVATION
-    assert standing(call("s0", "searchHotels", city="Graz"), gives) is Standing.NOWHERE
-    assert standing(call("s0", "searchHotels", "s1", city="Graz"), gives) is Standing.OBSERVATION
+    assert origin(gives, call("s0", "searchHotels", city="Graz")) is Origin.OBSERVATION
+    assert origin(call("s0", "searchHotels", city="Graz"), gives) is Origin.NOWHERE
+    assert origin(call("s0", "searchHotels", "s1", city="Graz"), gives) is Origin.OBSERVATION
     waits = {**gives, "depends_on": depends("s0")}
-    assert standing(waits, call("s0", "searchHotels", city="Graz")) is Standing.NOWHERE
-    assert standing(ask("q", reply="In Graz"), call("s0", "searchHotels", city="Graz")) is Standing.REPLY
+    assert origin(waits, call("s0", "searchHotels", city="Graz")) is Origin.NOWHERE
+    assert origin(ask("q", reply="In Graz"), call("s0", "searchHotels", city="Graz")) is Origin.REPLY
 
 
 def test_what_is_not_written_yet_may_hold_the_value() -> None:
-    def standing(*steps: dict[str, Any]) -> Standing:
-        return one(document(task("t1", None, None, *steps, call("s0", "searchHotels", city="Graz"))), CITY).standing
+    def origin(*steps: dict[str, Any]) -> Origin:
+        return one(document(task("t1", None, None, *steps, call("s0", "searchHotels", city="Graz"))), CITY).origin
 
-    assert standing() is Standing.NOWHERE
-    assert standing(call("s1", "translate", observation=None, text="x")) is Standing.UNKNOWN
-    assert standing(ask("q", reply=None)) is Standing.UNKNOWN
+    assert origin() is Origin.NOWHERE
+    assert origin(call("s1", "translate", observation=None, text="x")) is Origin.UNKNOWN
+    assert origin(ask("q", reply=None)) is Origin.UNKNOWN
     talk = [{"role": "user", "content": "Hello"}]
-    assert one(simple(context=talk), CITY).standing is Standing.UNKNOWN
+    assert one(simple(context=talk), CITY).origin is Origin.UNKNOWN
 
 
 def test_marked_values_keep_their_reason() -> None:
     booking = {**call("s0", "searchHotels", area={"latitude": 47.07, "longitude": 15.44})}
     booking["inferable"] = {"/area": "Where Graz lies."}
     traced = trace(document(task("t1", None, None, booking)), TOOLSET).tasks[0].calls[0]
-    assert [(argument.standing, argument.reason) for argument in traced.arguments] == [
-        (Standing.INFERABLE, "Where Graz lies."),
-        (Standing.INFERABLE, "Where Graz lies."),
+    assert [(argument.origin, argument.reason) for argument in traced.arguments] == [
+        (Origin.INFERABLE, "Where Graz lies."),
+        (Origin.INFERABLE, "Where Graz lies."),
     ]
 
 
@@ -304,7 +304,7 @@ def test_a_code_follows_from_its_name(value: str, message: str, marked: str) -> 
     argument = one(simple(message, city=value), CITY)
     (source,) = argument.sources
     assert source.span is not None
-    assert (argument.standing, source.quality) == (Standing.MESSAGE, Quality.INSIDE)
+    assert (argument.origin, source.quality) == (Origin.MESSAGE, Quality.INSIDE)
     assert message[slice(*source.span)] == marked
 
 
@@ -323,23 +323,23 @@ def test_a_code_follows_from_its_name(value: str, message: str, marked: str) -> 
 )
 def test_a_date_follows_from_env_info_and_a_word_for_a_time(value: str, message: str, follows: bool) -> None:
     argument = one(simple(message, city=value, env_info="Today is 2024-07-12."), CITY)
-    assert argument.standing is (Standing.ENV_INFO if follows else Standing.NOWHERE)
+    assert argument.origin is (Origin.ENV_INFO if follows else Origin.NOWHERE)
     kinds = [str(source.kind) for source in argument.sources]
     assert kinds == (["message", "env_info"] if follows else [])
 
 
 def test_without_env_info_nobody_knows_what_day_it_is() -> None:
-    assert one(simple("This year, please.", city=2024), CITY).standing is Standing.UNKNOWN
-    assert one(simple("This year, please.", city=2024, env_info="A library."), CITY).standing is Standing.NOWHERE
+    assert one(simple("This year, please.", city=2024), CITY).origin is Origin.UNKNOWN
+    assert one(simple("This year, please.", city=2024, env_info="A library."), CITY).origin is Origin.NOWHERE
 
 
 def test_a_composed_text_stands_by_its_words() -> None:
     argument = one(simple("Find pet groomers in Sydney.", city="pet groomers close to Sydney"), CITY)
-    assert argument.standing is Standing.MESSAGE
+    assert argument.origin is Origin.MESSAGE
     assert {source.quality for source in argument.sources} == {Quality.INSIDE}
-    assert one(simple("Find pet groomers.", city="dog barbers, downtown Sydney"), CITY).standing is Standing.NOWHERE
+    assert one(simple("Find pet groomers.", city="dog barbers, downtown Sydney"), CITY).origin is Origin.NOWHERE
     # Words do not vouch for a number or an id among them.
-    assert one(simple("Find pet groomers.", city="pet groomers 4711"), CITY).standing is Standing.NOWHERE
+    assert one(simple("Find pet groomers.", city="pet groomers 4711"), CITY).origin is Origin.NOWHERE
 
 
 def test_tracing_one_task_looks_at_earlier_ones() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.core.checks import run_checks
-from annotator.core.provenance import Standing, trace
+from annotator.core.provenance import Origin, trace
 from annotator.core.provenance.anchors import MAX_LEAVES as MAX_VALUES
 from annotator.core.provenance.anchors import MAX_LEAVES_OF_ALL
 from annotator.core.provenance.bodies import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
@@ -90,10 +90,10 @@ def test_too_much_to_look_through_is_not_known() -> None:
     steps = [call(f"s{i}", "translate", None, "y " * (MAX_CHARACTERS // 2), **arguments) for i in range(4)]
     big = document(task("t1", "multi_tool", "explicit", *steps, message="z " * 1_000))
     traced = trace(big, TOOLSET)
-    standings = [argument.standing for one in traced.tasks[0].calls for argument in one.arguments]
-    assert set(standings) == {Standing.NOWHERE, Standing.UNKNOWN}
+    origins = [argument.origin for one in traced.tasks[0].calls for argument in one.arguments]
+    assert set(origins) == {Origin.NOWHERE, Origin.UNKNOWN}
     # The first call sees the message alone.
-    assert standings[1_500:].count(Standing.NOWHERE) <= MAX_WORK // MAX_CHARACTERS
+    assert origins[1_500:].count(Origin.NOWHERE) <= MAX_WORK // MAX_CHARACTERS
     run_checks(big, TOOLSET, stage="submit")
 
 
@@ -176,7 +176,7 @@ def test_odd_values_are_looked_for_like_others(value: Any) -> None:
         task("t1", None, None, call("s0", "translate", None, [value], x=value), message=f"Take {value} now.")
     )
     (argument,) = trace(odd, TOOLSET).tasks[0].calls[0].arguments
-    assert argument.standing in (Standing.MESSAGE, Standing.COMMON, Standing.WRITTEN)
+    assert argument.origin in (Origin.MESSAGE, Origin.COMMON, Origin.WRITTEN)
     assert forms_of(value).written or forms_of(value).common or Observation([value]).has(forms_of(value))
 
 

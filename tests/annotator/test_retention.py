@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotator import tasks
-from annotator.models import ApiToken, Draft, DraftStep, Invitation, Routine
+from annotator.models import ApiToken, Draft, DraftStep, Invitation, PeriodicTask
 from annotator.services.accounts.tokens import create_token, revoke_token
 from annotator.services.dialogues.drafts import edit_draft, open_draft, undo
 from annotator.services.jobs import jobs, retention
@@ -155,5 +155,5 @@ def test_it_is_said_what_was_removed_and_a_rule_that_fails_keeps_none_back(team,
     assert '"steps of closed drafts": 1' in capsys.readouterr().out
     assert "removed: 1 steps of closed drafts" in caplog.text
     assert "could not be removed: ended sessions" in caplog.text
-    outcome = Routine.objects.get(name=retention.ROUTINE).outcome
+    outcome = PeriodicTask.objects.get(name=retention.PERIODIC_TASK).outcome
     assert (outcome["removed"]["steps of closed drafts"], outcome["failed"]) == (1, ["ended sessions"])

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.guideline_sections import find_passage, read_sections
+from annotator.core.guideline_sections import find_reference, read_sections
 from annotator.presentation.markdown import render_markdown
 
 TEXT = """Before all headings.
@@ -31,16 +31,16 @@ def test_sections_hold_the_bare_text_below_their_heading() -> None:
 
 
 def test_a_named_heading_wins_then_a_heading_that_says_it_then_a_sentence() -> None:
-    named = find_passage(TEXT, heading="dates", words=["hallucinated value"])
+    named = find_reference(TEXT, heading="dates", words=["hallucinated value"])
     assert named is not None
     assert (named.slug, named.sentence) == ("s-dates", "Write them as in 2026-05-31.")
-    heading = find_passage(TEXT, heading="", words=["Dates"])
+    heading = find_reference(TEXT, heading="", words=["Dates"])
     assert heading is not None
     assert heading.slug == "s-dates"
-    sentence = find_passage(TEXT, heading="", words=["Hallucinated value"])
+    sentence = find_reference(TEXT, heading="", words=["Hallucinated value"])
     assert sentence is not None
     assert sentence.sentence == "Never invent one: an invented value is a hallucinated value."
-    assert find_passage(TEXT, heading="", words=["wrong tool"]) is None
+    assert find_reference(TEXT, heading="", words=["wrong tool"]) is None
 
 
 def test_headings_of_the_page_have_the_ids_that_are_linked_to() -> None:

@@ -216,7 +216,7 @@ def test_what_is_clean_has_no_finding_that_counts(mixed):
     "query",
     [
         "status=nonsense", "policy=x", "topology=x", "information=x", "language=xx", "problems=x", "stage=no_such",
-        "owner=nobody", "check=no.such", "status=%00", "policy=,", "policy=%25", "stale=yes",
+        "owner=nobody", "check=no.such", "status=%00", "policy=,", "policy=%25", "outdated=yes",
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_refused_with_what_does(mixed, query):

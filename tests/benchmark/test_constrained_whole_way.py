@@ -16,7 +16,7 @@ from annotator.services.jobs import jobs
 from benchmark.core.formats.verifying import verify_archive
 from benchmark.demo import constrained_cases
 from benchmark.demo.project import FOLDER
-from benchmark.models import ImportBatch, LeftOut, Release
+from benchmark.models import ImportBatch, LeftOutDialogue, Release
 from benchmark.services.imports import trials
 from benchmark.services.imports.requests import follow_up
 from benchmark.services.imports.trials import trials_of
@@ -229,7 +229,7 @@ def test_kinds_that_a_format_cannot_hold_are_left_out_with_the_reason(team: Team
     cases, talks = run_release(team, native_format="cctu"), run_release(team, "1.1", native_format="wild")
     for release, left, words in ((cases, "talk", "dialogues of tasks"), (talks, "7", "constrained dialogues")):
         assert release.item_count == 1
-        row = LeftOut.objects.get(release=release)
+        row = LeftOutDialogue.objects.get(release=release)
         assert row.dialogue.external_id == left
         assert words in row.reason
 

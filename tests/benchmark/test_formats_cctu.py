@@ -15,7 +15,7 @@ from annotator.core.schema import SchemaProblem, canonical, load_text, read_docu
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.check_files import mark, paths_of, unmark
 from benchmark.core.formats.files import RawRecord, RecordFault
-from benchmark.core.formats.outdated import forget_overtaken
+from benchmark.core.formats.outdated import forget_outdated
 from benchmark.services.releases.items import Item
 from tests.annotator.case_documents import CODE, call, case
 from tests.benchmark.cctu_records import QUERY, files, members, record, whole
@@ -186,7 +186,7 @@ def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
     relabelled, order, unknown = document["constraints"]
     relabelled |= {"dimension": "resource", "category": "interaction rounds", "text": "Two rounds."}
     order["text"], unknown["text"] = "Gull first.", "Spend nothing."
-    rest = forget_overtaken(document, dialogue.document)
+    rest = forget_outdated(document, dialogue.document)
     assert WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"] == [
         ["resource", "interaction rounds", "Two rounds.", {"weight": 2}],
         ["Tool", "Tool Order", "Gull first."],
@@ -194,7 +194,7 @@ def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
     ]
     order["text"] = dialogue.document["constraints"][1]["text"]
     order["parameters"] = {"order_constraints": []}
-    rest = forget_overtaken(document, dialogue.document)
+    rest = forget_outdated(document, dialogue.document)
     written_again = WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"]
     assert written_again[1] == data["constraints_list"][1]
 

@@ -8,7 +8,7 @@ import pytest
 
 from annotator.core.schema import canonical, load_text
 from benchmark.core.formats import READERS, WRITERS
-from benchmark.core.formats.outdated import forget_overtaken
+from benchmark.core.formats.outdated import forget_outdated
 from tests.benchmark.format_records import faults_of, openai_record, read, rewrite, same, wild_record
 
 
@@ -164,7 +164,7 @@ def test_what_stands_within_calls_and_parts_of_a_text_is_released() -> None:
     assert same(WRITERS["openai"].write([dialogue], full=True), record)
     after = copy.deepcopy(dialogue.document)
     after["tasks"][0]["steps"][0]["name"] = "g"
-    dialogue.document = forget_overtaken(after, dialogue.document)
+    dialogue.document = forget_outdated(after, dialogue.document)
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert written[1]["tool_calls"][0]["function"] == {"name": "g", "arguments": "{}"}
     assert written[2] == tool("c", "Hello")
@@ -191,7 +191,7 @@ def test_what_stands_beside_compact_json_is_released_in_the_order_it_came_in() -
     assert same(WRITERS["openai"].write([dialogue], full=True)["messages"], record["messages"])
     after = copy.deepcopy(dialogue.document)
     after["tasks"][0]["steps"][1]["text"] = "Sun."
-    dialogue.document = forget_overtaken(after, dialogue.document)
+    dialogue.document = forget_outdated(after, dialogue.document)
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert written == [*record["messages"][:3], assistant("Sun.")]
 
@@ -203,7 +203,7 @@ def test_a_result_in_the_dialogue_so_far_can_be_edited_and_released() -> None:
     assert WRITERS["openai"].write([dialogue], full=True)["messages"][:2] == so_far
     after = copy.deepcopy(dialogue.document)
     after["context"][0]["content"] = "Well."
-    dialogue.document = forget_overtaken(after, dialogue.document)
+    dialogue.document = forget_outdated(after, dialogue.document)
     released = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert released[:2] == [{"role": "assistant", "content": "Well."}, so_far[1]]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from annotator.core.schema import canonical, load_text, read_document
 from annotator.core.schema.exact_json import same
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.outdated import forget_overtaken
+from benchmark.core.formats.outdated import forget_outdated
 from tests.benchmark.format_records import openai_record, read, wild_record
 
 Document = dict[str, Any]
@@ -25,7 +25,7 @@ def released(document: Document, *, full: bool = True) -> list[Document]:
 
 def saved(before: Document, after: Document) -> Document:
     """What becomes of an edit: without what it overtook, as it is stored."""
-    return load_text(canonical(forget_overtaken(read_document(after), before)))
+    return load_text(canonical(forget_outdated(read_document(after), before)))
 
 
 def needing(document: Document, needs: dict[str, list[str]]) -> Document:

@@ -125,7 +125,7 @@ def test_a_gold_item_whose_dialogue_was_joined_by_another_language_says_so(
 def test_a_gold_item_of_a_dialogue_that_was_reviewed_twice_came_in_as_that_was_reviewed_last(
     team: Team, run_import: Callable[..., ImportBatch]
 ) -> None:
-    """It had the versions of the first passage, and neither its reviews nor its events."""
+    """It had the versions of the first cycle, and neither its reviews nor its events."""
     run_import([candidate("talk", city="Ghent"), candidate("other", city="Bruges")])
     ordinary = to_cross_check(team)["other"]
     source = verify(team, to_cross_check(team)["talk"], fix=True)

@@ -192,13 +192,13 @@ def test_a_kill_after_publishing_changes_nothing_any_more(team: Team, monkeypatc
 def test_a_worker_that_lost_its_job_writes_nothing_more(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = begin_import(team, as_lines(candidates(6)))
 
-    def overtake() -> None:
+    def take_over() -> None:
         grow_stale(batch)
         monkeypatch.undo()
         monkeypatch.setattr(runner, "CHUNK_RECORDS", 2)
         assert run(batch.job_id).state == "done"
 
-    stop_after(monkeypatch, 1, overtake)
+    stop_after(monkeypatch, 1, take_over)
     job = run(batch.job_id)
     assert (job.state, job.attempt) == ("done", 2)
     assert counters(fresh(batch)) == (6, 6, 0, 0, 0, 0)

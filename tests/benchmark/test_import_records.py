@@ -235,7 +235,7 @@ def test_a_reopened_dialogue_is_measured_by_the_passage_of_its_new_record(team: 
     for _ in range(2):
         verify(team, dialogue)
         assert accuracy() == first == dict.fromkeys(first, (1, 1))
-        # What begins the same record anew is another passage of it.
+        # What begins the same record anew is another cycle of it.
         supersede_cycle(actor=team.administrator, dialogue=dialogue, reason="An erratum.")
     verify(team, dialogue, verdict="fix", document=changed(current(dialogue), "By hand."))
     assert accuracy() == {**dict.fromkeys(first, (0, 1)), "verified": (1, 1)}
@@ -624,12 +624,12 @@ def test_a_known_answer_whose_other_language_comes_in_is_retired_as_it_joins() -
     batch = begin_import(team, as_lines([candidate(f"{name}:zh", city="Oslo", variant_group=name)]))
     jobs.run(batch.job_id)
     source.refresh_from_db()
-    assert (source.variant_group, source.set_apart) == (name, "")
+    assert (source.variant_group, source.gold_role) == (name, "")
     assert not GoldItem.objects.filter(retired_at=None)
     Dialogue.objects.filter(pk=source.pk).update(variant_group="")
     source.refresh_from_db()
     make_gold(team, source)
     jobs.run(begin_import(team, as_lines([candidate("another")])).job_id)
     source.refresh_from_db()
-    assert (source.variant_group, source.set_apart) == (name, "")
+    assert (source.variant_group, source.gold_role) == (name, "")
     assert not GoldItem.objects.filter(retired_at=None)

@@ -32,7 +32,7 @@ from annotator.services.jobs import jobs
 from annotator.views.slow import AT_ONCE
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.verifying import verify_archive
-from benchmark.models import ImportBatch, LeftOut, Release, ReleaseItem, ReleaseState
+from benchmark.models import ImportBatch, LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services import stored_files
 from benchmark.services.releases import building, freezing, requests, runner
 from benchmark.services.releases.building import build_archive
@@ -103,7 +103,7 @@ def test_verified_dialogues_enter_with_their_trail(team: Team) -> None:
     }
     everything = b"".join(files.values()).decode()
     assert not any(person.username in everything or person.display_name in everything for person in team.everybody)
-    left = LeftOut.objects.get(release=release)
+    left = LeftOutDialogue.objects.get(release=release)
     assert (left.dialogue.external_id, "Escalated" in left.reason) == ("a", True)
 
 
@@ -191,7 +191,7 @@ def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
     make_dialogue(team.project, external_id="unpublished", published=False)
 
     release = run_release(team)
-    reasons = {row.dialogue.external_id: row.reason for row in LeftOut.objects.filter(release=release)}
+    reasons = {row.dialogue.external_id: row.reason for row in LeftOutDialogue.objects.filter(release=release)}
     assert set(reasons) == {"candidate", "first", "crossed", "rejected"}
     assert reasons["candidate"] == "Not reviewed yet."
     assert reasons["first"] == "In review at “Self-check, single round”."
@@ -211,7 +211,7 @@ def test_what_waits_for_a_draw_is_left_out_and_not_called_approved(team: Team, p
     item.refresh_from_db()
     # Under wild nobody but its author has looked at it, and no audit will.
     assert item.get_status_display() == LABELS["status"][item.status].text == "Waiting for the draw"
-    assert LeftOut.objects.get(release=run_release(team)).reason == f"It waits for the draw at “{stage}”."
+    assert LeftOutDialogue.objects.get(release=run_release(team)).reason == f"It waits for the draw at “{stage}”."
 
 
 def test_verified_content_with_errors_is_left_out(team: Team) -> None:
@@ -228,7 +228,7 @@ def test_verified_content_with_errors_is_left_out(team: Team) -> None:
     team.project.save(update_fields=["check_settings"])
     release = run_release(team)
     assert (release.state, release.item_count) == ("frozen", 1)
-    reason = LeftOut.objects.get(release=release).reason
+    reason = LeftOutDialogue.objects.get(release=release).reason
     assert reason.startswith("graph.redundant_edge at /tasks/t1/steps/s1")
 
 
@@ -241,7 +241,7 @@ def test_a_stale_language_variant_is_left_out(team: Team) -> None:
     Dialogue.objects.filter(pk=sibling.pk).update(policies=",multi_tool,")
 
     release = run_release(team, native_format="wild")
-    reasons = {row.dialogue.external_id: row.reason for row in LeftOut.objects.filter(release=release)}
+    reasons = {row.dialogue.external_id: row.reason for row in LeftOutDialogue.objects.filter(release=release)}
     assert set(reasons) == {"stale", "stale:zh"}
     assert all("language variant" in reason for reason in reasons.values())
     files = members(release)
@@ -252,7 +252,7 @@ def test_a_stale_language_variant_is_left_out(team: Team) -> None:
     # What was rejected stays as it is, and holds nobody up.
     Dialogue.objects.filter(pk=sibling.pk).update(status=DialogueStatus.REJECTED)
     release = run_release(team, "2.0", native_format="wild")
-    assert LeftOut.objects.get(release=release).dialogue_id == sibling.pk
+    assert LeftOutDialogue.objects.get(release=release).dialogue_id == sibling.pk
 
 
 @pytest.mark.parametrize("change", ["message", "argument"])
@@ -274,7 +274,7 @@ def test_a_variant_whose_sibling_has_other_words_since_holds_both_back(team: Tea
 
     release = run_release(team, native_format="wild")
     assert release.state == "failed"
-    reasons = {row.dialogue.external_id: row.reason for row in LeftOut.objects.filter(release=release)}
+    reasons = {row.dialogue.external_id: row.reason for row in LeftOutDialogue.objects.filter(release=release)}
     assert set(reasons) == {"pair", "pair:zh"}
     assert all("has changed since the two were last compared" in reason for reason in reasons.values())
 
@@ -665,14 +665,14 @@ def test_a_worker_that_lost_its_release_does_not_publish(team: Team, monkeypatch
     )
     hashing = runner.sha256_of
 
-    def overtaken(path: Path) -> str:
+    def replaced(path: Path) -> str:
         digest = hashing(path)
         monkeypatch.undo()
         Job.objects.filter(pk=release.job_id).update(heartbeat_at=timezone.now() - timedelta(minutes=5))
         assert jobs.run(release.job_id).state == "done"
         return digest
 
-    monkeypatch.setattr(runner, "sha256_of", overtaken)
+    monkeypatch.setattr(runner, "sha256_of", replaced)
     job = jobs.run(release.job_id)
     assert (job.state, job.attempt) == ("done", 2)
     frozen = find_release(project=team.project, version="1.0")

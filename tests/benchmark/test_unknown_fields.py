@@ -3,12 +3,12 @@
 import copy
 from typing import Any
 
-from benchmark.core.formats.outdated import forget_overtaken
+from benchmark.core.formats.outdated import forget_outdated
 from tests.factories import make_document
 
 
 def kept(before: dict[str, Any], after: dict[str, Any]) -> tuple[Any, ...]:
-    result = forget_overtaken(after, before)
+    result = forget_outdated(after, before)
     steps = result["tasks"][0]["steps"]
     return result["extra"], *(part["extra"] for part in (*result["tasks"], *steps))
 

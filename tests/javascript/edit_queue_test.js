@@ -96,7 +96,7 @@ test("typing replaces what is not on its way yet at the same place, and nothing 
   press("move");
   type("/b", "after the button");
   assert.deepEqual(queue.edits.map(({body}) => body), ["on its way", "b", "newer", "move", "after the button"]);
-  assert.equal(queue.isOvertaken(queue.current), true);
+  assert.equal(queue.isOutdated(queue.current), true);
   for (let left = queue.edits.length; left; left -= 1) await answer("saved");
   assert.deepEqual(sent(), ["on its way", "b", "newer", "move", "after the button"]);
 });

@@ -361,7 +361,7 @@ def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of
     page = desk_of(team.senior).page
     address = f"/p/{team.project.slug}/dialogues/{item.public_id}/"
     page.goto(address)
-    page.locator("#comment-text").fill("Sam’s remark")
+    page.locator("#comment-text").fill("Sam’s comment")
     other = page.context.new_page()
     site = page.url.partition("/p/")[0]
     token = {"name": "csrftoken", "value": "n" * 32, "url": site}
@@ -369,10 +369,10 @@ def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of
     other.goto(address)
     page.get_by_role("button", name="Add the comment").click()
     expect(page.locator("#toasts")).to_contain_text("Somebody else has signed in")
-    expect(page.locator("#comment-text")).to_have_value("Sam’s remark")
+    expect(page.locator("#comment-text")).to_have_value("Sam’s comment")
     page.locator("header").get_by_text(team.senior.display_name).click()
     page.get_by_role("button", name="Sign out").click()
-    expect(page.locator("#comment-text")).to_have_value("Sam’s remark")
+    expect(page.locator("#comment-text")).to_have_value("Sam’s comment")
     assert not Comment.objects.exists()
     page.context.add_cookies([session_cookie(team.senior, site), token])
     other.reload()

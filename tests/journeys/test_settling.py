@@ -155,14 +155,14 @@ def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_besi
 
 
 def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_problems):
-    """“Kept” stood beside it from the time before; and the page of a joint session was wider than a narrow window."""
+    """“Kept” stood beside it from the time before; and the page of a review session was wider than a narrow window."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED|502")
     item = make_item(team, "cross_check", make_document("x"))
     hand_in(team.annotators[1], item, "approve")
     hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
     other = make_item(team, "expert", make_document("y"))
     page = desk_of(team.senior, width=320).page
-    page.goto(f"/p/{team.project.slug}/joint/cross_check-1/")
+    page.goto(f"/p/{team.project.slug}/review-sessions/cross_check-1/")
     page.get_by_label("Ann2").check()
     page.get_by_role("button", name="Begin").click()
     page.get_by_role("row", name=other.external_id).get_by_role("button").click()

@@ -260,7 +260,7 @@ def cross_check(way: Way, boris: User, chen: User) -> None:
     first.submit("Approve", reason="Bobcat: nothing to add.")
 
     second.open_panel("Comments")
-    expect(second.inspector).to_contain_text("Nobody has remarked on anything yet.")
+    expect(second.inspector).to_contain_text("Nobody has commented on anything yet.")
     second.open_place("s4 of task t1")
     with second.saving():
         second.page.locator("#answer-text").fill("Air good on both days. Two shows: Cirque by night, Desert strings.")

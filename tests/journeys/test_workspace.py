@@ -204,7 +204,7 @@ def test_a_fourth_fault_is_added_named_and_kept(desk_of, team, page_problems):
     expect(page.get_by_role("group", name="Fault 4").get_by_label("Note")).to_have_value("The fourth.")
     page.get_by_role("button", name="Submit and stop").click()
     page.wait_for_url("**/")
-    assert [fault.note for fault in Review.objects.get().findings.order_by("pk")] == ["", "", "", "The fourth."]
+    assert [fault.note for fault in Review.objects.get().errors.order_by("pk")] == ["", "", "", "The fourth."]
 
 
 def test_skipping_and_giving_back_keep_the_draft(desk_of, team):

@@ -8,12 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dialogue, Role
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.jobs import jobs
 from benchmark.services.releases.figures import read_figures
 from reviews.core.agreement import Stratum
 from reviews.core.protocols import load_preset, read_protocol
-from reviews.models import CourseCount, Cycle
+from reviews.models import Cycle, ItemHistoryCount
 from reviews.services.cycles.migration import start_migration
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_protocol
@@ -174,7 +174,7 @@ def test_a_revision_rate_is_of_what_somebody_looked_at(team: Team) -> None:
     released = read_figures(team.project)["accuracy"]["revisions"][-1]
     assert (released["items"], released["not_drawn"], released["revised"]["value"]) == (2, 9, 0.5)
     # As an earlier program counted: what was not drawn as looked at and left as it was.
-    CourseCount.objects.filter(axis="not_drawn").update(axis="revised", value="0", stratum="")
+    ItemHistoryCount.objects.filter(axis="not_drawn").update(axis="revised", value="0", stratum="")
     assert {one.key[0] for one in ITEM_HISTORY.recount(team.project, repair=True)} == {"revised", "not_drawn"}
     assert revised() == (1, 2, 9, 0.5)
 
@@ -323,7 +323,7 @@ def test_reading_asks_a_fixed_number_of_questions(team: Team, items: int) -> Non
 
 def test_gold_items_do_not_count(team: Team) -> None:
     item = escalated(team, "reject")
-    Dialogue.objects.filter(pk=item.pk).update(set_apart=SetApart.GOLD)
+    Dialogue.objects.filter(pk=item.pk).update(gold_role=GoldRole.GOLD)
     fold_all()
     accuracy = read_accuracy(project=team.project)
     assert (accuracy.finished, accuracy.by_stage, accuracy.revisions) == (0, [], [])

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.core.agreement import (
-    Course,
+    ContentHistory,
     PointCount,
     Stratum,
     accuracy_curve,
-    count_course,
-    count_courses,
+    count_content_histories,
+    count_content_history,
     error_bounds,
     residual_error,
     revision_rates,
@@ -41,24 +41,24 @@ def test_nothing_counted_is_undefined() -> None:
 
 
 def test_an_item_is_right_where_it_is_what_was_verified() -> None:
-    course = Course({"baseline": "x", "self": "y", "expert": "z"}, verified="z")
+    history = ContentHistory({"baseline": "x", "self": "y", "expert": "z"}, verified="z")
     # The cross-check left what the self-check had made.
-    assert [count.right for count in count_course(course, POINTS).values()] == [0, 0, 0, 1]
-    unchanged = Course({"baseline": "z"}, verified="z")
-    assert [count.right for count in count_course(unchanged, POINTS).values()] == [1, 1, 1, 1]
+    assert [count.right for count in count_content_history(history, POINTS).values()] == [0, 0, 0, 1]
+    unchanged = ContentHistory({"baseline": "z"}, verified="z")
+    assert [count.right for count in count_content_history(unchanged, POINTS).values()] == [1, 1, 1, 1]
     # Changed for the worse and back again.
-    back = Course({"baseline": "z", "self": "y", "cross": "z"}, verified="z")
-    assert [count.right for count in count_course(back, POINTS).values()] == [1, 0, 1, 1]
+    back = ContentHistory({"baseline": "z", "self": "y", "cross": "z"}, verified="z")
+    assert [count.right for count in count_content_history(back, POINTS).values()] == [1, 0, 1, 1]
 
 
 def test_rejected_items_are_wrong_and_unfinished_ones_are_left_out() -> None:
-    courses = [
-        Course({"baseline": "a"}, verified="a"),
-        Course({"baseline": "a", "self": "b"}, verified="b"),
-        Course({"baseline": "a"}, verified=None),
-        Course({"baseline": "a"}, verified=None, finished=False),
+    histories = [
+        ContentHistory({"baseline": "a"}, verified="a"),
+        ContentHistory({"baseline": "a", "self": "b"}, verified="b"),
+        ContentHistory({"baseline": "a"}, verified=None),
+        ContentHistory({"baseline": "a"}, verified=None, finished=False),
     ]
-    counts = count_courses(courses, POINTS)
+    counts = count_content_histories(histories, POINTS)
     assert counts == {
         "baseline": PointCount(1, 3), "self": PointCount(2, 3), "cross": PointCount(2, 3), "expert": PointCount(2, 3)
     }  # fmt: skip
@@ -75,7 +75,7 @@ def test_the_counts_of_the_curve_can_be_taken_away_again() -> None:
 
 def test_a_curve_must_begin_somewhere() -> None:
     with pytest.raises(ValueError, match="first point"):
-        count_course(Course({"self": "a"}, verified="a"), POINTS)
+        count_content_history(ContentHistory({"self": "a"}, verified="a"), POINTS)
 
 
 def test_the_revision_rates_of_the_cctu_paper() -> None:

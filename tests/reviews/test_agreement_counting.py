@@ -74,7 +74,7 @@ def test_what_is_no_independent_first_look_is_not_counted(team: Team) -> None:
     item = cross_check(team, "approve", "fix")
     fold_all()
     before = counts(team.project, "verdict")
-    # The expert's word, self-checks, and a second passage of the same item.
+    # The expert's word, self-checks, and a second cycle of the same item.
     hand_in(team.senior, item, "reject")
     supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
     for person in (team.annotator, team.annotator, team.annotators[1], team.annotators[2]):

@@ -51,7 +51,7 @@ def test_a_blind_first_look_of_two_counts() -> None:
         ({"reviews": 1}, "One review alone"),
         ({"blind": False}, "not blind"),
         ({"round": 2}, "only first looks count"),
-        ({"passage": 2}, "only first looks count"),
+        ({"cycle": 2}, "only first looks count"),
     ],
 )
 def test_everything_else_is_left_out_with_a_reason(changes: dict[str, Any], reason: str) -> None:

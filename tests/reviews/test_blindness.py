@@ -119,7 +119,7 @@ def test_an_outsider_sees_nothing_at_any_time(team: Team) -> None:
         assert not manager.visible_to(team.outsider).exists(), model
 
 
-def test_whoever_reviews_blind_cannot_remark_in_the_open(team: Team) -> None:
+def test_whoever_reviews_blind_cannot_comment_in_the_open(team: Team) -> None:
     from annotator.errors import Denied
 
     item = half_reviewed(team)

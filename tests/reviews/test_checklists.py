@@ -197,7 +197,7 @@ def test_a_fault_without_a_kind_and_answers_for_any_task_are_kept_until_they_can
     assert client.post(url, form | {"finding-kind": "wrong_argument_value"}).status_code == 302
     review = Review.objects.get()
     assert (review.checklist, review.checklist_notes) == ({"t:1": {"facts": False}}, {"t:1": {"facts": "It rained."}})
-    assert [fault.note for fault in review.findings.all()] == ["The city is wrong."]
+    assert [fault.note for fault in review.errors.all()] == ["The city is wrong."]
 
 
 def test_as_many_faults_are_named_as_there_are_also_without_scripts(client: Client) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Notice, Role, User
 from annotator.services.projects import end_role
-from reviews.models import Claim, ClaimState, Cursor, Priority, Slot, SlotState
+from reviews.models import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
 from reviews.services.assignments.changes import free_claim, hand_over, prioritise, reassign
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip
 from reviews.services.queue.order import rewind_cursors
@@ -137,7 +137,7 @@ def test_hidden_slots_are_nobodys(team: Team) -> None:
 def test_a_cursor_follows_the_claims(team: Team) -> None:
     items(team, 2)
     claim = take(team.annotator, team)
-    cursor = Cursor.objects.get(person=team.annotator)
+    cursor = QueueCursor.objects.get(person=team.annotator)
     assert (cursor.stage, cursor.position) == ("self_check_single", claim.slot.position)
 
 
@@ -145,7 +145,7 @@ def test_whoever_finds_nothing_ahead_looks_from_the_beginning(team: Team) -> Non
     items(team, 3)
     claim = take(team.annotator, team)
     release(actor=team.annotator, token=claim.token)
-    Cursor.objects.filter(person=team.annotator).update(position=2**62)
+    QueueCursor.objects.filter(person=team.annotator).update(position=2**62)
     again = take(team.annotator, team)
     assert again.slot_id == claim.slot_id
 
@@ -154,7 +154,7 @@ def test_cursors_go_back_to_the_beginning(team: Team) -> None:
     items(team, 1)
     take(team.annotator, team)
     assert rewind_cursors() == 1
-    assert Cursor.objects.get(person=team.annotator).position == 0
+    assert QueueCursor.objects.get(person=team.annotator).position == 0
 
 
 # --- who may ----------------------------------------------------------------------------------------------------------

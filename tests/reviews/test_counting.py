@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from annotator.models import Project
-from reviews.models import ItemCourse
+from reviews.models import ItemHistory
 from reviews.services.statistics.all_counts import COUNTINGS, fold, fold_all, recount
 from reviews.services.statistics.counters import COUNTERS
 from reviews.services.statistics.counting import Counting
@@ -88,10 +88,10 @@ def test_wrong_counts_are_found_and_repaired(team: Team, counting: AnyCounting) 
 def test_an_items_history_that_was_lost_is_worked_out_again(team: Team) -> None:
     work(team)
     fold_all()
-    kept = list(ItemCourse.objects.order_by("pk").values_list("pk", "keys"))
-    ItemCourse.objects.all().delete()
+    kept = list(ItemHistory.objects.order_by("pk").values_list("pk", "keys"))
+    ItemHistory.objects.all().delete()
     assert ITEM_HISTORY.recount(team.project, repair=True) == []
-    assert list(ItemCourse.objects.order_by("pk").values_list("pk", "keys")) == kept
+    assert list(ItemHistory.objects.order_by("pk").values_list("pk", "keys")) == kept
 
 
 @pytest.mark.parametrize(

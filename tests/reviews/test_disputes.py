@@ -17,7 +17,7 @@ from annotator.core.schema.canonical import escape
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
 from annotator.presentation.graph_pairs import pair_graphs
-from reviews.models import Claim, Review, ReviewFinding, Ruling
+from reviews.models import Claim, Review, ReviewError, Ruling
 from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.feedback.comments import comment_on
 from reviews.services.queue.claims import claim_slot
@@ -248,7 +248,7 @@ def test_places_with_keys_of_any_length_are_settled(team: Team) -> None:
         findings=[{"kind": "answer_wrong", "anchor": f"{SKY}/{escape(key)}a", "note": "Seven."}],
     )  # fmt: skip
     assert current(item)["tasks"][0]["steps"][0]["observation"]["sky"] == {f"{key}a": 7, f"{key}b": 7}
-    assert ReviewFinding.objects.get().anchor == SKY
+    assert ReviewError.objects.get().anchor == SKY
     comment = comment_on(actor=team.senior, dialogue=item, anchor=f"{SKY}/{escape(key)}b", text="Seven, too.")
     assert comment.anchor == SKY
 

@@ -5,7 +5,7 @@ import pytest
 from annotator.errors import Conflict
 from annotator.models import Dialogue
 from annotator.services.history.events import broken_links
-from reviews.models import Claim, Example, JointDecision, JointSession, Review
+from reviews.models import Claim, Example, Review, ReviewSession, SessionDecision
 from reviews.services.adjudication import review_sessions
 from reviews.services.feedback.examples import mark_example, withdraw_example
 from tests.factories import Team, hand_in, make_item
@@ -54,7 +54,7 @@ def test_two_who_take_a_dispute_up_and_decide(team: Team) -> None:
         token = Claim.objects.get(slot=slot, person=who, state="live").token
         return review_sessions.decide_together(
             actor=who,
-            session=JointSession.objects.get(),
+            session=ReviewSession.objects.get(),
             people=people,
             note="",
             submission={"slot": slot, "token": token, "rulings": RULINGS},
@@ -63,5 +63,5 @@ def test_two_who_take_a_dispute_up_and_decide(team: Team) -> None:
     results = race(*(lambda who=who: decide(who) for who in team.seniors))
     assert len(won(results)) == 1
     assert [type(one) for one in lost(results)] == [Conflict]
-    assert Review.objects.filter(stage_kind="expert").count() == JointDecision.objects.count() == 1
+    assert Review.objects.filter(stage_kind="expert").count() == SessionDecision.objects.count() == 1
     assert broken_links(Dialogue.objects.get(pk=item.pk)) == []

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.history.events import broken_links
 from reviews.models import Claim, Example
 from reviews.services.feedback.examples import (
@@ -78,8 +78,8 @@ def test_who_may_not_and_what_cannot_be_marked(team: Team) -> None:
     assert mark(team, item) == example
     with pytest.raises(Conflict, match="an example already"):
         mark(team, item, comment="Something else.")
-    item.set_apart = SetApart.ANSWER
-    item.save(update_fields=["set_apart"])
+    item.gold_role = GoldRole.ANSWER
+    item.save(update_fields=["gold_role"])
     with pytest.raises(Conflict, match="tests reviewers"):
         mark(team, item, task="t1")
 

@@ -1,4 +1,4 @@
-"""The forecast and the quartiles, held to values worked out by hand; courses of items."""
+"""The forecast and the quartiles, held to values worked out by hand; histories of items."""
 
 import pytest
 from hypothesis import given
@@ -61,7 +61,7 @@ def test_rounds_that_pass_an_item_over_leave_it_as_it_was() -> None:
     visits = [Visit("check", 2, "a", "b"), Visit("check", 4, "b", "c")]
     assert round_points("check", visits) == ["a", "a", "b", "b", "c"]
     assert round_points("other", visits) == []
-    # In a further passage rounds are counted from one again.
+    # In a further cycle rounds are counted from one again.
     assert round_points("check", [Visit("check", 1, "a", "b"), Visit("check", 1, "b", "c")]) == ["a", "b", "c"]
     assert (revised_rounds("check", visits), revised_rounds("other", visits)) == (2, None)
     # Nobody looked: no round, and neither revised nor left as it was.

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Role, User
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.history.events import broken_links
 from annotator.services.projects import end_role, grant_role
 from reviews.core.gold import is_due
@@ -48,7 +48,7 @@ from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import read_counters, recount, stored_counters
 from reviews.services.statistics.throughput import read_throughput
 from reviews.services.statistics.workload import WORK
-from reviews.services.transitions.moves import Passage, open_run
+from reviews.services.transitions.moves import CycleContext, open_run
 from reviews.services.transitions.transition_log import Journal
 from tests.factories import (
     Team,
@@ -96,10 +96,10 @@ def test_it_shows_what_came_into_the_stage_and_knows_what_was_verified(team: Tea
     assert item.dialogue.head.document() == make_document(source.external_id)
     assert item.answer.document() == changed(make_document(source.external_id))
     assert (item.faults, item.planted) == (1, False)
-    assert item.dialogue.set_apart == SetApart.GOLD
+    assert item.dialogue.gold_role == GoldRole.GOLD
     assert (item.dialogue.status, item.dialogue.stage) == (DialogueStatus.IN_REVIEW, STAGE)
     source.refresh_from_db()
-    assert (source.set_apart, source.status) == (SetApart.ANSWER, DialogueStatus.VERIFIED)
+    assert (source.gold_role, source.status) == (GoldRole.ANSWER, DialogueStatus.VERIFIED)
 
 
 def test_it_may_show_a_planted_fault(team: Team) -> None:
@@ -141,7 +141,7 @@ def test_a_planted_fault_must_be_one(team: Team, document: dict[str, Any] | None
     with pytest.raises(Invalid, match=said):
         make_gold(team, source, document=document or current(source))
     source.refresh_from_db()
-    assert source.set_apart == ""
+    assert source.gold_role == ""
 
 
 def test_only_an_administrator_makes_sets_and_retires(team: Team) -> None:
@@ -179,8 +179,10 @@ def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(tea
     StageRun.objects.filter(cycle__dialogue=source, stage=STAGE).update(state="cancelled")
     Slot.objects.filter(dialogue=source, stage=STAGE, state="open").update(state="cancelled")
     run = StageRun.objects.get(cycle__dialogue=source, stage=STAGE)
-    passage = Passage(Journal(actor=None, project=team.project, dialogue=source), run.cycle, parse(run.cycle.protocol))
-    open_run(passage, passage.protocol.stage(STAGE), run.entry_revision)
+    context = CycleContext(
+        Journal(actor=None, project=team.project, dialogue=source), run.cycle, parse(run.cycle.protocol)
+    )
+    open_run(context, context.protocol.stage(STAGE), run.entry_revision)
     for person in team.annotators[1:3]:
         hand_in(person, source, "approve")
     source.refresh_from_db()
@@ -458,7 +460,7 @@ def test_retired_it_comes_to_nobody_and_who_is_at_work_goes_on(team: Team, monke
     assert counted[done] == read_counters(team.project)[done] + 1
     assert [slot.pk for slot in not_scored(item)] == [claim.slot_id]
     assert stored_counters(team.project) == recount(team.project)
-    assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
+    assert Dialogue.objects.get(pk=item.source_id).gold_role == ""
     again = retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Old.")
     assert again.retired_at == retired.retired_at
     with pytest.raises(Conflict, match="retired already"):
@@ -652,7 +654,7 @@ def test_the_dry_run_measures_nothing_of_gold_items(team: Team, monkeypatch: pyt
     for person in team.annotators[3:]:
         answer_with(person, take(person, team), "reject")
     make_gold(team)
-    reviews = Review.objects.exclude(dialogue__set_apart=SetApart.GOLD)
+    reviews = Review.objects.exclude(dialogue__gold_role=GoldRole.GOLD)
     assert reviews.count() == 8
     assert assumptions_for(project=team.project, protocol=protocol) == before
 
@@ -779,7 +781,7 @@ def test_an_item_is_retired_where_its_version_of_the_stage_would_tell_what_it_is
     waiting = make_item(team, STAGE)
     adopt(STAGE, "A second cross-check")
     assert not in_use(first)
-    assert Dialogue.objects.get(pk=first.source_id).set_apart == ""
+    assert Dialogue.objects.get(pk=first.source_id).gold_role == ""
     third = make_gold(team)
     adopt("expert", "A third look")
     assert in_use(third)

@@ -69,7 +69,7 @@ def signed_in(person: User) -> Client:
     return client
 
 
-def remark(team: Team, dialogue: Dialogue) -> None:
+def comment(team: Team, dialogue: Dialogue) -> None:
     """Its author asked something in the first self-check, and somebody answered."""
     run = StageRun.objects.filter(cycle__dialogue=dialogue).order_by("pk")[0]
     fields = {"dialogue": dialogue, "stage_run": run, "anchor": "/tasks/t1", "created_at": run.opened_at}
@@ -91,7 +91,7 @@ class Pair:
             Dialogue.objects.filter(pk__in=[row.pk for row in rows]).update(variant_group=group)
         self.ordinary, other = ordinary
         for row in (*answers, *ordinary):
-            remark(team, row)
+            comment(team, row)
         # Dealt with as the dialogue was verified.
         asked = Comment.objects.filter(dialogue__in=answers, parent=None)
         asked.update(resolved_at=timezone.now(), resolved_by=team.senior)
@@ -240,12 +240,12 @@ def test_warnings_are_waived_of_the_item_as_of_what_was_handed_in(team: Team, mo
     person = team.annotators[3]
     for _ in sources:
         claim = take(person, team)
-        assert claim.slot.dialogue.set_apart == "gold"
+        assert claim.slot.dialogue.gold_role == "gold"
         assert claim.slot.dialogue.warning_count
         page = signed_in(person).get(f"/p/{team.project.slug}/dialogues/{claim.slot.dialogue.public_id}/")
         assert "A colleague has waived it" in one_line(page)
         answer_with(person, claim, "approve")
-    planted = Waiver.objects.filter(dialogue__set_apart="gold", anchor="/tasks/t1/steps/s1/text")
+    planted = Waiver.objects.filter(dialogue__gold_role="gold", anchor="/tasks/t1/steps/s1/text")
     assert [one.author for one in planted] == [team.annotator] * planted.count()
     assert planted.exists()
 
@@ -719,7 +719,7 @@ def test_the_page_asks_the_database_a_fixed_number_of_times(
 
 def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     from annotator.models import Job
-    from benchmark.models import LeftOut, ReleaseItem
+    from benchmark.models import LeftOutDialogue, ReleaseItem
     from benchmark.services.releases.freezing import _Freezing, where_released
 
     source = verified(team)
@@ -732,7 +732,7 @@ def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     freezing = _Freezing(release)
     freezing.run()
     assert list(ReleaseItem.objects.values_list("dialogue", flat=True)) == [source.pk]
-    assert item.dialogue_id not in LeftOut.objects.values_list("dialogue", flat=True)
+    assert item.dialogue_id not in LeftOutDialogue.objects.values_list("dialogue", flat=True)
     assert where_released(source) == ""
     Release.objects.update(frozen_at="2025-01-01T00:00:00Z")
     assert "Release 1.0 holds" in where_released(source)

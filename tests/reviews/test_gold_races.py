@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from annotator.models import Dialogue, Job, StaleWork
+from annotator.models import Dialogue, Job, OutdatedDialogue
 from annotator.services.projects import publish_guideline
 from reviews.models import Claim, ClaimState, GoldItem, GoldScore, Slot, SlotState
-from reviews.services.cycles.outdated import mark_stale, read_scope
+from reviews.services.cycles.outdated import mark_outdated, read_scope
 from reviews.services.cycles.start import publish_batch
 from reviews.services.gold.settings import retire_gold_item
 from reviews.services.queue.claims import claim_next
@@ -89,7 +89,7 @@ def test_claiming_and_handing_in_against_retiring(team: Team, monkeypatch: pytes
     # Whoever hands it in after it was retired is not scored.
     assert GoldScore.objects.count() <= 1
     assert stored_counters(team.project) == recount(team.project)
-    assert Dialogue.objects.get(pk=item.source_id).set_apart == ""
+    assert Dialogue.objects.get(pk=item.source_id).gold_role == ""
     item.refresh_from_db()
     assert not item.live
 
@@ -100,10 +100,10 @@ def test_a_mark_made_at_the_same_moment_flags_the_item(team: Team, marks_first: 
     publish_guideline(actor=team.administrator, project=team.project, text="# One", seen=0)
     source = verified(team)
     publish_guideline(actor=team.administrator, project=team.project, text="# Two", seen=1)
-    scope = read_scope(project=team.project, number=2, policies=[], kinds=[])
+    scope = read_scope(project=team.project, number=2, policies=[], error_types=[])
 
     def mark() -> Any:
-        return mark_stale(actor=team.administrator, project=team.project, scope=scope, reason="Dates are ISO 8601 now.")
+        return mark_outdated(actor=team.administrator, project=team.project, scope=scope, reason="Dates are ISO 8601.")
 
     def make() -> Any:
         return make_gold(team, source)
@@ -111,7 +111,7 @@ def test_a_mark_made_at_the_same_moment_flags_the_item(team: Team, marks_first: 
     results = overlap(*((mark, make) if marks_first else (make, mark)))
     assert not lost(list(results))
     item = results[marks_first]
-    assert set(StaleWork.objects.values_list("dialogue", flat=True)) == {source.pk, item.dialogue_id}
+    assert set(OutdatedDialogue.objects.values_list("dialogue", flat=True)) == {source.pk, item.dialogue_id}
 
 
 @pytest.mark.postgres

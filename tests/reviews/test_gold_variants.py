@@ -234,7 +234,7 @@ def test_an_item_is_retired_when_a_variant_is_worked_on_again(team: Team) -> Non
     supersede_cycle(actor=team.administrator, dialogue=chinese, reason="An erratum.")
     assert not GoldItem.objects.filter(retired_at=None)
     assert set(
-        Dialogue.objects.filter(variant_group="talk-1", archived_at=None).values_list("set_apart", flat=True)
+        Dialogue.objects.filter(variant_group="talk-1", archived_at=None).values_list("gold_role", flat=True)
     ) == {""}
 
 

@@ -20,7 +20,7 @@ from reviews.services.assignments import leaving, lists, plans
 from reviews.services.assignments.lists import Filters, list_slots, matching, read_people, read_stages
 from reviews.services.assignments.plans import confirm_plan, make_plan
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
-from reviews.services.queue.notifications import losses_told_last, tell_of_loss
+from reviews.services.queue.notifications import notify_loss, notify_losses_last
 from reviews.services.queue.pauses import pause
 from tests.factories import (
     Team,
@@ -524,13 +524,13 @@ def test_ending_a_role_does_not_hold_up_whoever_tells_the_same_person(
 
 def test_a_loss_that_is_taken_back_is_told_to_nobody(team: Team) -> None:
     def tell(person: User) -> None:
-        tell_of_loss(actor=None, project=team.project, people=[person.pk], words="It is gone.", target="/")
+        notify_loss(actor=None, project=team.project, people=[person.pk], words="It is gone.", target="/")
 
-    with transaction.atomic(), losses_told_last():
-        with suppress(Conflict), transaction.atomic(), losses_told_last():
+    with transaction.atomic(), notify_losses_last():
+        with suppress(Conflict), transaction.atomic(), notify_losses_last():
             tell(team.annotators[1])
             raise Conflict("This item stays as it is.")
-        with transaction.atomic(), losses_told_last():
+        with transaction.atomic(), notify_losses_last():
             tell(team.annotators[2])
         assert not Notice.objects.exists()
     assert Notice.objects.get().person == team.annotators[2]

@@ -52,7 +52,7 @@ def test_it_is_the_same_each_time() -> None:
 
 
 def test_what_goes_back_comes_again() -> None:
-    # Half of the items go back from the cross-check each time: twice as many passages in the mean.
+    # Half of the items go back from the cross-check each time: twice as many cycles in the mean.
     data = load_preset("c3", cross_check_reviewers=1).model_dump(mode="json")
     data["stages"][2]["outcomes"][1]["outcome"] = "back_to_author"
     found = dry_run(read_protocol(data), items=2000, cross_check=Assumption(fix=0.5, again=1.0, minutes=6))

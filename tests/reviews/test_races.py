@@ -21,7 +21,7 @@ from reviews.services.assignments.changes import hand_over, reassign
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback import comments
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, lock_slot, release, skip
-from reviews.services.queue.eligibility import lock_standing
+from reviews.services.queue.eligibility import lock_eligibility
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw, recompute_draw
 from reviews.services.statistics.counters import COUNTERS, stored_counters, write_deltas
@@ -135,7 +135,7 @@ def test_one_person_in_four_windows_holds_one_slot(team: Team) -> None:
     consistent(team)
 
 
-def test_at_the_bound_of_remarks_and_waivers_only_the_last_one_is_written(
+def test_at_the_bound_of_comments_and_waivers_only_the_last_one_is_written(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comments, "MAX_COMMENTS", 3)
@@ -153,12 +153,12 @@ def test_at_the_bound_of_remarks_and_waivers_only_the_last_one_is_written(
         assert rows.count() == 3
 
 
-def test_a_remark_sent_twice_at_once_is_one(team: Team) -> None:
+def test_a_comment_sent_twice_at_once_is_one(team: Team) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
     work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
-    remark = partial(comments.add_comment_once, actor=team.annotator, work=work, anchor="", text="Which Paris?")
-    assert lost(race(*[remark] * 6)) == []
+    comment = partial(comments.add_comment_once, actor=team.annotator, work=work, anchor="", text="Which Paris?")
+    assert lost(race(*[comment] * 6)) == []
     assert item.comments.count() == 1
 
 
@@ -222,7 +222,7 @@ def test_a_claim_that_waited_for_another_to_end_begins_after_it(team: Team) -> N
     assert list(claimed_twice(team.project)) == []
 
     _, own = overlap(
-        lambda: lock_standing(actor=second, project=team.project),
+        lambda: lock_eligibility(actor=second, project=team.project),
         lambda: claim_next(actor=second, project=team.project),
         lambda: release(actor=second, token=taken.token),
     )

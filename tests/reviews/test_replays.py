@@ -99,18 +99,18 @@ def test_failures_have_names_and_tools_keep_nothing_between_calls(team: Team) ->
         {"calls": [{"name": "find_ferry", "arguments": {"harbour": "N"}}]},
         {"calls": [{"name": "read_timetable", "arguments": {"ferry": "Gull"}}]},
     ]
-    record = record_of(ran(team.annotator, item_of(team, case(tool_codes=codes)), pasted=json.dumps(rounds)))
+    record = record_of(ran(team.annotator, item_of(team, case(tool_codes=codes)), trajectory=json.dumps(rounds)))
     assert [each["calls"][0]["received"] for each in record["rounds"][:2]] == ["1", "1"]
     assert record["rounds"][2]["calls"][0]["status"] == "forbidden"
     assert record["solved"] == "no"
 
 
-def test_numbers_keep_their_kind_from_the_pasted_text_to_the_record(team: Team) -> None:
+def test_numbers_keep_their_kind_from_the_custom_trajectory_to_the_record(team: Team) -> None:
     numbers = [1e20, -0.0, 40.0, 12345678901234567890123]
     call = {"name": "find_ferry", "arguments": {"harbour": numbers}}
-    replay = ran(team.annotator, item_of(team), pasted=json.dumps([{"calls": [call]}]))
-    assert replay.pasted is not None
-    assert repr(replay.pasted[0]["calls"][0]["arguments"]["harbour"]) == repr(numbers)
+    replay = ran(team.annotator, item_of(team), trajectory=json.dumps([{"calls": [call]}]))
+    assert replay.trajectory is not None
+    assert repr(replay.trajectory[0]["calls"][0]["arguments"]["harbour"]) == repr(numbers)
     assert repr(record_of(replay)["rounds"][0]["calls"][0]["arguments"]["harbour"]) == repr(numbers)
 
 
@@ -158,13 +158,13 @@ def test_what_cannot_be_run_is_refused_in_words(team: Team) -> None:
     with pytest.raises(Invalid, match="no reference trajectory yet"):
         start_replay(actor=team.annotator, dialogue=bare, revision=bare.head)
     with pytest.raises(Invalid, match="line 1, column 2") as caught:
-        start_replay(actor=team.annotator, dialogue=bare, revision=bare.head, pasted="[")
+        start_replay(actor=team.annotator, dialogue=bare, revision=bare.head, trajectory="[")
     assert caught.value.details["problems"][0]["pointer"] == ""
     other = make_dialogue(team.project)
     with pytest.raises(Invalid, match="Only constrained cases"):
         start_replay(actor=team.annotator, dialogue=other, revision=other.head)
     with pytest.raises(Hidden):
-        start_replay(actor=team.outsider, dialogue=bare, revision=bare.head, pasted="[]")
+        start_replay(actor=team.outsider, dialogue=bare, revision=bare.head, trajectory="[]")
 
 
 def test_asking_twice_is_one_replay_and_few_are_under_way_at_once(team: Team) -> None:
@@ -173,10 +173,10 @@ def test_asking_twice_is_one_replay_and_few_are_under_way_at_once(team: Team) ->
     assert start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head) == first
     for number in range(2):
         start_replay(
-            actor=team.annotator, dialogue=dialogue, revision=dialogue.head, pasted=f'[{{"final": "{number}"}}]'
+            actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory=f'[{{"final": "{number}"}}]'
         )
     with pytest.raises(Conflict, match="3 replays under way"):
-        start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head, pasted='[{"final": "x"}]')
+        start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory='[{"final": "x"}]')
     jobs.run(first.job_id)
     assert start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head) != first
 
@@ -201,11 +201,11 @@ def seen(actor: User, replay: Replay) -> bool:
     return True
 
 
-def test_the_replay_of_a_version_is_for_all_and_what_is_pasted_or_drafted_for_oneself(team: Team) -> None:
+def test_the_replay_of_a_version_is_for_all_and_a_custom_or_drafted_one_for_oneself(team: Team) -> None:
     dialogue = item_of(team)
     one, other = team.annotators[:2]
     shared = ran(one, dialogue)
-    pasted = ran(one, dialogue, pasted='[{"final": "Boo."}]')
+    pasted = ran(one, dialogue, trajectory='[{"final": "Boo."}]')
     assert dialogue.head is not None
     draft = open_draft(actor=one, dialogue=dialogue, base=dialogue.head, branch="slot-x")
     own = ran(one, dialogue, draft=draft)
@@ -346,7 +346,7 @@ def test_the_page_asks_the_database_as_often_however_many_replays_there_are(clie
     counts = []
     for number in (1, 2):
         replay = start_replay(
-            actor=team.annotator, dialogue=dialogue, revision=dialogue.head, pasted=f'[{{"final": "{number}"}}]'
+            actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory=f'[{{"final": "{number}"}}]'
         )
         jobs.cancel_job(actor=team.annotator, job=replay.job)
         with CaptureQueriesContext(connection) as asked:
@@ -372,12 +372,12 @@ def test_a_program_starts_a_replay_and_reads_its_result(team: Team) -> None:
     assert (begun.status_code, begun.json()["record"], begun.json()["job"]["state"]) == (202, None, "queued")
     jobs.run(Replay.objects.get().job_id)
     read = client.get(f"{path}{begun.json()['public_id']}/").json()
-    assert (read["job"]["state"], read["record"]["solved"], read["is_pasted"]) == ("done", "perfectly", False)
+    assert (read["job"]["state"], read["record"]["solved"], read["is_custom"]) == ("done", "perfectly", False)
     refused = client.send(path, {"trajectory": [{"final": 3}]})
     assert refusal(refused) == (422, "invalid")
     assert refused.json()["details"]["problems"][0]["pointer"] == "/0/final"
     pasted = client.send(path, {"trajectory": {"messages": [{"role": "assistant", "content": "At 21:40."}]}})
-    assert pasted.json()["is_pasted"]
+    assert pasted.json()["is_custom"]
     other = ApiClient(team.annotators[1])
     assert other.get(f"{path}{begun.json()['public_id']}/").status_code == 200
     assert other.get(f"{path}{pasted.json()['public_id']}/").status_code == 404

@@ -10,7 +10,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.errors import Invalid
 from annotator.models import Draft
 from annotator.services.dialogues.drafts import edit_draft
-from reviews.models import JointSession, Review, ReviewDraft
+from reviews.models import Review, ReviewDraft, ReviewSession
 from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import review_forms
@@ -90,7 +90,7 @@ def test_a_window_whose_answers_were_lost_is_not_asked_about_its_own_words(clien
     keep(one, item, reason="The da", edits="a1")
     answer = keep(one, item, reason="The date is wrong.", edits="a1 a2")
     assert (answer.status_code, answer["X-Form-Version"]) == (204, "2")
-    # What was overtaken on its way comes too late.
+    # What was outdated on its way comes too late.
     assert keep(one, item, reason="The da", edits="a0").status_code == 409
     assert form()["reason"] == "The date is wrong."
 
@@ -212,13 +212,13 @@ def test_rulings_of_two_windows_stand_side_by_side(client: Client, team: Team) -
 def test_going_on_to_another_dispute_of_a_session_and_back_keeps_the_note(client: Client, team: Team) -> None:
     first, second = (disputed(team, same, three_places) for _ in range(2))
     client.force_login(team.senior)
-    table = reverse("joint", args=[team.project.slug, "cross_check-1"])
+    table = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     client.post(table, {"present": [team.senior.public_id, team.annotators[0].public_id]})
     taken = client.post(table, {"dialogue": first.public_id})["Location"]
     desk = Window(client, taken, "settle")
-    assert desk.send(f"{taken}keep/", **{"joint-note": "We looked it up."}).status_code == 302
+    assert desk.send(f"{taken}keep/", **{"session-note": "We looked it up."}).status_code == 302
     client.post(table, {"dialogue": second.public_id})
     client.post(table, {"dialogue": first.public_id})
     desk.load()
-    assert desk.fields["joint-note"] == ["We looked it up."]
-    assert desk.fields["joint-session"] == [str(JointSession.objects.get().pk)]
+    assert desk.fields["session-note"] == ["We looked it up."]
+    assert desk.fields["review-session"] == [str(ReviewSession.objects.get().pk)]

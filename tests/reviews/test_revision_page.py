@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reviews.models import CourseCount
+from reviews.models import ItemHistoryCount
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.statistics.accuracy import StageRevisions
 from reviews.views.revision_tables import rounds_chart, rounds_table
@@ -27,13 +27,13 @@ def team() -> Team:
 
 
 def count(team: Team, revised: dict[str, dict[int, int]], finished: int) -> None:
-    CourseCount.objects.bulk_create(
+    ItemHistoryCount.objects.bulk_create(
         [
-            CourseCount(project=team.project, axis="revised", point=stage, value=str(rounds), count=items)
+            ItemHistoryCount(project=team.project, axis="revised", point=stage, value=str(rounds), count=items)
             for stage, by_rounds in revised.items()
             for rounds, items in by_rounds.items()
         ]
-        + [CourseCount(project=team.project, axis="item", point="", value="verified", count=finished)]
+        + [ItemHistoryCount(project=team.project, axis="item", point="", value="verified", count=finished)]
     )
 
 

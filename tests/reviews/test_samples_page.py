@@ -55,7 +55,7 @@ def test_rounds_and_their_draws(team: Team) -> None:
 
     seen = one_line(page(team.senior, team))
     assert "Settle 1 open conflict of round 1 together" in seen
-    assert f'href="/p/{team.project.slug}/joint/rounds-1/"' in seen
+    assert f'href="/p/{team.project.slug}/review-sessions/rounds-1/"' in seen
     # Who looks with whom is for those who oversee.
     assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)
     assert page(team.annotator, team, csv="pairs-rounds").status_code == 404

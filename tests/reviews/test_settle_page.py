@@ -46,7 +46,7 @@ def test_whoever_settles_names_what_was_wrong_besides(team: Team, client: Client
     named = {"finding-kind": "message_unnatural", "finding-anchor": "/tasks/t1/user_message", "finding-note": "Stiff."}
     assert settle(team, client, slot, "right", **named).status_code == 302
     review = Review.objects.get(stage_kind="expert")
-    assert [(one.kind, one.anchor, one.note) for one in review.findings.all()] == [tuple(named.values())]
+    assert [(one.kind, one.anchor, one.note) for one in review.errors.all()] == [tuple(named.values())]
     assert (
         "Stiff."
         in client.get(reverse("dialogue", args=[team.project.slug, review.dialogue.public_id])).content.decode()

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotator.models import User
 from reviews.core.protocols import load_preset
-from reviews.models import Review, WorkCount, WorkPending
+from reviews.models import Review, WorkloadCount, WorkloadPending
 from reviews.services.protocols.versions import adopt_preset, parse
 from reviews.services.statistics import workload
 from reviews.services.statistics.all_counts import fold_all
@@ -194,7 +194,7 @@ def test_days_are_those_of_the_projects_zone(team: Team) -> None:
     Review.objects.filter(pk=review.pk).update(created_at=evening)
     fold_all()
     day = (evening + timedelta(hours=14)).date()
-    assert WorkCount.objects.get(what="day").key == day.isoformat()
+    assert WorkloadCount.objects.get(what="day").key == day.isoformat()
     found = read_throughput(project=team.project, now=evening + timedelta(hours=1), by_week=False)
     assert (found.starts, found.total) == ([day], 1)
 
@@ -257,7 +257,9 @@ def _still_to_come(team: Team) -> float:
 
 def test_the_page_says_what_cannot_be_counted(team: Team) -> None:
     rejected(team, ("answer_wrong",))
-    WorkPending.objects.filter(pk=WorkPending.objects.order_by("pk")[0].pk).update(problem="ValueError: of no use")
+    WorkloadPending.objects.filter(pk=WorkloadPending.objects.order_by("pk")[0].pk).update(
+        problem="ValueError: of no use"
+    )
     fold_all()
     shown = page(team.administrator, team).content.decode()
     assert "1 review could not be counted" in shown

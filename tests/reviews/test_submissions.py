@@ -346,7 +346,7 @@ def test_faults_are_named_from_the_taxonomy_at_a_place(team: Team, item: Dialogu
         team, held(team, item), "escalate", reason="Odd.",
         findings=[{"kind": "answer_wrong", "anchor": place, "note": "Not said."}, {"kind": "other"}],
     )  # fmt: skip
-    first, second = review.findings.order_by("pk")
+    first, second = review.errors.order_by("pk")
     assert (first.kind, first.anchor, first.note) == ("answer_wrong", place, "Not said.")
     assert len(first.value_hash) == 16
     assert (second.kind, second.anchor) == ("other", "")
@@ -360,7 +360,7 @@ def test_a_place_at_which_many_faults_are_named_is_read_once(
     monkeypatch.setattr(validation, "value_hash", lambda value: str(read.append(value) or "hash"))
     faults = [{"kind": "other", "anchor": anchor} for anchor in ("", "/tasks/t1") for _ in range(100)]
     review = submit(team, held(team, item), "escalate", reason="Odd.", findings=faults)
-    assert (review.findings.count(), len(read)) == (200, 2)
+    assert (review.errors.count(), len(read)) == (200, 2)
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ class Reference(CaseCheck):
         replayed = context.replayed
         if replayed is None:
             return
-        owed = replayed.turns[-1].standings
+        owed = replayed.turns[-1].constraint_states
         for position, status in enumerate(replayed.statuses):
             if status is Status.UNSATISFIED:
                 told = next(

@@ -9,7 +9,7 @@ from annotator.core.checks.registry import Check, register
 from annotator.core.findings import Finding
 from annotator.core.provenance.anchors import MAX_LEAVES, MAX_LEAVES_OF_ALL, anchor_below
 from annotator.core.provenance.edges import missing, unsupported
-from annotator.core.provenance.finding import Standing
+from annotator.core.provenance.finding import Origin
 from annotator.core.schema.value_words import listed, path_name, shown
 
 
@@ -29,7 +29,7 @@ class NoSource(Check):
         refused = {one.anchor for one in context.violations}
         for index in range(len(context.tasks)):
             for found in finder.values(index):
-                if found.standing is not Standing.NOWHERE:
+                if found.origin is not Origin.NOWHERE:
                     continue
                 value = found.forms.value
                 anchor = anchor_below(found.call.anchor, found.path)

@@ -11,7 +11,7 @@ from annotator.core.constraints.native import (
     write_case_constraint,
     write_constraint,
 )
-from annotator.core.constraints.replay import Ending, Replay, Standing, Status, Turn, remaining, replay
+from annotator.core.constraints.replay import ConstraintState, Ending, Replay, Status, Turn, remaining, replay
 from annotator.core.constraints.resource import InteractionRounds, SpecificToolCallCount, ToolCallCount
 from annotator.core.constraints.response import Content, Format, Length
 from annotator.core.constraints.rounds import Breach, Call, Consequence, Limits, Round
@@ -30,6 +30,7 @@ __all__ = [
     "Category",
     "Consequence",
     "Constraint",
+    "ConstraintState",
     "Content",
     "Dimension",
     "Ending",
@@ -46,7 +47,6 @@ __all__ = [
     "Round",
     "SequentialDependencies",
     "SpecificToolCallCount",
-    "Standing",
     "Status",
     "ToolCallCount",
     "Turn",

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from annotator.core.constraints.model import Constraint
 from annotator.core.constraints.reading_case import constraints_of
-from annotator.core.constraints.replay import Broken, Ending, Replay, Standing, Status, Turn, Validator, replay
+from annotator.core.constraints.replay import Broken, ConstraintState, Ending, Replay, Status, Turn, Validator, replay
 from annotator.core.constraints.rounds import Call, Consequence, Limits, Round, Verdict
 from annotator.core.constraints.solving import Expected, UnsolvedSet, text_of, yields
 from annotator.core.constraints.taxonomy import constraint_problems, find_category
@@ -92,7 +92,7 @@ class CallRun:
 class RoundRun:
     """One round, and how things stand after it. ``feedback`` is about the round or its final response as a whole.
 
-    ``standings`` has an entry a constraint; ``fresh`` are the positions of those that this round broke or repaired.
+    ``constraint_states`` has an entry a constraint; ``fresh``: the positions of those this round broke or repaired.
     """
 
     id: str
@@ -101,7 +101,7 @@ class RoundRun:
     accepted: bool
     over: bool
     feedback: list[str]
-    standings: list[Standing]
+    constraint_states: list[ConstraintState]
     fresh: list[int]
     limits: Limits
 
@@ -152,7 +152,7 @@ def run_trajectory(
     replayed = replay(constraints, rounds, toolset=toolset, validators=validators)
     unsolved = UnsolvedSet(document["unsolved_set"])
     runs: list[RoundRun] = []
-    before: Sequence[Standing] | None = None
+    before: Sequence[ConstraintState] | None = None
     for number, turn in enumerate(replayed.turns):
         calls = [
             _call(turn, position, given, runner, unsolved, number)
@@ -167,12 +167,12 @@ def run_trajectory(
                 accepted=turn.round.final is not None and not turn.broken and not turn.over,
                 over=turn.over or ended,
                 feedback=_told(each for each in turn.broken if each.breach.call is None),
-                standings=list(turn.standings),
+                constraint_states=list(turn.constraint_states),
                 fresh=_fresh(before, turn),
                 limits=turn.limits,
             )
         )
-        before = turn.standings
+        before = turn.constraint_states
     held = _answer_held(document["answer"], runs)
     found = unsolved.solved
     return Run(
@@ -295,15 +295,15 @@ def _canonical(value: Any) -> str:
         return f"text {value}"
 
 
-def _fresh(before: Sequence[Standing] | None, turn: Turn) -> list[int]:
+def _fresh(before: Sequence[ConstraintState] | None, turn: Turn) -> list[int]:
     if turn.over:
         return []
     broken = {each.constraint for each in turn.broken}
     return [
         position
-        for position, standing in enumerate(turn.standings)
+        for position, state in enumerate(turn.constraint_states)
         if position in broken
-        or (before is not None and before[position].status != standing.status)
+        or (before is not None and before[position].status != state.status)
     ]  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConstraintState:
     """How one constraint stands after a round; ``owed`` is what it still wants before the end, as a sentence."""
 
     status: Status
@@ -72,7 +72,7 @@ class Turn:
 
     round: Round
     broken: tuple[Broken, ...]
-    standings: tuple[Standing, ...]
+    constraint_states: tuple[ConstraintState, ...]
     limits: Limits
     over: bool
 
@@ -128,13 +128,13 @@ class _Rule:
             self.holds = not judgement.breaches
             self.broke = self.broke or bool(judgement.breaches)
 
-    def look(self, past: Past) -> Standing:
+    def look(self, past: Past) -> ConstraintState:
         if self.category is None or self.blind:
-            return Standing(Status.UNJUDGED)
+            return ConstraintState(Status.UNJUDGED)
         owed = self.category.open(self.parameters, past)
         if not self.broke:
-            return Standing(Status.SATISFIED, owed)
-        return Standing(Status.SOFT_SATISFIED if self.holds else Status.UNSATISFIED, owed)
+            return ConstraintState(Status.SATISFIED, owed)
+        return ConstraintState(Status.SOFT_SATISFIED if self.holds else Status.UNSATISFIED, owed)
 
     def limits(self, past: Past) -> Limits:
         return self.category.limits(self.parameters, past) if self.category else Limits()
@@ -158,7 +158,7 @@ def replay(
         raise SchemaProblem([Problem(f"/constraints/{too_many[0]}", too_many[1])])
     rules = [_Rule(constraint, (validators or {}).get(i), toolset) for i, constraint in enumerate(constraints)]
     past, ending = Past(toolset=toolset), Ending.OPEN
-    standings = tuple(rule.look(past) for rule in rules)
+    constraint_states = tuple(rule.look(past) for rule in rules)
     limits = Limits.strictest(rule.limits(past) for rule in rules)
     turns: list[Turn] = []
     for round_ in rounds:
@@ -173,17 +173,17 @@ def replay(
             ending = _ending(round_, broken)
             if ending is Ending.ENDED:
                 # The round does not take place: only what ended the task has changed.
-                standings = tuple(
-                    Standing(Status.UNSATISFIED) if _ends(judgement.breaches) else standing
-                    for judgement, standing in zip(judgements, standings, strict=True)
+                constraint_states = tuple(
+                    ConstraintState(Status.UNSATISFIED) if _ends(judgement.breaches) else state
+                    for judgement, state in zip(judgements, constraint_states, strict=True)
                 )
             else:
                 for rule, judgement in zip(rules, judgements, strict=True):
                     rule.take(judgement)
-                standings = tuple(rule.look(past) for rule in rules)
+                constraint_states = tuple(rule.look(past) for rule in rules)
                 limits = Limits.strictest(rule.limits(past) for rule in rules)
-        turns.append(Turn(round_, broken, standings, limits, over))
-    return Replay(tuple(turns), ending, tuple(_at_the_end(standing) for standing in standings))
+        turns.append(Turn(round_, broken, constraint_states, limits, over))
+    return Replay(tuple(turns), ending, tuple(_at_the_end(state) for state in constraint_states))
 
 
 def remaining(constraints: Sequence[Constraint]) -> Limits:
@@ -201,6 +201,6 @@ def _ending(round_: Round, broken: Sequence[Broken]) -> Ending:
     return Ending.ANSWERED if round_.final is not None and not broken else Ending.OPEN
 
 
-def _at_the_end(standing: Standing) -> Status:
+def _at_the_end(state: ConstraintState) -> Status:
     """What is still owed when nothing more comes was not satisfied."""
-    return Status.UNSATISFIED if standing.owed else standing.status
+    return Status.UNSATISFIED if state.owed else state.status

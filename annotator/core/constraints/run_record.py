@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from annotator.core.constraints.execution import LONGEST, CallRun, RoundRun, Run, clipped
-from annotator.core.constraints.replay import Standing
+from annotator.core.constraints.replay import ConstraintState
 from annotator.core.constraints.rounds import Limits
 
 #: Characters kept of one expected text.
@@ -15,7 +15,7 @@ _LONGEST_EXPECTED = 500
 def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
     """The run, ready to be stored.
 
-    Of a round only the standings that it changed are kept, by the constraint's position; ``implied_from`` is the
+    Of a round only the states that it changed are kept, by the constraint's position; ``implied_from`` is the
     position of the first constraint that the case does not state itself.
     """
     return {
@@ -41,7 +41,7 @@ def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
 
 def _rounds(rounds: list[RoundRun]) -> list[dict[str, Any]]:
     out = []
-    before: list[Standing] = []
+    before: list[ConstraintState] = []
     for each in rounds:
         out.append(
             {
@@ -51,16 +51,16 @@ def _rounds(rounds: list[RoundRun]) -> list[dict[str, Any]]:
                 "accepted": each.accepted,
                 "over": each.over,
                 "feedback": [clipped(sentence) for sentence in each.feedback],
-                "standings": {
-                    str(position): [standing.status, clipped(standing.owed)]
-                    for position, standing in enumerate(each.standings)
-                    if position >= len(before) or before[position] != standing
+                "constraint_states": {
+                    str(position): [state.status, clipped(state.owed)]
+                    for position, state in enumerate(each.constraint_states)
+                    if position >= len(before) or before[position] != state
                 },
                 "fresh": each.fresh,
                 "limits": _limits(each.limits),
             }
         )
-        before = each.standings
+        before = each.constraint_states
     return out
 
 

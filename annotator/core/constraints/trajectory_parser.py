@@ -17,7 +17,7 @@ from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.schema.exact_json import JsonFault, loads
 from annotator.core.wording import counted
 
-#: What is read of a pasted trajectory: characters, rounds and calls.
+#: What is read of a custom trajectory: characters, rounds and calls.
 MAX_TEXT = 1_000_000
 MAX_ROUNDS = 200
 MAX_CALLS = 500

@@ -3,7 +3,7 @@
 from annotator.core.provenance.anchors import SourceKind
 from annotator.core.provenance.bodies import Quality
 from annotator.core.provenance.edges import Suggestion
-from annotator.core.provenance.finding import Standing
+from annotator.core.provenance.finding import Origin
 from annotator.core.provenance.information import InformationEvidence
 from annotator.core.provenance.tracing import (
     ArgumentTrace,
@@ -20,11 +20,11 @@ __all__ = [
     "ArgumentTrace",
     "CallTrace",
     "InformationEvidence",
+    "Origin",
     "Provenance",
     "Quality",
     "Source",
     "SourceKind",
-    "Standing",
     "Suggestion",
     "TaskTrace",
     "evidence_for_information",

@@ -8,7 +8,7 @@ from typing import Any
 from annotator.core.graph.dag import positions
 from annotator.core.provenance.anchors import CallPlaces, Place, TaskPlaces, is_acknowledgement
 from annotator.core.provenance.bodies import Hit, Quality, Text, pointer
-from annotator.core.provenance.finding import Finder, Found, Standing
+from annotator.core.provenance.finding import Finder, Found, Origin
 from annotator.core.provenance.forms import Forms, is_specific
 from annotator.core.provenance.work import PLACE, Work
 
@@ -78,7 +78,7 @@ def missing(finder: Finder, index: int) -> list[Suggestion]:
     if len(task.calls) < 2 or task.reading.graph is None:
         return []
     if not any(
-        found.observed & ~found.call.above for found in finder.values(index) if found.standing is Standing.OBSERVATION
+        found.observed & ~found.call.above for found in finder.values(index) if found.origin is Origin.OBSERVATION
     ):
         return []
     known = {call.step["id"] for call in task.calls if call.knows}
@@ -111,14 +111,14 @@ def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
                 yield call, needed["id"]
 
 
-_OPEN = frozenset({Standing.INFERABLE, Standing.SCHEMA, Standing.NOWHERE, Standing.UNKNOWN, Standing.WRITTEN})
+_OPEN = frozenset({Origin.INFERABLE, Origin.SCHEMA, Origin.NOWHERE, Origin.UNKNOWN, Origin.WRITTEN})
 
 
 def _supports(found: Found, place: Place) -> bool:
-    if found.standing in _OPEN or place.body.has(found.forms):
+    if found.origin in _OPEN or place.body.has(found.forms):
         return True
-    telling, _ = found.forms.tokens
-    return any(place.body.has(forms) for forms in telling)
+    content_words, _ = found.forms.tokens
+    return any(place.body.has(forms) for forms in content_words)
 
 
 def _observation(task: TaskPlaces, place: Place) -> Any:
@@ -127,7 +127,7 @@ def _observation(task: TaskPlaces, place: Place) -> Any:
 
 def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
     """What of a value can only have come from an observation of its task, and whether that is weak evidence."""
-    if found.standing is Standing.COMMON:
+    if found.origin is Origin.COMMON:
         if found.forms.number is not None:
             yield found.forms, True
     elif found.observed and found.exchange < 0:

@@ -15,7 +15,7 @@ from annotator.core.provenance.work import LOOK
 from annotator.core.schema.canonical import escape
 
 
-class Standing(StrEnum):
+class Origin(StrEnum):
     """Where a value stands, the nearest to its call first.
 
     common: it needs no source. inferable: somebody marked it so. message: the user says it in this task. schema: the
@@ -50,7 +50,7 @@ class Found:
     call: CallPlaces
     path: tuple[Any, ...]
     forms: Forms
-    standing: Standing
+    origin: Origin
     observed: int = 0
     exchange: int = -1
     turn: int = -1
@@ -95,21 +95,21 @@ class Finder:
         return self.places.earlier[: self._ends[index]]
 
     def _find(self, index: int, task: TaskPlaces, call: CallPlaces, path: tuple[Any, ...], forms: Forms) -> Found:
-        found = Found(call, path, forms, Standing.NOWHERE)
+        found = Found(call, path, forms, Origin.NOWHERE)
         work = self.places.work
         if not work.spend(LOOK):
-            found.standing = Standing.UNKNOWN
+            found.origin = Origin.UNKNOWN
         elif call.inferable and call.reason_at("".join(f"/{escape(str(step))}" for step in path)) is not None:
-            found.standing = Standing.INFERABLE
+            found.origin = Origin.INFERABLE
         elif forms.common:
-            found.standing = Standing.COMMON
+            found.origin = Origin.COMMON
         elif forms.written:
-            found.standing = Standing.WRITTEN
+            found.origin = Origin.WRITTEN
         elif not (self._whole(index, task, found) or self._inferred(task, found) or self._by_words(index, task, found)):
             missing = task.missing & call.sees or not self.places.complete[index]
             # Without env_info nobody knows what day it is in the dialogue.
             undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
-            found.standing = Standing.UNKNOWN if missing or undated or work.spent else Standing.NOWHERE
+            found.origin = Origin.UNKNOWN if missing or undated or work.spent else Origin.NOWHERE
         return found
 
     def _inferred(self, task: TaskPlaces, found: Found) -> bool:
@@ -123,7 +123,7 @@ class Finder:
                 span = named_code(forms.folded, text_of(place).folded)
                 if span:
                     found.inferred.append((place, span))
-                    found.standing = Standing.MESSAGE if place is task.message else Standing.REPLY
+                    found.origin = Origin.MESSAGE if place is task.message else Origin.REPLY
                     return True
         if forms.dates:
             for place in task.env:
@@ -134,7 +134,7 @@ class Finder:
                         named = relative_date(forms.dates, today, text_of(words).folded)
                         if named:
                             found.inferred += [(words, named), (place, span)]
-                            found.standing = Standing.ENV_INFO
+                            found.origin = Origin.ENV_INFO
                             return True
         return False
 
@@ -142,19 +142,19 @@ class Finder:
         """Look for the value as a whole, from the nearest place to the farthest."""
         call, forms = found.call, found.forms
         if task.message.body.has(forms):
-            found.standing = Standing.MESSAGE
+            found.origin = Origin.MESSAGE
             return True
         found.given = given_by_schema(call.tool, found.path, forms)
         if found.given is not None:
-            found.standing = Standing.SCHEMA
+            found.origin = Origin.SCHEMA
             return True
         for place in task.env:
             if place.body.has(forms):
-                found.standing = Standing.ENV_INFO
+                found.origin = Origin.ENV_INFO
                 return True
         for position, place in task.said:
             if call.sees >> position & 1 and place.body.has(forms):
-                found.standing = Standing.REPLY
+                found.origin = Origin.REPLY
                 return True
         for position in positions(call.sees):
             observation = task.observations.get(position)
@@ -165,30 +165,30 @@ class Finder:
                 found.exchange, found.turn = place.exchange, place.turn
                 break
         if found.observed:
-            found.standing = Standing.OBSERVATION
+            found.origin = Origin.OBSERVATION
         elif found.exchange >= 0:
-            found.standing = Standing.EARLIER
-        return found.standing is not Standing.NOWHERE
+            found.origin = Origin.EARLIER
+        return found.origin is not Origin.NOWHERE
 
     def _by_words(self, index: int, task: TaskPlaces, found: Found) -> bool:
-        """A text of several words counts as found where at least half of its telling words and all its specific ones
+        """A text of several words counts as found where at least half of its content words and all its specific ones
         stand in what has been read so far; what says the last of them is where it comes from.
         """
-        telling, specific = found.forms.tokens
-        if not telling:
+        content_words, specific = found.forms.tokens
+        if not content_words:
             return False
-        left = dict.fromkeys(telling)
+        left = dict.fromkeys(content_words)
         call = found.call
-        read: list[tuple[Standing, int, Place]] = [(Standing.MESSAGE, 0, task.message)]
-        read += [(Standing.ENV_INFO, 0, place) for place in task.env]
-        read += [(Standing.REPLY, 0, place) for position, place in task.said if call.sees >> position & 1]
+        read: list[tuple[Origin, int, Place]] = [(Origin.MESSAGE, 0, task.message)]
+        read += [(Origin.ENV_INFO, 0, place) for place in task.env]
+        read += [(Origin.REPLY, 0, place) for position, place in task.said if call.sees >> position & 1]
         read += [
-            (Standing.OBSERVATION, 1 << position, task.observations[position])
+            (Origin.OBSERVATION, 1 << position, task.observations[position])
             for position in positions(call.sees)
             if position in task.observations
         ]
-        read += [(Standing.EARLIER, 0, place) for place in reversed(self.earlier(index))]
-        for standing, bit, place in read:
+        read += [(Origin.EARLIER, 0, place) for place in reversed(self.earlier(index))]
+        for origin, bit, place in read:
             here = [forms for forms in left if _says(place.body, forms)]
             if not here:
                 continue
@@ -196,10 +196,10 @@ class Finder:
                 del left[forms]
             if bit and any(forms in specific for forms in here):
                 found.observed |= bit
-            if standing is Standing.EARLIER and found.exchange < 0:
+            if origin is Origin.EARLIER and found.exchange < 0:
                 found.exchange, found.turn = place.exchange, place.turn
-            if len(left) * 2 <= len(telling) and not any(forms in left for forms in specific):
-                found.standing, found.by_words = standing, True
+            if len(left) * 2 <= len(content_words) and not any(forms in left for forms in specific):
+                found.origin, found.by_words = origin, True
                 return True
         found.observed, found.exchange, found.turn = 0, -1, -1
         return False

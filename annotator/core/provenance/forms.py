@@ -145,8 +145,8 @@ def _split(folded: str) -> tuple[tuple[Forms, ...], tuple[Forms, ...]]:
                 words[word] = None
     if not words or (len(words) == 1 and next(iter(words)) == folded):
         return (), ()
-    telling = tuple(forms_of(word) for word in words)
-    return telling, tuple(one for one in telling if is_specific(one))
+    content_words = tuple(forms_of(word) for word in words)
+    return content_words, tuple(one for one in content_words if is_specific(one))
 
 
 def is_specific(forms: Forms) -> bool:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotator.core.provenance.anchors import anchor_below
-from annotator.core.provenance.finding import Finder, Found, Standing
+from annotator.core.provenance.finding import Finder, Found, Origin
 
 LongRangeRule = Literal["c3", "wild"]
 
 #: What says nothing about the message: it is given to any task, or comes from tools.
-_NEUTRAL = frozenset({Standing.COMMON, Standing.SCHEMA, Standing.OBSERVATION, Standing.WRITTEN})
+_NEUTRAL = frozenset({Origin.COMMON, Origin.SCHEMA, Origin.OBSERVATION, Origin.WRITTEN})
 _HIDING = frozenset({"partial_information", "coreferential_reference", "long_range_dependency"})
 #: User messages between, replies to clarifications included, that the wild rule wants to be passed (i − j > 2).
 WILD_DISTANCE = 2
@@ -79,23 +79,23 @@ def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
 def _chosen_before(finder: Finder, index: int) -> bool:
     """Tell whether a value that the schema lists, and this message does not say, was said before."""
     return any(
-        found.standing is Standing.SCHEMA and any(place.body.has(found.forms) for place in finder.earlier(index))
+        found.origin is Origin.SCHEMA and any(place.body.has(found.forms) for place in finder.earlier(index))
         for found in finder.values(index)
     )
 
 
 def _group(found: Found, exchange: int, turn: int, rule: LongRangeRule) -> str:
-    standing = found.standing
-    if standing in _NEUTRAL:
+    origin = found.origin
+    if origin in _NEUTRAL:
         return ""
-    if standing is Standing.MESSAGE:
+    if origin is Origin.MESSAGE:
         return "here"
-    if standing is Standing.EARLIER:
+    if origin is Origin.EARLIER:
         passed = exchange - found.exchange > 1 if rule == "c3" else turn - found.turn > WILD_DISTANCE
         return "far" if passed else "near"
-    if standing is Standing.REPLY:
+    if origin is Origin.REPLY:
         return "asked"
-    return "given" if standing in (Standing.ENV_INFO, Standing.INFERABLE) else "open"
+    return "given" if origin in (Origin.ENV_INFO, Origin.INFERABLE) else "open"
 
 
 def _against(label: str | None, groups: dict[str, list[Found]], rule: LongRangeRule, finder: Finder, index: int) -> str:

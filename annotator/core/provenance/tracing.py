@@ -7,7 +7,7 @@ from annotator.core.graph.dag import positions
 from annotator.core.provenance.anchors import Place, Places, SourceKind, anchor_below
 from annotator.core.provenance.bodies import Hit, Observation, Quality
 from annotator.core.provenance.edges import Suggestion, missing, suggestions, unsupported
-from annotator.core.provenance.finding import Finder, Found, Standing
+from annotator.core.provenance.finding import Finder, Found, Origin
 from annotator.core.provenance.forms import Forms
 from annotator.core.provenance.information import InformationEvidence, LongRangeRule, evidence
 from annotator.core.schema.toolsets import CompiledToolset
@@ -15,7 +15,7 @@ from annotator.core.schema.toolsets import CompiledToolset
 #: Sources given for one value; the nearest come first.
 MOST_SOURCES = 40
 #: What was looked for everywhere and stands nowhere, or was not looked for.
-_NO_SOURCE = frozenset({Standing.NOWHERE, Standing.UNKNOWN})
+_NO_SOURCE = frozenset({Origin.NOWHERE, Origin.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class ArgumentTrace:
     """One text or number below a call's arguments. ``path``: keys and indexes below them; ``reason``: why the value may
-    be inferred, where somebody said so. ``standing`` says how near it stands (see Standing); "nowhere" is what the
+    be inferred, where somebody said so. ``origin`` says how near it stands (see Origin); "nowhere" is what the
     check provenance.no_source warns of. ``sources``: the nearest first; empty where it is common or stands nowhere.
     """
 
     anchor: str
     path: tuple[str | int, ...]
     value: str | int | float
-    standing: Standing
+    origin: Origin
     reason: str | None
     sources: tuple[Source, ...]
 
@@ -172,10 +172,10 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
     call = found.call
     pointer = anchor_below("", found.path).removeprefix("/arguments")
     sources: list[Source] = []
-    if found.standing not in _NO_SOURCE and not found.forms.common and not found.forms.written:
-        telling, _ = found.forms.tokens
+    if found.origin not in _NO_SOURCE and not found.forms.common and not found.forms.written:
+        content_words, _ = found.forms.tokens
         for place in _visible(finder, index, found):
-            for forms in telling if found.by_words else (found.forms,):
+            for forms in content_words if found.by_words else (found.forms,):
                 sources += _sources(place, forms, by_words=found.by_words)
             if len(sources) >= MOST_SOURCES:
                 break
@@ -186,7 +186,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
         anchor=f"{call.anchor}/arguments{pointer}",
         path=found.path,
         value=found.forms.value,
-        standing=found.standing,
+        origin=found.origin,
         reason=call.reason_at(pointer),
         sources=tuple(sources[:MOST_SOURCES]),
     )

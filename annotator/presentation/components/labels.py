@@ -144,8 +144,8 @@ LABELS: dict[str, dict[str, Label]] = {
         "default": Label("the tool’s default", "neutral", "tool"),
         "enum": Label("the tool’s list of values", "neutral", "list"),
     },
-    # … and what that makes of it (annotator.core.provenance.Standing).
-    "standing": {
+    # … and what that makes of it (annotator.core.provenance.Origin).
+    "origin": {
         "common": Label("needs no source"),
         "inferable": Label("inferable", "special", "pencil"),
         "message": Label("this message", "good", "check"),

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from annotator.core.comparison import describe, lookup
 from annotator.core.comparison.anchors import covers
-from annotator.core.provenance import CallTrace, Provenance, Source, Standing
+from annotator.core.provenance import CallTrace, Origin, Provenance, Source
 from annotator.core.schema.canonical import escape
 from annotator.presentation.components.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
 
@@ -37,7 +37,7 @@ class ValueRow:
     path: str
     name: str
     value: str
-    standing: str
+    origin: str
     reason: str | None
     places: list[PlaceRow]
     more: int
@@ -57,7 +57,7 @@ def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
     rows, values = ValueRows(), call.arguments
     rows.total = len(values)
     if len(values) > MOST_ROWS:
-        values = tuple(sorted(values, key=lambda one: one.standing is not Standing.NOWHERE)[:MOST_ROWS])
+        values = tuple(sorted(values, key=lambda one: one.origin is not Origin.NOWHERE)[:MOST_ROWS])
     for one in values:
         text = as_text(one.value)
         rows.append(
@@ -66,7 +66,7 @@ def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
                 path="".join(f"/{escape(str(key))}" for key in one.path),
                 name=" › ".join(str(key + 1) if isinstance(key, int) else key for key in one.path),
                 value=text if len(text) <= 90 else f"{text[:89]}…",
-                standing=str(one.standing),
+                origin=str(one.origin),
                 reason=one.reason,
                 places=[_row(source, document) for source in one.sources[:MOST_PLACES]],
                 more=max(0, len(one.sources) - MOST_PLACES),

@@ -28,7 +28,7 @@ def load_project(*, actor: User, slug: str) -> Project:
 
 
 @dataclass(frozen=True)
-class Standing:
+class MemberState:
     """What the bar at the top of a page says of a person."""
 
     #: Theirs that are not archived, with what links to them show.
@@ -37,7 +37,7 @@ class Standing:
     roles: dict[int, frozenset[Role]]
 
 
-def standing_of(user: User) -> Standing:
+def member_state(user: User) -> MemberState:
     """A person's projects, by name, and their roles."""
     held = Membership.objects.active().filter(user=user).select_related("project")
     projects: dict[int, Project] = {}
@@ -46,7 +46,7 @@ def standing_of(user: User) -> Standing:
         projects.setdefault(membership.project_id, membership.project)
         roles.setdefault(membership.project_id, set()).add(Role(membership.role))
     live = [project for project in projects.values() if project.archived_at is None]
-    return Standing(live, {key: frozenset(held) for key, held in roles.items()})
+    return MemberState(live, {key: frozenset(held) for key, held in roles.items()})
 
 
 def load_dialogue(*, actor: User, project: Project, public_id: str) -> Dialogue:

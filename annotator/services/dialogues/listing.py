@@ -6,7 +6,7 @@ from typing import Any
 
 from annotator.core.checks import all_checks
 from annotator.core.schema.documents import Information, Policy
-from annotator.models import Dialogue, Finding, Project, StaleWork, User
+from annotator.models import Dialogue, Finding, OutdatedDialogue, Project, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
 from annotator.services.database.filters import one_of
@@ -15,9 +15,21 @@ from annotator.services.database.keyset import KeyPage, read_page
 PAGE_SIZE = 50
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
 LANGUAGES = {"en": "English", "zh": "Chinese"}
-STALE = {"1": "Overtaken by a newer one"}
+OUTDATED = {"1": "Outdated by a newer one"}
 #: Names of the filters in a query string.
-NAMES = ("q", "status", "stage", "policy", "topology", "information", "language", "owner", "problems", "check", "stale")
+NAMES = (
+    "q",
+    "status",
+    "stage",
+    "policy",
+    "topology",
+    "information",
+    "language",
+    "owner",
+    "problems",
+    "check",
+    "outdated",
+)
 PROBLEMS = {"errors": "With errors", "warnings": "With warnings", "clean": "Without findings"}
 
 
@@ -35,8 +47,8 @@ class Filters:
     owner: str = ""
     problems: str = ""
     check: str = ""
-    #: "1": only work that a new guideline has overtaken.
-    stale: str = ""
+    #: "1": only work that a new guideline has outdated.
+    outdated: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
@@ -57,7 +69,7 @@ class Filters:
             owner=one_of(query, "owner", people),
             problems=one_of(query, "problems", PROBLEMS),
             check=one_of(query, "check", lambda: [check.id for check in all_checks()]),
-            stale=one_of(query, "stale", STALE),
+            outdated=one_of(query, "outdated", OUTDATED),
         )
 
     @property
@@ -96,8 +108,8 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         rows = rows.filter(error_count=0, warning_count=0)
     if filters.check:
         rows = rows.filter(pk__in=Finding.objects.filter(check_id=filters.check).values("dialogue_id"))
-    if filters.stale:
-        rows = rows.filter(pk__in=StaleWork.objects.filter(cleared_at=None).values("dialogue_id"))
+    if filters.outdated:
+        rows = rows.filter(pk__in=OutdatedDialogue.objects.filter(cleared_at=None).values("dialogue_id"))
     if filters.text:
         # Who types a whole id, from a report or a release, means that dialogue; ids stand in no text.
         named = rows.filter(external_id=filters.text)

@@ -46,7 +46,7 @@ def run_replay(running: Running) -> dict[str, Any]:
     source = replay.revision or replay.draft
     assert source is not None  # noqa: S101 - a constraint of the table
     document = document_of(replay.revision, replay.draft)
-    trajectory = document["reference_trajectory"] if replay.pasted is None else replay.pasted
+    trajectory = document["reference_trajectory"] if replay.trajectory is None else replay.trajectory
     if not trajectory:
         raise Conflict("The case has no reference trajectory any more; paste one, or look at the draft.")
     runner = SandboxRunner(document, running, total=sum(len(each.get("calls") or ()) for each in trajectory))

@@ -29,12 +29,12 @@ def start_replay(
     dialogue: Dialogue,
     revision: Revision | None = None,
     draft: Draft | None = None,
-    pasted: str | dict[str, Any] | list[Any] | None = None,
+    trajectory: str | dict[str, Any] | list[Any] | None = None,
     wake_worker: bool = True,
 ) -> Replay:
-    """Ask for a trajectory of a revision, or of the actor's draft, to be run: the reference, or one that is ``pasted``.
+    """Ask for a trajectory of a revision, or of the actor's draft, to be run: the reference, or a ``trajectory`` given.
 
-    ``pasted``: its text, or the JSON value (see ``constraints.trajectory_parser``). The same asked for again while
+    ``trajectory``: its text, or the JSON value (see ``constraints.trajectory_parser``). The same asked for again while
     it is under way is the same replay. Raises Hidden, Denied for somebody else's draft, Invalid (with ``problems``)
     for what cannot be run, Conflict where the actor has too many under way.
     """
@@ -42,7 +42,7 @@ def start_replay(
     document = document_of(revision, draft)
     if document["kind"] != "constrained":
         raise Invalid("Only constrained cases can be replayed: other dialogues bring no code for their tools.")
-    rounds = _read(pasted) if pasted is not None else None
+    rounds = _read(trajectory) if trajectory is not None else None
     trajectory = rounds if rounds is not None else document["reference_trajectory"]
     if not trajectory:
         raise Invalid("The case has no reference trajectory yet; add one, or paste a trajectory.")
@@ -70,7 +70,7 @@ def start_replay(
             revision=revision,
             draft=draft,
             key=key,
-            pasted=rounds,
+            trajectory=rounds,
         )
 
 
@@ -100,10 +100,13 @@ def last_replay(
 
 
 def own_replays(*, actor: User, dialogue: Dialogue) -> QuerySet[Replay]:
-    """The actor's replays of a dialogue, newest first, without their rounds; ``is_pasted`` tells what ran."""
+    """The actor's replays of a dialogue, newest first, without their rounds; ``is_custom`` tells what ran."""
     rows = Replay.objects.visible_to(actor).filter(dialogue=dialogue, requester=actor)
     return (
-        rows.select_related("job").annotate(is_pasted=Q(pasted__isnull=False)).defer("record", "pasted").order_by("-pk")
+        rows.select_related("job")
+        .annotate(is_custom=Q(trajectory__isnull=False))
+        .defer("record", "trajectory")
+        .order_by("-pk")
     )
 
 
@@ -138,12 +141,12 @@ def _require_right(actor: User, dialogue: Dialogue, revision: Revision | None, d
             raise Hidden("There is no such revision of this dialogue, or it is not yours to see yet.")
 
 
-def _read(pasted: str | dict[str, Any] | list[Any]) -> Rounds:
+def _read(trajectory: str | dict[str, Any] | list[Any]) -> Rounds:
     try:
-        if isinstance(pasted, str):
-            return read_trajectory(pasted)
-        canonical(pasted)
-        return read_value(pasted)
+        if isinstance(trajectory, str):
+            return read_trajectory(trajectory)
+        canonical(trajectory)
+        return read_value(trajectory)
     except SchemaProblem as problem:
         raise _invalid(problem) from None
 

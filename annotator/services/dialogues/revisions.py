@@ -153,7 +153,7 @@ def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
     try:
         document = read_document(document)
         if parent is not None:
-            forget = import_string(settings.FORGET_OVERTAKEN)
+            forget = import_string(settings.FORGET_OUTDATED)
             document = forget(document, parent.document())
         return canonical(document)
     except SchemaProblem as problem:

@@ -16,7 +16,7 @@ from django.db.models import Q
 from annotator.core.comparison.variants import shared_difference
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Project, Revision, Role, User, VariantMatch
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import require_role
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
@@ -50,7 +50,7 @@ def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[
     rows = rows.filter(variant_group__in=wanted).exclude(head=None)
     members: dict[tuple[str, bool], list[Dialogue]] = defaultdict(list)
     for dialogue in rows.select_related("head").defer("search_text").order_by("pk"):
-        members[dialogue.variant_group, dialogue.set_apart == SetApart.GOLD].append(dialogue)
+        members[dialogue.variant_group, dialogue.gold_role == GoldRole.GOLD].append(dialogue)
     members = {group: found for group, found in members.items() if len(found) > 1}
     everybody = [dialogue for found in members.values() for dialogue in found]
     firsts = dict(Revision.objects.filter(dialogue__in=everybody, number=1).values_list("dialogue_id", "content_hash"))

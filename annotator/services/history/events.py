@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotator.core.schema import canonical
 from annotator.core.schema.canonical import without_kinds
 from annotator.models import Dialogue, Event, Project, User
-from annotator.services.notices.notices import tell_of_events
+from annotator.services.notices.notices import notify_of_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def append_events(
         if dialogue is not None:
             last_hash = event.hash
         events.append(event)
-    tell_of_events(events)
+    notify_of_events(events)
     Event.objects.bulk_create(events)
     return events
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from annotator.core.schema import content_hash
 from annotator.models import Event, Project, Revision, ToolsetRevision
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 
 #: Texts held at a time.
 _TEXTS = 200
@@ -49,14 +49,14 @@ def content_faults(dialogues: Sequence[int]) -> Iterable[str]:
         if _TOOLSET in after:
             with_toolset[dialogue, str(after[_HASH]), str(after[_TOOLSET])] = (number or 0, kind)
     revisions = Revision.objects.filter(dialogue__in=dialogues).order_by("dialogue_id", "pk")
-    columns = ("dialogue_id", "dialogue__external_id", "dialogue__set_apart", "public_id", _HASH, "content")
+    columns = ("dialogue_id", "dialogue__external_id", "dialogue__gold_role", "public_id", _HASH, "content")
     toolsets: dict[tuple[int, str], set[str]] = defaultdict(set)
     names: dict[int, str] = {}
     rows = revisions.values_list(*columns, f"toolset_revision__{_HASH}")
-    for dialogue, external_id, set_apart, public_id, stored, text, toolset in rows.iterator(_TEXTS):
+    for dialogue, external_id, gold_role, public_id, stored, text, toolset in rows.iterator(_TEXTS):
         named.pop((dialogue, stored), None)
         # A gold item has the events of another dialogue, and not all of its versions.
-        if set_apart != SetApart.GOLD:
+        if gold_role != GoldRole.GOLD:
             toolsets[dialogue, stored].add(toolset)
             names[dialogue] = external_id
         if content_hash(text) != stored:

@@ -29,7 +29,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotator.errors import Conflict, DomainError, Hidden
-from annotator.models import Cancellation, Job, JobState, NoticeKind, Project, User
+from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
 from annotator.services.history.events import append_event
 from annotator.services.jobs.outages import DATABASE, outage
 from annotator.services.notices.notices import notify
@@ -142,7 +142,7 @@ class Running:
             )
             if held.only("pk").first() is None:
                 raise Lost
-            if not even_if_cancelled and Cancellation.objects.filter(job=self.job.pk).exists():
+            if not even_if_cancelled and JobCancellation.objects.filter(job=self.job.pk).exists():
                 raise Cancelled
             yield chunk
             changes: dict[str, Any] = {"heartbeat_at": Now()}
@@ -351,7 +351,7 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
         raise Conflict(f"This job has ended already ({job.get_state_display().lower()}).")
     with transaction.atomic():
         # The job's row is not touched: its worker may have locked it, and be frozen.
-        if Cancellation.objects.get_or_create(job=job)[1]:
+        if JobCancellation.objects.get_or_create(job=job)[1]:
             append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
     if job.state == JobState.QUEUED:
         running = _take(job.pk)

@@ -16,10 +16,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from annotator.models import Routine
+from annotator.models import PeriodicTask
 from annotator.services.jobs.jobs import waiting_in_vain
 from annotator.services.jobs.outages import has_room, outage
-from annotator.services.jobs.routines import PULSE, folder_mark
+from annotator.services.jobs.periodic_tasks import PULSE, folder_mark
 
 #: Seconds that database and broker have for an answer.
 PATIENCE = 2
@@ -34,7 +34,7 @@ def what_is_missing() -> dict[str, str]:
 
 def _database() -> dict[str, str]:
     """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
-    pulse = Routine.objects.filter(name=PULSE).values_list("ran_at", "outcome")
+    pulse = PeriodicTask.objects.filter(name=PULSE).values_list("ran_at", "outcome")
     late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
     waiting = waiting_in_vain(before=late).values_list("created_at")[:1]
     try:

@@ -18,9 +18,9 @@ from django.db.models import Q
 
 from annotator.models import ApiToken, DraftStep, Invitation
 from annotator.services.database.statements import database_time
-from annotator.services.jobs.routines import note_routine
+from annotator.services.jobs.periodic_tasks import note_run
 
-ROUTINE = "tidy-up"
+PERIODIC_TASK = "tidy-up"
 #: Rows that one transaction removes.
 PORTION = 500
 
@@ -73,7 +73,7 @@ def tidy_up(*, now: datetime | None = None) -> dict[str, int]:
                 connection.close_if_unusable_or_obsolete()
     said = ", ".join(f"{count} {name}" for name, count in removed.items() if count) or "nothing"
     _LOG.info("removed: %s", said)
-    note_routine(ROUTINE, {"removed": removed, "failed": failed})
+    note_run(PERIODIC_TASK, {"removed": removed, "failed": failed})
     return removed
 
 

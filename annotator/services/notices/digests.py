@@ -28,7 +28,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from annotator.models import MAILED_BY_DEFAULT, Digest, Membership, Notice, NoticeSettings, User
-from annotator.services.notices.notices import veil_remarks
+from annotator.services.notices.notices import veil_comments
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7
@@ -136,7 +136,7 @@ def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
     rows = Notice.objects.visible_to(digest.person).unread().filter(digest=digest)
     rows = rows.select_related("project", "dialogue").defer("dialogue__search_text")
     notices = list(rows.order_by("project__name", "-pk"))
-    veil_remarks(notices, actor=digest.person)
+    veil_comments(notices, actor=digest.person)
     if notices and digest.person.is_active:
         try:
             server.send_messages([_mail(digest, notices)])

@@ -14,7 +14,7 @@ from annotator.services.access.blindness import blind_to
 from annotator.services.database.keyset import KeyPage, read_page, up_to
 
 PAGE = 50
-_REMARKS = (NoticeKind.MENTION, NoticeKind.REPLY, NoticeKind.COMMENT)
+_COMMENTS = (NoticeKind.MENTION, NoticeKind.REPLY, NoticeKind.COMMENT)
 #: More than this is shown as “99+”: nobody counts further, so neither does the database.
 MOST_COUNTED = 99
 
@@ -83,7 +83,7 @@ _TOLD: dict[str, Callable[[Event], str]] = {
 }
 
 
-def tell_of_events(events: Iterable[Event]) -> None:
+def notify_of_events(events: Iterable[Event]) -> None:
     """Tell administrators of the events that concern them. Called by whoever writes events, in their transaction."""
     for event in events:
         words = _TOLD.get(event.kind)
@@ -118,24 +118,24 @@ def list_notices(
     if kind:
         rows = rows.filter(kind=kind)
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
-    veil_remarks(page.rows, actor=actor)
+    veil_comments(page.rows, actor=actor)
     return page
 
 
-def veil_remarks(notices: Sequence[Notice], *, actor: User) -> None:
-    """Say neither who remarked on a dialogue nor what, where the actor must not know its authors now. Never saved."""
-    said = [row for row in notices if row.kind in _REMARKS and row.dialogue_id is not None]
+def veil_comments(notices: Sequence[Notice], *, actor: User) -> None:
+    """Say neither who commented on a dialogue nor what, where the actor must not know its authors now. Never saved."""
+    said = [row for row in notices if row.kind in _COMMENTS and row.dialogue_id is not None]
     blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in said if row.dialogue_id is not None])
     for row in said:
         if row.dialogue_id in blind and row.dialogue is not None:
-            row.text = f"A colleague remarks on {row.dialogue.external_id}."
+            row.text = f"A colleague comments on {row.dialogue.external_id}."
 
 
 def unread_notices(*, actor: User, limit: int) -> list[Notice]:
     """The actor's newest notices that they have not read."""
     rows = Notice.objects.visible_to(actor).unread().select_related("project", "dialogue")
     newest = list(rows.defer("dialogue__search_text").order_by("-created_at", "-public_id")[:limit])
-    veil_remarks(newest, actor=actor)
+    veil_comments(newest, actor=actor)
     return newest
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from annotator.core.constraints.taxonomy import find_category, labelled
 from annotator.core.schema.exact_json import same
 
-#: Signs compared, past which a text counts as a copy that is overtaken: looking for many texts is superlinear.
+#: Signs compared, past which a text counts as a copy that is outdated: looking for many texts is superlinear.
 _STEPS = 100_000_000
 
 
@@ -31,7 +31,7 @@ def forget_copies(document: dict[str, Any], before: dict[str, Any]) -> None:
         for _, parameters in _parameters(constraint):
             for name in _unknown(parameters, was, constraint):
                 steps -= sum(map(len, (*texts, *now))) * sum(1 for _ in _sentences(parameters[name]))
-                if steps < 0 or _is_overtaken(parameters[name], (was, texts), (constraint, now)):
+                if steps < 0 or _is_outdated(parameters[name], (was, texts), (constraint, now)):
                     del parameters[name]
 
 
@@ -56,7 +56,7 @@ def _unknown(parameters: dict[str, Any], was: dict[str, Any], constraint: dict[s
     return [name for name in parameters if name not in known and same(parameters[name], held.get(name))]
 
 
-def _is_overtaken(value: Any, was: tuple[dict[str, Any], list[str]], now: tuple[dict[str, Any], list[str]]) -> bool:
+def _is_outdated(value: Any, was: tuple[dict[str, Any], list[str]], now: tuple[dict[str, Any], list[str]]) -> bool:
     (old, texts), (new, others) = was, now
     if isinstance(value, list) and len(value) > 1:
         label = labelled(*value[:2])

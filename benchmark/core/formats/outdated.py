@@ -52,7 +52,7 @@ class _Item:
         return self.document.get("language") or ""
 
 
-def forget_overtaken(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """``document`` without what its native remainder, unchanged since ``before``, says of places that were edited."""
     is_case = document["kind"] == "constrained"
     if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
@@ -111,10 +111,10 @@ def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
         part["native_information"] = old.get("native_information") if same_label else None
     notes = native(part)
     if "label" in notes:
-        overtaken = bool(edited & {"category", "dimension"})
+        outdated = bool(edited & {"category", "dimension"})
         if "policy" in part:
-            overtaken = wild_policy_word(part, notes["label"]) != notes["label"]
-        if overtaken:
+            outdated = wild_policy_word(part, notes["label"]) != notes["label"]
+        if outdated:
             del notes["label"]
     if edited and "more" in notes:
         gone = set(_leaves(_own(old))) - set(_leaves(_own(part)))

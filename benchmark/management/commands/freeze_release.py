@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from annotator.core.wording import counted
 from annotator.models import Job, JobState, Project
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
-from benchmark.models import LeftOut, Release, ReleaseState
+from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.releases.freezing import what_differs
 from benchmark.services.releases.requests import FORMATS, archive_name, find_release, start_release
 from benchmark.services.releases.runner import hand_out
@@ -108,7 +108,7 @@ class Command(PipelineCommand):
         self.say(f"{exists}. {now}. Nothing new is frozen; its archive is handed out again.")
 
     def _list_left_out(self, release: Release) -> None:
-        left_out = LeftOut.objects.filter(release=release).select_related("dialogue").order_by("pk")
+        left_out = LeftOutDialogue.objects.filter(release=release).select_related("dialogue").order_by("pk")
         for row in left_out[:_NAMED]:
             self.say(f"  left out: {row.dialogue.external_id}: {row.reason}")
         if release.left_out_count > _NAMED:

@@ -14,11 +14,11 @@ from annotator.core.checks import Finding as CheckFinding
 from annotator.core.checks import near_duplicate_finding
 from annotator.core.checks.similarity import THRESHOLD, bands, dialogue_text, jaccard, shingles
 from annotator.models import Dialogue, Finding, Revision
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.revisions import check_settings
 from annotator.services.jobs.jobs import Running, job_kind
-from benchmark.models import ImportBatch, TextBand
+from benchmark.models import ImportBatch, SimilarityBand
 
 #: Dialogues looked at in one transaction, and characters of them, unless one alone has more.
 SLICE, SLICE_CHARACTERS = 200, 8 << 20
@@ -63,7 +63,7 @@ def found_on_import(revision: Revision) -> CheckFinding | None:
     neighbours = _neighbours(dialogue.project_id, set(bands(own)))
     shared = Counter(pk for found in neighbours.values() for pk in found)
     earlier = Dialogue.objects.filter(pk__in=shared, created_at__lt=dialogue.created_at).exclude(
-        set_apart=SetApart.GOLD
+        gold_role=GoldRole.GOLD
     )
     known = set(earlier.values_list("pk", flat=True))
     names, texts = _load(set([pk for pk, _ in shared.most_common() if pk in known][:MOST_CANDIDATES]))
@@ -76,7 +76,7 @@ def found_on_import(revision: Revision) -> CheckFinding | None:
 
 def _imported(batch: ImportBatch) -> QuerySet[Revision]:
     """What the import brought, without gold items that were made of it meanwhile."""
-    return Revision.objects.filter(batch=batch.job, sealed=False).exclude(dialogue__set_apart=SetApart.GOLD)
+    return Revision.objects.filter(batch=batch.job, sealed=False).exclude(dialogue__gold_role=GoldRole.GOLD)
 
 
 def _slices(batch: ImportBatch, *, after: int) -> Iterator[list[Revision]]:
@@ -97,7 +97,7 @@ def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revis
     """For each that nearly repeats an earlier dialogue: the most similar one's id, and how similar they are."""
     own = {r.dialogue_id: shingles(_text(r)) for r in revisions}
     own_bands = {pk: bands(found) for pk, found in own.items()}
-    TextBand.objects.filter(dialogue__in=own).delete()
+    SimilarityBand.objects.filter(dialogue__in=own).delete()
     neighbours = _neighbours(project_id, {band for found in own_bands.values() for band in found})
     candidates: dict[int, list[int]] = {}
     for revision in revisions:
@@ -111,7 +111,7 @@ def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revis
     names, texts = _load(others | own.keys())
     compared = own | {pk: shingles(text) for pk, text in texts.items() if pk not in own}
     bulk_insert.insert_rows(
-        TextBand,
+        SimilarityBand,
         ("dialogue_id", "band"),
         [(pk, band) for pk, found in own_bands.items() for band in found],
         constants={"project_id": project_id},
@@ -129,7 +129,7 @@ def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revis
 def _neighbours(project_id: int, wanted: set[int]) -> dict[int, list[int]]:
     """band → the dialogues that have it."""
     neighbours: dict[int, list[int]] = defaultdict(list)
-    rows = TextBand.objects.filter(project=project_id, band__in=wanted, dialogue__archived_at=None)
+    rows = SimilarityBand.objects.filter(project=project_id, band__in=wanted, dialogue__archived_at=None)
     for band, dialogue_id in rows.order_by("dialogue_id").values_list("band", "dialogue_id").iterator():
         if len(neighbours[band]) < _MOST_IN_BAND:
             neighbours[band].append(dialogue_id)

@@ -18,7 +18,7 @@ from reviews.models import GoldItem
 from reviews.services.cycles.start import publish_batch, supersede_cycle
 from reviews.services.gold.settings import retire_with
 from reviews.services.protocols.versions import current_version
-from reviews.services.queue.notifications import losses_told_last
+from reviews.services.queue.notifications import notify_losses_last
 
 #: Toolsets that the event of an import names; it counts all.
 NAMED_TOOLSETS = 20
@@ -40,7 +40,7 @@ def require_all_written(*, job: Job, created: int, revised: int) -> None:
         )
 
 
-@losses_told_last()
+@notify_losses_last()
 def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     """Make everything visible, in the caller's transaction.
 
@@ -56,7 +56,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
             try:
                 # A savepoint for each: a refusal takes back nothing of the others and gives up its lock, so that
                 # nobody who works on this dialogue waits for the rest of the import.
-                with transaction.atomic(), losses_told_last():
+                with transaction.atomic(), notify_losses_last():
                     [dialogue] = _lock([revision.dialogue_id])
                     name = dialogue.external_id
                     _require_unchanged(batch, dialogue, revision)

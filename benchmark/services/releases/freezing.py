@@ -17,14 +17,14 @@ from annotator.core.search import describe_document, switches_of_entries
 from annotator.core.wording import counted
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.revisions import check_document, check_settings
 from annotator.services.dialogues.trials import facts_of
 from annotator.services.dialogues.variants import Variant, read_variants
 from annotator.services.jobs.jobs import Running
 from benchmark.core.formats import WRITERS
-from benchmark.models import LeftOut, Release, ReleaseItem, ReleaseState
+from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
 from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
@@ -100,7 +100,7 @@ def opened_by(release: Release) -> list[int]:
     """Keys of the known answers that the release makes public: what it holds, what was in a draw, whose hash it holds,
     and variants of either.
     """
-    answers = Dialogue.objects.filter(project=release.project_id, set_apart=SetApart.ANSWER)
+    answers = Dialogue.objects.filter(project=release.project_id, gold_role=GoldRole.ANSWER)
     held = ReleaseItem.objects.filter(release=release).values("dialogue")
     drawn = DrawItem.objects.filter(draw__project=release.project_id).values("dialogue")
     told = answers.filter(Q(pk__in=held) | Q(pk__in=drawn))
@@ -169,7 +169,7 @@ class _Freezing:
                 constants={"release_id": self.release.pk},
             )  # fmt: skip
             bulk_insert.insert_rows(
-                LeftOut,
+                LeftOutDialogue,
                 ("dialogue_id", "reason"),
                 [(c.pk, reasons[c.pk][:_REASON]) for c in candidates if reasons[c.pk]],
                 constants={"release_id": self.release.pk},

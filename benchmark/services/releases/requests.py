@@ -14,7 +14,7 @@ from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
 from benchmark.core.formats import WRITERS
-from benchmark.models import LeftOut, Release, ReleaseState
+from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
 
 _LOG = logging.getLogger(__name__)
@@ -104,11 +104,11 @@ def oversees(*, actor: User, project: Project) -> bool:
     return Project.objects.overseen_by(actor).filter(pk=project.pk).exists()
 
 
-def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOut]:
+def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOutDialogue]:
     """What a release leaves out. Raises Denied for who may be tested: known answers and gold items would show."""
     if not oversees(actor=actor, project=release.project):
         raise Denied("What a release leaves out is for administrators and senior reviewers of the project.")
-    return LeftOut.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
+    return LeftOutDialogue.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
 
 
 def archive_name(release: Release) -> str:

@@ -1,12 +1,12 @@
 """Agreement between reviewers and accuracy of items, from counts. Pure: no Django here, so a notebook can use it."""
 
 from reviews.core.agreement.accuracy import (
-    Course,
+    ContentHistory,
     PointCount,
     RevisionRates,
     accuracy_curve,
-    count_course,
-    count_courses,
+    count_content_histories,
+    count_content_history,
     revision_rates,
 )
 from reviews.core.agreement.alpha import krippendorff_alpha
@@ -34,7 +34,7 @@ __all__ = [
     "SCALES",
     "Circumstances",
     "Closeness",
-    "Course",
+    "ContentHistory",
     "Figure",
     "HandedIn",
     "Overlap",
@@ -51,8 +51,8 @@ __all__ = [
     "added_up",
     "closeness",
     "cohen_kappa",
-    "count_course",
-    "count_courses",
+    "count_content_histories",
+    "count_content_history",
     "count_units",
     "error_bounds",
     "fleiss_kappa",

@@ -11,7 +11,7 @@ from reviews.core.agreement.figures import LEVEL, Figure, wilson
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ContentHistory:
     """What became of one item: its content, as any hash, wherever it is known."""
 
     #: {point: content at its end}. A point the item passed over keeps the content of the one before.
@@ -36,28 +36,28 @@ class PointCount:
         return PointCount(self.right - other.right, self.of - other.of)
 
 
-def count_course(course: Course, points: Sequence[str]) -> dict[str, PointCount]:
+def count_content_history(history: ContentHistory, points: Sequence[str]) -> dict[str, PointCount]:
     """What one item adds to each point of the curve.
 
     ``points``: "baseline" and the stages (or the rounds) in their order. Nothing where the item is unfinished. Raises
     ValueError where the item's content at the first point is unknown.
     """
-    if not course.finished:
+    if not history.finished:
         return {}
-    if not points or points[0] not in course.contents:
+    if not points or points[0] not in history.contents:
         raise ValueError("The content of the item at the first point of the curve is unknown.")
     out, content = {}, None
     for point in points:
-        content = course.contents.get(point, content)
-        out[point] = PointCount(int(course.verified is not None and content == course.verified), 1)
+        content = history.contents.get(point, content)
+        out[point] = PointCount(int(history.verified is not None and content == history.verified), 1)
     return out
 
 
-def count_courses(courses: Iterable[Course], points: Sequence[str]) -> dict[str, PointCount]:
+def count_content_histories(histories: Iterable[ContentHistory], points: Sequence[str]) -> dict[str, PointCount]:
     """The counts of all these items."""
     total = dict.fromkeys(points, PointCount())
-    for course in courses:
-        for point, count in count_course(course, points).items():
+    for history in histories:
+        for point, count in count_content_history(history, points).items():
             total[point] += count
     return total
 

@@ -63,7 +63,7 @@ def round_points(stage: str, visits: Sequence[Visit]) -> list[str]:
     """The content with which the item came into the stage, and that after each round; empty if it never did.
 
     A round ends when what it disputed is settled, and passes over an item that it leaves as it was. Where rounds are
-    numbered anew, in a further passage, they are taken as following on those before.
+    numbered anew, in a further cycle, they are taken as following on those before.
     """
     here = [visit for visit in visits if stage in (visit.stage, visit.settles)]
     out = [here[0].came] if here else []

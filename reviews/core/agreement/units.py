@@ -30,9 +30,9 @@ class Circumstances:
     kind: StageKind
     blind: bool
     reviews: int
-    #: Of the stage within the passage, and of the item's passage through the protocol: 1 is the first.
+    #: Of the stage within the cycle, and of the cycle among those of its item: 1 is the first.
     round: int = 1
-    passage: int = 1
+    cycle: int = 1
     #: Whether the answer was known beforehand: scored, not compared.
     gold: bool = False
 
@@ -51,7 +51,7 @@ def left_out(run: Circumstances) -> str:
         return "One review alone cannot agree or disagree with anything."
     if not run.blind:
         return "The stage is not blind: reviewers may have seen one another's work."
-    if run.round > 1 or run.passage > 1:
+    if run.round > 1 or run.cycle > 1:
         return "This is a further review of an item that was reviewed here before; only first looks count."
     return ""
 

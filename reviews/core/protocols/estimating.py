@@ -10,7 +10,7 @@ What comes into a stage again is less likely to be found faulty there: of the ch
 escalation the share ``again`` is left after each look. A stage that goes by rounds draws ceil(f · n) of its n items
 each time, unseen ones first, until a round finds no error and everything was seen once without conflict.
 
-Where every outcome is certain there is one course and the figures are exact. Otherwise the cohort is moved through
+Where every outcome is certain there is one trial and the figures are exact. Otherwise the cohort is moved through
 ``TRIALS`` times with a generator of a fixed seed: the typical figure is the mean, low and high are the 5th and the
 95th of 100. The range is that of chance alone; what the assumptions are wrong about is not in it.
 """
@@ -29,7 +29,7 @@ from reviews.core.protocols.protocol import EntryMode, Outcome, Protocol, Stage,
 
 TRIALS = 300
 SEED = 20_250_101
-#: Passages (or rounds) of one stage after which a course is called endless: what goes round has not come out by then.
+#: Cycles (or rounds) of one stage after which a trial is called endless: what goes round has not come out by then.
 MOST_PASSAGES = 200
 #: Looks after which the chances do not change any more.
 MOST_LOOKS = 4
@@ -113,17 +113,17 @@ def estimate(
     certain = all(max(table.values()) > 1 - 1e-12 for tables in chances for table in tables)
     generator = random.Random(SEED)  # noqa: S311 - a simulation, and the same one each time
     fixes = [given[stage.key].fix for stage in protocol.stages]
-    courses: list[_Course] = []
-    while len(courses) < (1 if certain else TRIALS):
-        courses.append(_Course(protocol, chances, fixes, generator).run(items))
-        if courses[-1].endless:
+    trials: list[_Trial] = []
+    while len(trials) < (1 if certain else TRIALS):
+        trials.append(_Trial(protocol, chances, fixes, generator).run(items))
+        if trials[-1].endless:
             # One is enough to say so, and each of them is long.
             break
     stages = []
-    hours = [0.0] * len(courses)
+    hours = [0.0] * len(trials)
     able = []
     for place, stage in enumerate(protocol.stages):
-        entered = [course.entered[place] for course in courses]
+        entered = [trial.entered[place] for trial in trials]
         minutes = given[stage.key].minutes
         for number, count in enumerate(entered):
             hours[number] += count * stage.reviewers * minutes / 60
@@ -141,11 +141,11 @@ def estimate(
     reviewers = [stage.reviewers for stage in protocol.stages]
     return Estimate(
         stages=stages,
-        reviews=_spread([sum(n * m for n, m in zip(one.entered, reviewers, strict=True)) for one in courses]),
+        reviews=_spread([sum(n * m for n, m in zip(one.entered, reviewers, strict=True)) for one in trials]),
         hours=_spread(hours),
-        rejected=_spread([course.rejected for course in courses]),
+        rejected=_spread([trial.rejected for trial in trials]),
         hours_each=_hours_each([stage.hours.typical for stage in stages], able),
-        endless=any(course.endless for course in courses),
+        endless=any(trial.endless for trial in trials),
     )
 
 
@@ -206,7 +206,7 @@ class _State(NamedTuple):
     origin: tuple[int, int] | None = None
 
 
-class _Course:
+class _Trial:
     """One way it may go: how many items come into each stage, and how many are rejected."""
 
     def __init__(
@@ -227,7 +227,7 @@ class _Course:
         self.passages = [0] * many
         self.rounds, self.errors = [0] * many, [0] * many
 
-    def run(self, items: int) -> "_Course":
+    def run(self, items: int) -> "_Trial":
         if self.stages[0].in_rounds:
             self.pool[0][False, 0] += items
         else:

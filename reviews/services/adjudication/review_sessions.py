@@ -1,4 +1,4 @@
-"""Joint sessions: what is in dispute in a round is gone through together, and each decision says who was present.
+"""Review sessions: what is in dispute in a round is gone through together, and each decision says who was present.
 
 A decision is the normal review of an expert who holds the slot, so every rule of one holds; the session adds who sat
 with them, and a note.
@@ -17,7 +17,17 @@ from annotator.models import Dialogue, Membership, Project, User
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
 from annotator.services.history.events import append_event
 from reviews.core.protocols import Outcome, Protocol, Stage, StageKind
-from reviews.models import Claim, ClaimState, JointDecision, JointSession, Review, Ruling, Slot, StageRun, StageRunState
+from reviews.models import (
+    Claim,
+    ClaimState,
+    Review,
+    ReviewSession,
+    Ruling,
+    SessionDecision,
+    Slot,
+    StageRun,
+    StageRunState,
+)
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import claims
 from reviews.services.queue.eligibility import Held, refusal
@@ -51,9 +61,9 @@ class Table:
     """A session as its page shows it."""
 
     round: Round
-    session: JointSession | None
+    session: ReviewSession | None
     conflicts: list[OpenConflict]
-    decisions: list[JointDecision]
+    decisions: list[SessionDecision]
     #: How many decisions there are, and how many come before the listed ones.
     decided: int = 0
     start: int = 0
@@ -139,7 +149,7 @@ def read_table(*, actor: User, project: Project, round: Round, start: int | None
             .prefetch_related("participants", "review__rulings")
             .order_by("review_id")[table.start : table.start + MOST]
         )
-        rulings = Ruling.objects.filter(review__in=seen, review__joint_decision__session=session)
+        rulings = Ruling.objects.filter(review__in=seen, review__session_decision__session=session)
         table.choices = _tally(rulings, "choice")
         table.reasons = _tally(rulings, "reason_kind")
     return table
@@ -173,19 +183,19 @@ def members_of(project: Project) -> list[User]:
     return list(people.order_by("display_name", "pk"))
 
 
-def gather(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> JointSession:
+def gather(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> ReviewSession:
     """Open the session, or say anew who is present: public ids of members. Raises Denied, Invalid."""
     require_role(actor=actor, project=project, roles=OVERSEERS)
     present = _members(project, people)
     with transaction.atomic():
-        session, _ = JointSession.objects.select_for_update(of=("self",)).get_or_create(
+        session, _ = ReviewSession.objects.select_for_update(of=("self",)).get_or_create(
             project=project, stage=round.stage, round=round.number, defaults={"opened_by": actor}
         )
         session.participants.set(present)
         append_event(
             actor=actor,
             project=project,
-            kind="joint.gathered",
+            kind="review_session.gathered",
             after={"stage": round.stage, "round": round.number, "people": sorted(one.public_id for one in present)},
         )
     return session
@@ -209,20 +219,20 @@ def take_up(*, actor: User, project: Project, round: Round, dialogue_id: str) ->
     return conflict.slot
 
 
-def session_for(*, project: Project, round: Round) -> JointSession | None:
+def session_for(*, project: Project, round: Round) -> ReviewSession | None:
     """The session of a round; None before somebody has said who is present."""
-    return JointSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
+    return ReviewSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
 
 
-def session_of(*, slot: Slot, session: Any) -> JointSession | None:
+def session_of(*, slot: Slot, session: Any) -> ReviewSession | None:
     """The session a slot's item was taken up in, as the reviewer's draft names it; None where there is none."""
     if not isinstance(session, int):
         return None
-    return JointSession.objects.filter(pk=session, project_id=slot.project_id).first()
+    return ReviewSession.objects.filter(pk=session, project_id=slot.project_id).first()
 
 
 def decide_together(
-    *, actor: User, session: JointSession, people: Sequence[str], note: str, submission: dict[str, Any]
+    *, actor: User, session: ReviewSession, people: Sequence[str], note: str, submission: dict[str, Any]
 ) -> Review:
     """Hand in the decision, and record who was present: one transaction. ``submission``: see ``submit_review``.
 
@@ -237,14 +247,16 @@ def decide_together(
         raise Invalid(f"The note has at most {MAX_NOTE:,} characters, none of them NUL.")
     with transaction.atomic():
         review = submit_review(actor=actor, **submission)
-        decision, made = JointDecision.objects.get_or_create(review=review, defaults={"session": session, "note": note})
+        decision, made = SessionDecision.objects.get_or_create(
+            review=review, defaults={"session": session, "note": note}
+        )
         if made:
             decision.participants.set([actor, *present])
             append_event(
                 actor=actor,
                 project=project,
                 dialogue=review.dialogue,
-                kind="joint.decided",
+                kind="review_session.decided",
                 after={
                     "review": review.public_id,
                     "stage": session.stage,

@@ -10,7 +10,7 @@ from reviews.core.protocols import AuthorRule, StageKind
 from reviews.models import Priority, Slot, SlotState
 from reviews.services.queue.claims import lock_slot, stage_of, withdraw
 from reviews.services.queue.eligibility import refusal
-from reviews.services.queue.notifications import tell_of_assignment, tell_of_withdrawal
+from reviews.services.queue.notifications import notify_assignment, notify_withdrawal
 from reviews.services.queue.order import ASIDE, new_position
 from reviews.services.transitions.transition_log import Journal
 
@@ -48,10 +48,10 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
             after={"slot": slot.public_id, "stage": slot.stage, "person": to.public_id, "reason": reason[:500]},
         )
         journal.write()
-        tell_of_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and before != to else None])
+        notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and before != to else None])
         if tell:
             words = f"{dialogue.external_id} is reserved for you: {stage.title}. {reason[:300]}"
-            tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
+            notify_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return slot
 
 
@@ -89,10 +89,10 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
             after={"owner": to.public_id, "reason": reason[:500]},
         )
         journal.write()
-        tell_of_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and lost else None])
+        notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and lost else None])
         if tell:
             words = f"{dialogue.external_id} is yours now. {reason[:300]}"
-            tell_of_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
+            notify_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return dialogue
 
 
@@ -140,5 +140,5 @@ def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
             after={"slot": slot.public_id, "stage": slot.stage, "reason": reason[:500]},
         )
         journal.write()
-        tell_of_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk])
+        notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk])
     return slot

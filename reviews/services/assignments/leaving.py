@@ -6,7 +6,7 @@ from annotator.services.dialogues.revisions import lock_dialogue
 from reviews.models import Claim, ClaimState
 from reviews.services.assignments.changes import free_claim
 from reviews.services.queue.claims import lock_slot, stage_of, withdraw
-from reviews.services.queue.notifications import losses_told_last
+from reviews.services.queue.notifications import notify_losses_last
 
 
 def name_claims(project: Project, person: User, left: frozenset[Role]) -> list[str]:
@@ -14,7 +14,7 @@ def name_claims(project: Project, person: User, left: frozenset[Role]) -> list[s
     return [f"{claim.slot.dialogue}: {stage_of(claim.slot).title}" for claim in _held(project, person, left)]
 
 
-@losses_told_last()
+@notify_losses_last()
 def give_back_claims(actor: User, project: Project, person: User, left: frozenset[Role]) -> None:
     """Open those items to others; drafts are kept. In the caller's transaction."""
     for claim in _held(project, person, left):

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, Role, User
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.database.filters import no_place, one_of
 from annotator.services.database.statements import Value, rows
 from annotator.services.dialogues import listing
@@ -139,12 +139,12 @@ def read_people(project: Project) -> list[PersonLoad]:
     # As the statistics count people's work: no gold items, whose past is a copy, and nothing that is sealed yet.
     latest = (
         "SELECT r.person_id AS person, r.created_at FROM reviews_review r WHERE r.project_id = %s AND r.person_id = %s "  # noqa: S608
-        "AND NOT r.sealed AND (SELECT d.set_apart FROM annotator_dialogue d WHERE d.id = r.dialogue_id) <> %s "
+        "AND NOT r.sealed AND (SELECT d.gold_role FROM annotator_dialogue d WHERE d.id = r.dialogue_id) <> %s "
         f"ORDER BY r.id DESC LIMIT {MANY:d}"
     )
     done = _bounded(
         f"SELECT person FROM ({latest}) latest WHERE created_at >= %s",  # noqa: S608 - no value is in it
-        [[project.pk, key, SetApart.GOLD.value, week] for key in people],
+        [[project.pk, key, GoldRole.GOLD.value, week] for key in people],
     )
     signs = last_signs(project)
     pauses = {one.person_id: one for one in live_pauses(project).filter(person__isnull=False)}

@@ -25,7 +25,7 @@ from reviews.services.assignments import changes
 from reviews.services.queue.absence import absent_people
 from reviews.services.queue.claims import lock_slot, stage_of
 from reviews.services.queue.eligibility import Held, refusal
-from reviews.services.queue.notifications import losses_told_last, tell_of_plan
+from reviews.services.queue.notifications import notify_losses_last, notify_plan
 
 #: Slots of one plan.
 MOST = 5000
@@ -115,14 +115,14 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
         else:
             plan.result = {"done": len(plan.items), "skipped": []}
             seen, given = seen_of(plan), _given(plan)
-            with losses_told_last():
+            with notify_losses_last():
                 for slot in _in_order(plan):
                     try:
                         _act(actor, plan, slot, seen[slot.pk], given)
                     except DomainError as error:
                         # It moved between the look and the act: all of it is taken back.
                         raise _moved([f"{slot.dialogue.external_id}: {error.sentence}"]) from None
-            tell_of_plan(plan=plan, given=_many(given))
+            notify_plan(plan=plan, given=_many(given))
         plan.save(update_fields=["confirmed_at", "job", "result"])
         append_event(
             actor=actor,
@@ -149,10 +149,10 @@ def _run(running: Running) -> dict[str, Any]:
     left_out: int = running.checkpoint.get("left_out", 0)
     given, missed = _given(plan), Tally[str](running.checkpoint.get("missed", {}))
     while at < len(order):
-        with running.chunk() as chunk, losses_told_last():
+        with running.chunk() as chunk, notify_losses_last():
             for slot in _slots(order[at : at + CHUNK]):
                 try:
-                    with transaction.atomic(), losses_told_last():
+                    with transaction.atomic(), notify_losses_last():
                         _act(plan.actor, plan, slot, seen[slot.pk], given)
                 except DomainError as error:
                     left_out += 1
@@ -166,7 +166,7 @@ def _run(running: Running) -> dict[str, Any]:
             result = {"done": at - left_out, "skipped": skipped, "left_out": left_out}
             AssignmentPlan.objects.filter(pk=plan.pk).update(result=result)
             if at == len(order):
-                tell_of_plan(plan=plan, given=_many(given), missed=missed)
+                notify_plan(plan=plan, given=_many(given), missed=missed)
     return {"done": at - left_out, "left_out": left_out}
 
 

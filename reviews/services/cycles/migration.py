@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from annotator.errors import Conflict
 from annotator.models import Job, JobState, Project, User
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
@@ -37,7 +37,7 @@ from reviews.models import (
 from reviews.services.cycles.start import set_aside_runs
 from reviews.services.gold.settings import retire_left_behind
 from reviews.services.protocols.versions import parse, require_version
-from reviews.services.transitions.moves import Passage, open_run, pool, verify
+from reviews.services.transitions.moves import CycleContext, open_run, pool, verify
 from reviews.services.transitions.sealing import unseal_set_aside
 from reviews.services.transitions.transition_log import Journal
 
@@ -205,7 +205,7 @@ def _under_way(project: Project, version: ProtocolVersion) -> QuerySet[StageRun]
         project=project, state__in=_UNFINISHED, cycle__state=CycleState.ACTIVE, cycle__dialogue__published=True
     )
     # A gold item goes nowhere, whatever the protocol says.
-    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+    runs = runs.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     return runs.exclude(cycle__protocol=version.pk) if version.pk else runs
 
 
@@ -246,8 +246,8 @@ def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason
         slots.update(protocol=version)
     else:
         blind = set_aside_runs(journal, cycle)
-        passage = Passage(journal, cycle, new) if priority is None else Passage(journal, cycle, new, priority)
-        _place(passage, run, where)
+        context = CycleContext(journal, cycle, new) if priority is None else CycleContext(journal, cycle, new, priority)
+        _place(context, run, where)
         unseal_set_aside(dialogue, blind)
         dialogue.save(update_fields=["status", "stage"])
     journal.event(
@@ -262,22 +262,22 @@ def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason
     return where.action.value
 
 
-def _place(passage: Passage, run: StageRun, where: Destination) -> None:
+def _place(context: CycleContext, run: StageRun, where: Destination) -> None:
     revision = run.entry_revision
     if where.action is Action.VERIFY:
-        verify(passage, revision)
+        verify(context, revision)
         return
-    stage = passage.protocol.stage(where.stage)
+    stage = context.protocol.stage(where.stage)
     if run.entered_as == "escalated" and stage.kind is StageKind.EXPERT and stage.entry.mode in _TAKES_ESCALATIONS:
-        open_run(passage, stage, revision, entered_as="escalated", escalated_from=run.escalated_from)
+        open_run(context, stage, revision, entered_as="escalated", escalated_from=run.escalated_from)
     elif where.action is Action.RESTART and not stage.in_rounds and _was_drawn(run):
-        again = open_run(passage, stage, revision, entered_as=run.entered_as)
+        again = open_run(context, stage, revision, entered_as=run.entered_as)
         # It is still that draw's: nobody can leave a sample by a change of the protocol.
         DrawItem.objects.filter(stage_run=run).update(stage_run=again)
     elif stage.entry.mode is EntryMode.ALL:
-        open_run(passage, stage, revision)
+        open_run(context, stage, revision)
     else:
-        pool(passage, stage, revision)
+        pool(context, stage, revision)
 
 
 def _was_drawn(run: StageRun) -> bool:

@@ -1,8 +1,8 @@
-"""Work that a new guideline overtakes: marked by an administrator, looked at beforehand, sent back together.
+"""Work that a new guideline outdates: marked by an administrator, looked at beforehand, sent back together.
 
-A mark says of a guideline version: what was reviewed under an earlier one is stale, where a task has one of these
-policies or a reviewer named one of these faults (with neither: everywhere). Marked dialogues are flagged until they
-begin the protocol anew or the mark is withdrawn.
+A change of a guideline says: what was reviewed under an earlier version is outdated, where a task has one of these
+policies or a reviewer named one of these error types (with neither: everywhere). Marked dialogues are flagged until
+they begin the protocol anew or the change is withdrawn.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,10 +16,20 @@ from django.utils import timezone
 
 from annotator.core.schema.documents import Policy
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
-from annotator.models import Dialogue, Guideline, GuidelineMark, Job, JobState, NoticeKind, Project, StaleWork, User
-from annotator.models.content import DialogueQuerySet, DialogueStatus, SetApart
+from annotator.models import (
+    Dialogue,
+    Guideline,
+    GuidelineChange,
+    Job,
+    JobState,
+    NoticeKind,
+    OutdatedDialogue,
+    Project,
+    User,
+)
+from annotator.models.content import DialogueQuerySet, DialogueStatus, GoldRole
 from annotator.services.access.permissions import require_administrator
-from annotator.services.dialogues.outdated import clear_stale
+from annotator.services.dialogues.outdated import clear_outdated
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 from annotator.services.notices.notices import notify
@@ -29,7 +39,7 @@ from reviews.services.gold.settings import retire_with
 from reviews.services.protocols.versions import current_protocol
 from reviews.services.transitions.outdated_flags import Scope, flag, flagged, touched
 
-JOB = "send_back_stale"
+JOB = "send_back_outdated"
 #: Dialogues that the job looks up at a time.
 CHUNK = 20
 MOST_SHOWN = 20
@@ -37,7 +47,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class Preview:
-    """What a mark would touch, or sending back would move: how many by status, and the first few."""
+    """What a change would touch, or sending back would move: how many by status, and the first few."""
 
     total: int
     statuses: list[tuple[str, int]]
@@ -45,16 +55,16 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class MarkLine:
-    """A mark and how many of its dialogues are flagged still."""
+class ChangeLine:
+    """A change and how many of its dialogues are flagged still."""
 
-    mark: GuidelineMark
+    change: GuidelineChange
     touched: int
     left: int
 
 
-def read_scope(*, project: Project, number: int, policies: Sequence[str], kinds: Sequence[str]) -> Scope:
-    """A scope from a form's values. Raises Hidden for a version there is not, Invalid for unknown policies or kinds."""
+def read_scope(*, project: Project, number: int, policies: Sequence[str], error_types: Sequence[str]) -> Scope:
+    """A scope from a form's values. Raises Hidden (no such version), Invalid (unknown policy or error type)."""
     guideline = Guideline.objects.filter(project=project, number=number).first()
     if guideline is None:
         raise Hidden("There is no such version of the guideline.")
@@ -64,22 +74,22 @@ def read_scope(*, project: Project, number: int, policies: Sequence[str], kinds:
     for value in policies:
         if value not in known:
             raise Invalid(f"There is no policy called “{value}”.")
-    for value in kinds:
+    for value in error_types:
         if value not in faults:
             raise Invalid(f"There is no kind of fault called “{value}”.")
-    return Scope(guideline, tuple(sorted(set(policies))), tuple(sorted(set(kinds))))
+    return Scope(guideline, tuple(sorted(set(policies))), tuple(sorted(set(error_types))))
 
 
-def preview_mark(*, actor: User, project: Project, scope: Scope) -> Preview:
-    """What the mark would touch. Raises Denied."""
+def preview_change(*, actor: User, project: Project, scope: Scope) -> Preview:
+    """What the change would touch. Raises Denied."""
     require_administrator(actor=actor, project=project)
     return _preview(touched(project, scope))
 
 
-def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> GuidelineMark:
-    """Flag what a guideline version overtakes; the same asked again is the mark that is there.
+def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -> GuidelineChange:
+    """Flag what a guideline version outdates; the same asked again is the change that is there.
 
-    Raises Denied, Invalid without a reason, Conflict where nothing is overtaken.
+    Raises Denied, Invalid without a reason, Conflict where nothing is outdated.
     """
     require_administrator(actor=actor, project=project)
     reason = reason.strip()
@@ -90,22 +100,22 @@ def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> G
     with transaction.atomic():
         # Whoever marks waits here for whoever is marking.
         Guideline.objects.select_for_update(no_key=True).get(pk=scope.guideline.pk)
-        last = GuidelineMark.objects.filter(guideline=scope.guideline).order_by("-pk").first()
-        said = (actor, list(scope.policies), list(scope.kinds), reason)
-        if last is not None and (last.author, last.policies, last.kinds, last.reason) == said:
+        last = GuidelineChange.objects.filter(guideline=scope.guideline).order_by("-pk").first()
+        said = (actor, list(scope.policies), list(scope.error_types), reason)
+        if last is not None and (last.author, last.policies, last.error_types, last.reason) == said:
             fitting = touched(project, scope)
             # A second click, unless there is something new to flag.
             if fitting.exists() and not fitting.exclude(pk__in=flagged(last).values("pk")).exists():
                 return last
-        mark = GuidelineMark.objects.create(
+        change = GuidelineChange.objects.create(
             guideline=scope.guideline,
             policies=list(scope.policies),
-            kinds=list(scope.kinds),
+            error_types=list(scope.error_types),
             reason=reason,
             author=actor,
         )
-        flag(mark, touched(project, scope))
-        count = flagged(mark).counted().count()
+        flag(change, touched(project, scope))
+        count = flagged(change).counted().count()
         if not count:
             raise Conflict("Nothing that was reviewed under an earlier guideline fits this; there is nothing to mark.")
         append_event(
@@ -113,82 +123,82 @@ def mark_stale(*, actor: User, project: Project, scope: Scope, reason: str) -> G
             project=project,
             kind="guideline.marked",
             after={
-                "mark": mark.public_id,
+                "change": change.public_id,
                 "number": scope.guideline.number,
                 "policies": list(scope.policies),
-                "kinds": list(scope.kinds),
+                "error_types": list(scope.error_types),
                 "dialogues": count,
                 "reason": reason,
             },
         )
-        owners = Dialogue.objects.filter(stale_work__mark=mark).exclude(owner=None).order_by()
+        owners = Dialogue.objects.filter(outdated_flags__change=change).exclude(owner=None).order_by()
         notify(
             actor=actor,
             project=project,
             people=list(owners.values_list("owner", flat=True).distinct()),
             kind=NoticeKind.GUIDELINE,
-            text=f"Guideline {scope.guideline.number} overtakes work of yours: {reason}",
-            target=reverse("dialogue-list", args=[project.slug]) + "?stale=1",
-            subject=mark.public_id,
+            text=f"Guideline {scope.guideline.number} outdates work of yours: {reason}",
+            target=reverse("dialogue-list", args=[project.slug]) + "?outdated=1",
+            subject=change.public_id,
         )
-    return mark
+    return change
 
 
-def list_marks(*, actor: User, project: Project) -> list[MarkLine]:
+def list_changes(*, actor: User, project: Project) -> list[ChangeLine]:
     """The project's marks, newest first. Raises Denied."""
     require_administrator(actor=actor, project=project)
-    rows = GuidelineMark.objects.filter(guideline__project=project).select_related("guideline", "author")
-    counted = ~Q(dialogues__dialogue__set_apart=SetApart.GOLD)
+    rows = GuidelineChange.objects.filter(guideline__project=project).select_related("guideline", "author")
+    counted = ~Q(dialogues__dialogue__gold_role=GoldRole.GOLD)
     rows = rows.defer("guideline__text").annotate(
         touched=Count("dialogues", filter=counted),
         left=Count("dialogues", filter=counted & Q(dialogues__cleared_at=None)),
     )
-    return [MarkLine(row, row.touched, row.left) for row in rows.order_by("-pk")[:50]]
+    return [ChangeLine(row, row.touched, row.left) for row in rows.order_by("-pk")[:50]]
 
 
-def load_mark(*, actor: User, project: Project, public_id: str) -> GuidelineMark:
-    """A mark of the project. Raises Denied, Hidden."""
+def load_change(*, actor: User, project: Project, public_id: str) -> GuidelineChange:
+    """A change of one of the project's guidelines. Raises Denied, Hidden."""
     require_administrator(actor=actor, project=project)
-    mark = GuidelineMark.objects.filter(guideline__project=project, public_id=public_id).first()
-    if mark is None:
-        raise Hidden("There is no such mark.")
-    return mark
+    change = GuidelineChange.objects.filter(guideline__project=project, public_id=public_id).first()
+    if change is None:
+        raise Hidden("There is no such change.")
+    return change
 
 
-def preview_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> Preview:
-    """What sending back would move: all of the mark's dialogues that are flagged still. Raises Denied."""
+def preview_send_back(*, actor: User, project: Project, change: GuidelineChange) -> Preview:
+    """What sending back would move: all of the change's dialogues that are flagged still. Raises Denied."""
     require_administrator(actor=actor, project=project)
-    return _preview(flagged(mark))
+    return _preview(flagged(change))
 
 
-def start_send_back(*, actor: User, project: Project, mark: GuidelineMark) -> Job:
+def start_send_back(*, actor: User, project: Project, change: GuidelineChange) -> Job:
     """Let all that is flagged begin the protocol anew, as a job; while that is under way, it is no other one.
 
     Raises Denied, Conflict where nothing is flagged.
     """
     require_administrator(actor=actor, project=project)
     unfinished = [JobState.QUEUED, JobState.RUNNING]
-    jobs = Job.objects.filter(project=project, kind=JOB, parameters__mark=mark.pk, state__in=unfinished)
+    jobs = Job.objects.filter(project=project, kind=JOB, parameters__change=change.pk, state__in=unfinished)
     if (under_way := jobs.first()) is not None:
         return under_way
-    if not flagged(mark).counted().exists():
+    if not flagged(change).counted().exists():
         raise Conflict("Nothing is marked any more.")
-    return start_job(actor=actor, project=project, kind=JOB, parameters={"mark": mark.pk})
+    return start_job(actor=actor, project=project, kind=JOB, parameters={"change": change.pk})
 
 
-def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:
+def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -> int:
     """Say that what is flagged still may stay as it is; returns how many. The same said again changes nothing.
 
     Raises Denied, Conflict where nothing is flagged.
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
-        left = StaleWork.objects.filter(mark=mark, cleared_at=None)
-        count = left.exclude(dialogue__set_apart=SetApart.GOLD).count()
+        left = OutdatedDialogue.objects.filter(change=change, cleared_at=None)
+        count = left.exclude(dialogue__gold_role=GoldRole.GOLD).count()
         left.update(cleared_at=timezone.now())
         if not count:
             withdrawn = project.events.filter(kind="guideline.mark_withdrawn", actor=actor)
-            said = withdrawn.filter(before__mark=mark.public_id).order_by("pk").last()
+            said = withdrawn.filter(before__change=change.public_id).order_by("pk").last()
             if said is None:
                 raise Conflict("Nothing is marked any more.")
             return int(said.before["dialogues"])
@@ -196,33 +206,33 @@ def withdraw_mark(*, actor: User, project: Project, mark: GuidelineMark) -> int:
             actor=actor,
             project=project,
             kind="guideline.mark_withdrawn",
-            before={"mark": mark.public_id, "dialogues": count},
-            after={"number": mark.guideline.number},
+            before={"change": change.public_id, "dialogues": count},
+            after={"number": change.guideline.number},
         )
     return count
 
 
-@job_kind(JOB, "Sending back what a guideline overtakes")
+@job_kind(JOB, "Sending back what a guideline outdates")
 def _run(running: Running) -> dict[str, Any]:
     """Each dialogue that nobody is at work on begins a new cycle; the others keep their flag and are counted."""
-    mark = GuidelineMark.objects.select_related("guideline").get(pk=running.job.parameters["mark"])
-    total: int = running.checkpoint.get("total") or flagged(mark).counted().count()
+    change = GuidelineChange.objects.select_related("guideline").get(pk=running.job.parameters["change"])
+    total: int = running.checkpoint.get("total") or flagged(change).counted().count()
     done: int = running.checkpoint.get("done", 0)
     busy: int = running.checkpoint.get("busy", 0)
     last: int = running.checkpoint.get("last", 0)
-    reason = f"Guideline {mark.guideline.number}: {mark.reason}"
+    reason = f"Guideline {change.guideline.number}: {change.reason}"
     while True:
-        rows = list(flagged(mark).filter(pk__gt=last).order_by("pk")[:CHUNK])
+        rows = list(flagged(change).filter(pk__gt=last).order_by("pk")[:CHUNK])
         for dialogue in rows:
             # One dialogue in each transaction: a person has one unread notice of losses, so whoever tells them waits
             # for us, and must not hold what we lock next.
             with running.chunk() as chunk:
                 last = dialogue.pk
-                if dialogue.set_apart == SetApart.GOLD:
+                if dialogue.gold_role == GoldRole.GOLD:
                     # Alone in its stage it would be known by having stayed.
                     sources = GoldItem.objects.filter(dialogue=dialogue).values_list("source", flat=True)
                     retire_with(actor=running.job.requester, dialogue_ids=list(sources), reason=reason)
-                    clear_stale([dialogue.pk])
+                    clear_outdated([dialogue.pk])
                 elif _begins_anew(running.job.requester, dialogue, reason):
                     done += 1
                 else:

@@ -21,7 +21,7 @@ from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, 
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback.giving import report_sent_back
 from reviews.services.statistics.audits import IS_ERROR
-from reviews.services.transitions.moves import NOT_DRAWN, Passage
+from reviews.services.transitions.moves import NOT_DRAWN, CycleContext
 
 JOB = "send_items_back"
 
@@ -32,7 +32,7 @@ def is_evidence(evidence: Evidence, *, audited: int, errors: int) -> bool:
     return audited >= evidence.audited and errors > Fraction(Decimal(repr(evidence.above))) * audited
 
 
-def judge_owner(*, passage: Passage, run: StageRun, stage: Stage, review: Review) -> SentBack | None:
+def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: Review) -> SentBack | None:
     """After an audited item has settled: send its owner's other items of the draw back if the evidence is there.
 
     In the caller's transaction, which holds the dialogue; the items themselves go back in a job.
@@ -70,14 +70,14 @@ def judge_owner(*, passage: Passage, run: StageRun, stage: Stage, review: Review
     )
     append_event(
         actor=None,
-        project=passage.journal.project,
+        project=context.journal.project,
         kind="stratum.sent_back",
         after={
             "draw": draw.public_id, "stage": draw.stage, "number": draw.number, "owner": owner.public_id,
             "audited": audited, "errors": errors, "items": items,
         },
     )  # fmt: skip
-    start_job(actor=None, project=passage.journal.project, kind=JOB, parameters={"sent_back": sent.pk})
+    start_job(actor=None, project=context.journal.project, kind=JOB, parameters={"sent_back": sent.pk})
     return sent
 
 

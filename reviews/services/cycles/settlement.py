@@ -19,30 +19,30 @@ from reviews.services.sampling.draws import tend_rounds
 from reviews.services.sampling.rounds import count_settled
 from reviews.services.statistics.agreement import await_counting
 from reviews.services.statistics.audits import is_error
-from reviews.services.transitions.moves import Passage, advance
+from reviews.services.transitions.moves import CycleContext, advance
 from reviews.services.transitions.sealing import unseal_stage
 
 
-def settle_if_complete(passage: Passage, run: StageRun, stage: Stage, latest: Review) -> Outcome | None:
+def settle_if_complete(context: CycleContext, run: StageRun, stage: Stage, latest: Review) -> Outcome | None:
     """Settle the run if ``latest`` was its last review; None while others are out.
 
     The dialogue is locked, so of two reviewers who hand in at one moment the second sees the first's slot done, and
     exactly one settles.
     """
     if stage.reviewers == 1:
-        outcome = _settle(passage, run, stage, [latest])
+        outcome = _settle(context, run, stage, [latest])
         latest.sealed = False
         return outcome
     if rows("SELECT 1 FROM reviews_slot WHERE stage_run_id = %s AND state <> 'done' LIMIT 1", [run.pk]):
         return None
     reviews = Review.objects.filter(stage_run=run).select_related("made_revision").order_by("slot__index")
-    outcome = _settle(passage, run, stage, list(reviews))
+    outcome = _settle(context, run, stage, list(reviews))
     latest.sealed = False
     return outcome
 
 
-def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:
-    entry, journal, dialogue = run.entry_revision, passage.journal, passage.dialogue
+def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:
+    entry, journal, dialogue = run.entry_revision, context.journal, context.dialogue
     same = same_fixes(reviews)
     equal = contents_equal(reviews, same)
     outcome = decide(stage, [review.verdict for review in reviews], equal, len(same))
@@ -51,7 +51,7 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     if run.blind:
         fixes = [review.made_revision for review in reviews if review.made_revision]
         # What was sealed in an earlier run, which was set aside, is opened with it.
-        unseal_stage(dialogue, fixes, only=run.round == 1 and passage.cycle.number == 1)
+        unseal_stage(dialogue, fixes, only=run.round == 1 and context.cycle.number == 1)
         journal.unseal()
     revision = entry
     fix = _fix_to_take(outcome, reviews, equal, same)
@@ -85,19 +85,19 @@ def _settle(passage: Passage, run: StageRun, stage: Stage, reviews: list[Review]
     if run.blind and len(reviews) > 1:
         await_counting(
             run=run,
-            circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, passage.cycle.number),
+            circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, context.cycle.number),
         )
     error = is_error(outcome, [review.verdict for review in reviews])
     if run.entered_as == "sampled":
         journal.count(f"sampled:{run.stage}")
         journal.count(f"sampled_errors:{run.stage}", int(error))
     if stage.kind is StageKind.EXPERT:
-        _report(passage, run, reviews[-1], revision, error)
+        _report(context, run, reviews[-1], revision, error)
         if run.entered_as == "sampled":
-            judge_owner(passage=passage, run=run, stage=stage, review=reviews[-1])
+            judge_owner(context=context, run=run, stage=stage, review=reviews[-1])
     changed = revision.content_hash != entry.content_hash
-    round_of = count_settled(passage, run, stage, changed)
-    advance(passage, run, outcome, revision)
+    round_of = count_settled(context, run, stage, changed)
+    advance(context, run, outcome, revision)
     if round_of:
         # Once this is committed: of several that settle at one moment the last one finds all done.
         tend = partial(tend_rounds, project_id=run.project_id, stage=round_of)
@@ -148,14 +148,14 @@ def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:
     return len(places) + (1 if len(said) > 1 else 0)
 
 
-def _report(passage: Passage, run: StageRun, review: Review, revision: Revision, error: bool) -> None:
-    journal, dialogue = passage.journal, passage.dialogue
+def _report(context: CycleContext, run: StageRun, review: Review, revision: Revision, error: bool) -> None:
+    journal, dialogue = context.journal, context.dialogue
     if run.entered_as == "sampled":
         if not error:
             return
         people = report_audit_error(
-            review=review, cycle=passage.cycle, protocol=passage.protocol, owner_id=dialogue.owner_id
+            review=review, cycle=context.cycle, protocol=context.protocol, owner_id=dialogue.owner_id
         )
         journal.event("audit.error", after={"review": review.public_id, "people": len(people)})
     elif run.entered_as == "escalated":
-        report_ruling(review=review, run=run, revision=revision, protocol=passage.protocol, owner_id=dialogue.owner_id)
+        report_ruling(review=review, run=run, revision=revision, protocol=context.protocol, owner_id=dialogue.owner_id)

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Project, User
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.models.keys import new_public_ids
 from annotator.services.database.bulk_insert import allocate_ids, insert_rows
 from annotator.services.dialogues.creation import Written
-from annotator.services.dialogues.outdated import clear_stale
+from annotator.services.dialogues.outdated import clear_outdated
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.event_chain import extend_chains, in_portions
 from reviews.models import (
@@ -32,11 +32,11 @@ from reviews.models import (
 )
 from reviews.services.gold.settings import retire_where_variants_come, retire_with
 from reviews.services.protocols.versions import parse, require_version
-from reviews.services.queue.notifications import tell_of_new_beginning
+from reviews.services.queue.notifications import notify_restart
 from reviews.services.queue.order import new_position
 from reviews.services.statistics.counters import write_deltas
 from reviews.services.statistics.item_history import ITEM_HISTORY
-from reviews.services.transitions.moves import Passage, end_cycle, open_run
+from reviews.services.transitions.moves import CycleContext, end_cycle, open_run
 from reviews.services.transitions.sealing import unseal_set_aside
 from reviews.services.transitions.transition_log import Journal
 
@@ -163,9 +163,9 @@ def supersede_cycle(
     """
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
-        if dialogue.set_apart == SetApart.GOLD:
+        if dialogue.gold_role == GoldRole.GOLD:
             raise Conflict(f"{dialogue.external_id} is a gold item, which stays as it is; retire it instead.")
-        if dialogue.set_apart == SetApart.ANSWER:
+        if dialogue.gold_role == GoldRole.ANSWER:
             retire_with(actor=actor, dialogue_ids=[dialogue.pk], reason="The known answer is in review again.")
         version = require_version(dialogue.project)
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
@@ -186,14 +186,14 @@ def supersede_cycle(
             reason=reason[:500],
         )
         protocol = parse(version)
-        passage = Passage(journal, cycle, protocol)
+        context = CycleContext(journal, cycle, protocol)
         journal.event(
             "cycle.begun",
             after={"cycle": cycle.number, "protocol": version.number, "reason": reason[:500]},
         )
-        open_run(passage, protocol.stages[0], head, for_owner=for_owner)
+        open_run(context, protocol.stages[0], head, for_owner=for_owner)
         unseal_set_aside(dialogue, blind)
-        clear_stale([dialogue.pk])
+        clear_outdated([dialogue.pk])
         dialogue.save(update_fields=["status", "stage"])
         journal.write()
     return cycle
@@ -235,7 +235,7 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
     if runs.filter(state=StageRunState.DRAWN).exists():
         raise Conflict(f"{journal.dialogue.external_id} is in a draw that is being carried out; try again in a moment.")
     live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
-    tell_of_new_beginning(actor=journal.actor, dialogue=journal.dialogue, people=live.values_list("person", flat=True))
+    notify_restart(actor=journal.actor, dialogue=journal.dialogue, people=live.values_list("person", flat=True))
     live.update(state=ClaimState.WITHDRAWN, ended_at=Now())
     for slot in slots:
         if slot.state != SlotState.HIDDEN:
@@ -284,7 +284,7 @@ def _abandon(journal: Journal, cycle: Cycle, reason: str, *, force: bool, if_idl
         if not (if_idle and idle) and Review.objects.filter(stage_run__cycle=cycle).exists():
             raise Conflict(under_review(dialogue.external_id))
     blind = set_aside_runs(journal, cycle)
-    passage_cycle = Passage(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
-    end_cycle(passage_cycle, CycleState.SUPERSEDED, None, reason)
+    context = CycleContext(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
+    end_cycle(context, CycleState.SUPERSEDED, None, reason)
     journal.event("cycle.superseded", after={"cycle": cycle.number, "reason": reason[:500]})
     return blind

@@ -1,4 +1,4 @@
-"""Comments: remarks on any place of a dialogue, hidden from colleagues while their author reviews blind.
+"""Comments: comments on any place of a dialogue, hidden from colleagues while their author reviews blind.
 
 Whoever is mentioned, answered, or owns the dialogue gets a notice: at once where the comment is open, else when its
 stage settles and it is opened. A sealed comment tells nobody that it is there.
@@ -90,7 +90,7 @@ def read_threads(
 
 
 def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> Comment:
-    """Remark on a place of the dialogue one works on; ``anchor`` may also lie in one's draft.
+    """Comment on a place of the dialogue one works on; ``anchor`` may also lie in one's draft.
 
     Raises Invalid, for a place there is not, too.
     """
@@ -102,7 +102,7 @@ def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: st
 
 
 def add_comment_once(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> None:
-    """As above, but the same words at the same place in this passage are one remark, however often they come."""
+    """As above, but the same words at the same place in this cycle are one comment, however often they come."""
     with transaction.atomic():
         # Of two that come at once the second waits here until the first is there.
         hold_dialogue(work.slot.dialogue_id)
@@ -113,14 +113,14 @@ def add_comment_once(*, actor: User, work: Work, anchor: str, text: str, reply_t
 
 
 def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply_to: str = "") -> Comment:
-    """Remark on a dialogue one looks at, open to everybody in the project.
+    """Comment on a dialogue one looks at, open to everybody in the project.
 
-    Raises Denied for somebody who reviews it blind at this moment: what they remark belongs into their review.
+    Raises Denied for somebody who reviews it blind at this moment: what they comment belongs into their review.
     """
     if reviews_blind(actor=actor, dialogue=dialogue):
-        raise Denied("You review this dialogue independently; remark on it in the workspace, where it stays your own.")
+        raise Denied("You review this dialogue independently; comment on it in the workspace, where it stays your own.")
     if dialogue.head is None:
-        raise Invalid("There is nothing to remark on yet.")
+        raise Invalid("There is nothing to comment on yet.")
     with transaction.atomic():
         # A double click says it once: the second waits here until the first has said it.
         hold_dialogue(dialogue.pk)
@@ -145,7 +145,7 @@ def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:
 
 
 def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Mark a remark as dealt with; one that is so stays as it is. Raises Hidden, or Denied for a blind reviewer."""
+    """Mark a comment as dealt with; one that is so stays as it is. Raises Hidden, or Denied for a blind reviewer."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
         if comment.resolved_at is None:
@@ -155,7 +155,7 @@ def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = 
 
 
 def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Take back that a remark is dealt with; one that is open stays so. Raises Hidden, or Denied as above."""
+    """Take back that a comment is dealt with; one that is open stays so. Raises Hidden, or Denied as above."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
         if comment.resolved_at is not None:
@@ -164,7 +164,7 @@ def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = N
     return comment
 
 
-def tell_of_opened(dialogue: Dialogue, ids: Sequence[int]) -> None:
+def notify_unsealed(dialogue: Dialogue, ids: Sequence[int]) -> None:
     """Tell people of comments that have just been opened, as they would have been told had these never been sealed."""
     if not ids:
         return
@@ -182,7 +182,7 @@ def _locked(actor: User, public_id: str, dialogue: Dialogue | None) -> Comment:
     if comment is None:
         raise Hidden("There is no such comment.")
     if not comment.sealed and reviews_blind(actor=actor, dialogue=comment.dialogue):
-        raise Denied("You review this dialogue independently; leave what others remarked as it is until that is over.")
+        raise Denied("You review this dialogue independently; leave what others commented as it is until that is over.")
     return comment
 
 
@@ -217,7 +217,7 @@ def _add(
         # Counted and written by one at a time.
         hold_dialogue(dialogue.pk)
         if Comment.objects.filter(dialogue=dialogue, author=actor).count() >= MAX_COMMENTS:
-            raise Invalid(f"You have remarked {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
+            raise Invalid(f"You have commented {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
         comment = Comment.objects.create(
             dialogue=dialogue,
             author=actor,
@@ -248,7 +248,7 @@ def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
         if about := _hash_at(other, anchor):
             return about
     raise Invalid(
-        f"The dialogue has nothing at {anchor[:200]}; choose another place, or remark on the dialogue as a whole.",
+        f"The dialogue has nothing at {anchor[:200]}; choose another place, or comment on the dialogue as a whole.",
         field="anchor",
     )
 

@@ -103,7 +103,7 @@ def require_markable(dialogue: Dialogue) -> None:
     """Raises Conflict for a dialogue that cannot be an example now."""
     if dialogue.status != DialogueStatus.VERIFIED:
         raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
-    if dialogue.set_apart:
+    if dialogue.gold_role:
         raise Conflict("This dialogue tests reviewers, so it cannot be shown to them as an example; take another.")
 
 

@@ -129,7 +129,7 @@ def _words(
     lines = [opening]
     if review.reason:
         lines.append(review.reason)
-    named = [(fault.kind, fault.anchor, fault.note) for fault in review.findings.all()] if faults else []
+    named = [(fault.kind, fault.anchor, fault.note) for fault in review.errors.all()] if faults else []
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in rulings]
     document = review.seen_revision.document()
     for kind, anchor, note in named:

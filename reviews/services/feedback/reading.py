@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from annotator.core.comparison import describe
-from annotator.core.guideline_sections import Passage, find_passage
+from annotator.core.guideline_sections import GuidelineReference, find_reference
 from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, NoticeKind, Project, User
 from annotator.services.access.blindness import blind_to
@@ -17,7 +17,7 @@ from annotator.services.access.permissions import OVERSEERS, roles_in
 from annotator.services.database.keyset import read_page
 from annotator.services.dialogues.revisions import latest_guideline
 from reviews.core.protocols import FindingKind
-from reviews.models import Feedback, FeedbackKind, ReviewFinding, Ruling
+from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
 from reviews.services.protocols.versions import current_protocol
 
 PAGE = 25
@@ -32,7 +32,7 @@ class Fault:
     place: str
     anchor: str
     note: str
-    guideline: Passage | None
+    guideline: GuidelineReference | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class KindCount:
     label: str
     count: int
     share: int
-    guideline: Passage | None
+    guideline: GuidelineReference | None
 
 
 @dataclass
@@ -98,7 +98,7 @@ def list_feedback(
         require_overseer(actor=actor, project=project)
     rows = _of(project, None if everybody else person or actor)
     rows = rows.select_related("dialogue__head", "person", "review__person").defer("dialogue__search_text")
-    rows = rows.prefetch_related("review__findings", "rulings")
+    rows = rows.prefetch_related("review__errors", "rulings")
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
     unread = set(
         Notice.objects.filter(subject__in=[row.public_id for row in page.rows], kind=NoticeKind.FEEDBACK, read_at=None)
@@ -136,7 +136,7 @@ def count_kinds(*, project: Project, person: User | None = None) -> list[KindCou
     kinds, guideline = _kinds(project), latest_guideline(project)
     most = max(tally.values(), default=1)
     return [
-        KindCount(key, _label(kinds, key), count, round(100 * count / most), passage_of(kinds.get(key), guideline))
+        KindCount(key, _label(kinds, key), count, round(100 * count / most), reference_of(kinds.get(key), guideline))
         for key, count in sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
 
@@ -155,13 +155,13 @@ def count_people(*, actor: User, project: Project) -> list[PersonCount]:
     return sorted(out.values(), key=lambda row: (-row.count, str(row.person)))
 
 
-def passage_of(kind: FindingKind | None, guideline: Guideline | None) -> Passage | None:
+def reference_of(kind: FindingKind | None, guideline: Guideline | None) -> GuidelineReference | None:
     """Where the guideline explains a kind of fault; None where it does not."""
     if kind is None or guideline is None:
         return None
     # “Other” is a word of every guideline and explained in none.
     words = [] if kind.key == "other" else [kind.label, kind.key]
-    return find_passage(guideline.text, heading=kind.guideline, words=words)
+    return find_reference(guideline.text, heading=kind.guideline, words=words)
 
 
 def _of(project: Project, person: User | None) -> QuerySet[Feedback]:
@@ -176,7 +176,7 @@ def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, 
     authors = {"kind__in": set(FeedbackKind) - {FeedbackKind.OVERRULED}}
     named = {f"review__feedback__{name}": value for name, value in (told | authors).items()}
     ruled = {f"feedback__{name}": value for name, value in told.items()}
-    findings = ReviewFinding.objects.filter(review__project=project, **named).values_list(
+    findings = ReviewError.objects.filter(review__project=project, **named).values_list(
         "review__feedback__person", "kind"
     )
     rulings = Ruling.objects.filter(review__project=project, **ruled).values_list("feedback__person", "reason_kind")
@@ -196,7 +196,7 @@ def _label(kinds: dict[str, FindingKind], key: str) -> str:
 def _told(row: Feedback, kinds: dict[str, FindingKind], guideline: Guideline | None, unread: bool) -> Told:
     head = row.dialogue.head
     document = head.document() if head is not None else {}
-    faults = row.review.findings.all() if row.kind != FeedbackKind.OVERRULED else ()
+    faults = row.review.errors.all() if row.kind != FeedbackKind.OVERRULED else ()
     named = [(fault.kind, fault.anchor, fault.note) for fault in faults]
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.rulings.all()]
     return Told(
@@ -208,7 +208,7 @@ def _told(row: Feedback, kinds: dict[str, FindingKind], guideline: Guideline | N
                 describe(document, anchor) if anchor else "",
                 anchor,
                 note,
-                passage_of(kinds.get(kind), guideline),
+                reference_of(kinds.get(kind), guideline),
             )
             for kind, anchor, note in named
         ],

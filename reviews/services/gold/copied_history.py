@@ -13,7 +13,7 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, Event, Replay, Revision, VariantMatch
 from annotator.models.keys import new_public_id
 from annotator.services.history.events import event_digest
-from reviews.models import Comment, Cycle, Review, ReviewFinding, StageRun, StageRunState
+from reviews.models import Comment, Cycle, Review, ReviewError, StageRun, StageRunState
 
 #: Tells of the group, which an item has as its dialogue has it now.
 JOINED = "dialogue.joined_variants"
@@ -167,7 +167,7 @@ def _copy_reviews(
             for task in document.get("tasks", [])
         }
         twin.save(force_insert=True)
-        ReviewFinding.objects.bulk_create(_again(finding, review=twin) for finding in review.findings.order_by("pk"))
+        ReviewError.objects.bulk_create(_again(finding, review=twin) for finding in review.errors.order_by("pk"))
 
 
 def _copy_events(
@@ -247,7 +247,7 @@ def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mappin
 
 def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, versions: Mapping[int, Revision]) -> None:
     """Those that everybody could read when the run opened; of a version with a planted fault there are none."""
-    ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, pasted__isnull=True)
+    ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, trajectory__isnull=True)
     ran = ran.filter(record__isnull=False, created_at__lte=run.opened_at).select_related("job", "revision")
     for replay in ran.order_by("pk"):
         shown = versions[replay.revision_id or 0]

@@ -20,7 +20,7 @@ from annotator.core.comparison.variants import shared_difference
 from annotator.core.schema import SchemaProblem, canonical, read_document
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Event, Membership, Project, Revision, User
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.dialogues.trials import start_trials
@@ -130,7 +130,7 @@ def _item(actor: User, way: Way, stage: Stage, run: StageRun, *, planted: bool) 
     )
     hidden = Dialogue.objects.filter(pk=way.source.pk)
     write_deltas(project_id=item.project_id, deltas=shown_as(hidden, 1))
-    hidden.update(set_apart=SetApart.ANSWER)
+    hidden.update(gold_role=GoldRole.ANSWER)
     append_event(
         actor=actor,
         project=item.project,
@@ -226,7 +226,7 @@ def _ways_of(source: Dialogue, stage: Stage) -> list[Way]:
 
 def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
     """How the dialogue was verified, and its first look in the stage. ``name``: what sentences call it."""
-    if source.set_apart:
+    if source.gold_role:
         raise Conflict(f"{name} is part of a gold item already; retire that one first.")
     if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
         raise Conflict(f"{name} is not verified, so its answer is not known; choose one that is, in every language.")

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Count, Max, Min
 
 from annotator.models import Project
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from reviews.models import StageRun, StageRunState
 
 
@@ -42,7 +42,7 @@ def read_waiting(project: Project) -> dict[str, Waiting]:
     """Key of each stage in which anything ordinary waits → what that is."""
     runs = StageRun.objects.filter(
         project=project, state=StageRunState.OPEN, cycle__dialogue__published=True, cycle__dialogue__archived_at=None
-    ).exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+    ).exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     came, entered = "cycle__dialogue__created_at", "opened_at"
     by_stage = runs.values_list("stage").annotate(Count("id"), Min(came), Max(came), Min(entered), Max(entered))
     return {

@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotator.errors import Denied, Hidden
 from annotator.models import Dialogue, Project, Role, User
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
 from reviews.core.agreement import Figure, wilson
 from reviews.core.gold import FATES, Fate, why_not
@@ -186,7 +186,7 @@ def suggest(*, project: Project, stage: str) -> list[Dialogue]:
     group = OuterRef("cycle__dialogue__variant_group")
     # Not of a blank group: that of all dialogues that have no variants.
     others = Dialogue.objects.filter(project=project, variant_group=group, published=True, archived_at=None)
-    others = others.exclude(variant_group="").exclude(set_apart=SetApart.GOLD)
+    others = others.exclude(variant_group="").exclude(gold_role=GoldRole.GOLD)
     barred = others.filter(~Exists(fit.filter(cycle__dialogue=OuterRef("pk"))))
     runs = (
         fit.filter(Q(cycle__dialogue__variant_group="") | ~Exists(barred))
@@ -209,7 +209,7 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
         stage=stage.key,
         state=StageRunState.SETTLED,
         cycle__state=CycleState.VERIFIED,
-        cycle__dialogue__set_apart="",
+        cycle__dialogue__gold_role="",
         cycle__dialogue__archived_at=None,
         cycle__dialogue__status="verified",
     )
@@ -223,7 +223,7 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
 
 def find_source(*, actor: User, project: Project, name: str) -> Dialogue:
     """The dialogue with this id (the one files bear, or the one in its address). Raises Hidden."""
-    dialogues = Dialogue.objects.visible_to(actor).filter(project=project).exclude(set_apart=SetApart.GOLD)
+    dialogues = Dialogue.objects.visible_to(actor).filter(project=project).exclude(gold_role=GoldRole.GOLD)
     found = dialogues.filter(Q(external_id=name) | Q(public_id=name)).first() if name else None
     if found is None:
         raise Hidden(f"This project has no dialogue called “{name}”.")

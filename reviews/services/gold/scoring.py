@@ -35,5 +35,5 @@ def compare(*, item: GoldItem, review: Review, seen: Revision, made: Revision | 
         answer=item.answer.document(),
         handed_in=(made or seen).document(),
         verdict=review.verdict,
-        named=list(review.findings.values_list("anchor", flat=True)),
+        named=list(review.errors.values_list("anchor", flat=True)),
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, User
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.revisions import hold_dialogue
 from annotator.services.history.events import append_event
@@ -141,10 +141,10 @@ def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
         return False
     Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)
-    hidden = Dialogue.objects.filter(pk__in=behind(item.source), set_apart=SetApart.ANSWER)
+    hidden = Dialogue.objects.filter(pk__in=behind(item.source), gold_role=GoldRole.ANSWER)
     hidden = hidden.exclude(pk__in=GoldItem.objects.filter(project=item.project_id, retired_at=None).values("source"))
     deltas = shown_as(hidden, -1)
-    hidden.update(set_apart="")
+    hidden.update(gold_role="")
     write_deltas(project_id=item.project_id, deltas=deltas)
     append_event(
         actor=actor,

@@ -7,7 +7,7 @@ from annotator.core.checks import Finding as CheckFinding
 from annotator.core.schema import content_hash, load_text
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Revision, Waiver
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 from reviews.models import StageRun
 from reviews.services.gold.copied_history import came_in
@@ -61,7 +61,7 @@ def stand_beside(source: Dialogue, run: StageRun, text: str) -> Dialogue:
         stage=run.stage,
         content_hash=content_hash(text),
         title=source.title,
-        set_apart=SetApart.GOLD,
+        gold_role=GoldRole.GOLD,
         created_at=source.created_at,
         updated_at=before.settled_at or came if before else came,
     )

@@ -124,7 +124,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.checkpoint": lambda after, titles: f"Checkpoint over {counted(after.get('events', 0), 'event')}",
     "guideline.published": lambda after, titles: f"Guideline {after.get('number')} published",
     "guideline.marked": lambda after, titles: _because(
-        f"Guideline {after.get('number')}: {counted(after.get('dialogues', 0), 'dialogue')} marked as overtaken", after
+        f"Guideline {after.get('number')}: {counted(after.get('dialogues', 0), 'dialogue')} marked as outdated", after
     ),
     "guideline.mark_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
     "protocol.adopted": lambda after, titles: f"Protocol {after.get('number')} adopted",

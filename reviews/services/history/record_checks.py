@@ -13,7 +13,7 @@ from django.db import transaction
 
 from annotator.core.schema import content_hash
 from annotator.models import Dialogue, Event, Project, Revision
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from reviews.models import Cycle, CycleState, Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.transitions.moves import NOT_DRAWN
 
@@ -98,7 +98,7 @@ def project_record_faults(project: Project) -> Iterator[str]:
 def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
     # An import that is under way has not said everything yet.
     dialogues = Dialogue.objects.filter(pk__in=keys, published=True).order_by("pk")
-    columns = ("pk", "external_id", "set_apart", "status", "content_hash", "head__content_hash")
+    columns = ("pk", "external_id", "gold_role", "status", "content_hash", "head__content_hash")
     items = list(dialogues.values_list(*columns))
     recorded: dict[int, _Recorded] = defaultdict(_Recorded)
     events = Event.objects.filter(dialogue__in=keys, kind__in=_KINDS).order_by("dialogue_id", "number")
@@ -112,9 +112,9 @@ def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
     done: dict[int, list[str]] = defaultdict(list)
     for key, slot in unreviewed.order_by("pk").values_list("dialogue_id", "public_id"):
         done[key].append(slot)
-    for key, name, set_apart, status, content, head in items:
+    for key, name, gold_role, status, content, head in items:
         said = recorded[key]
-        gold = set_apart == SetApart.GOLD
+        gold = gold_role == GoldRole.GOLD
         faults = [
             *_compare("review {}", said.reviews, reviews[key], contents[key], gold=gold),
             *_compare("stage {0[1]} in round {0[2]} of cycle {0[0]}", said.runs, runs[key], contents[key], gold=gold),
@@ -122,7 +122,7 @@ def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
             *(f"item {slot} counts as done and has no review" for slot in done[key]),
         ]
         if not gold:
-            faults += _standing(said, status, content, head, contents[key])
+            faults += _status_faults(said, status, content, head, contents[key])
         for fault in faults:
             yield key, f"dialogue {name}: {fault}"
 
@@ -148,7 +148,7 @@ def _compare(
         yield from (f"{name.format(key)} stands there, and no event tells of it" for key in rows)
 
 
-def _standing(said: _Recorded, status: str, content: str, head: str | None, contents: set[str]) -> Iterator[str]:
+def _status_faults(said: _Recorded, status: str, content: str, head: str | None, contents: set[str]) -> Iterator[str]:
     number, (state, *_) = said.cycles.get(said.cycle, (0, ("",)))
     if status not in _STANDS[state]:
         yield f"its status is not what event {number} left it in" if number else "its status is not what it began with"

@@ -15,9 +15,9 @@ from annotator.services.database.statements import database_time, insert, rows
 from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
-from reviews.services.queue.eligibility import lock_standing, refusal
+from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.gold_turns import take_gold
-from reviews.services.queue.notifications import tell_of_lapse
+from reviews.services.queue.notifications import notify_lapse
 from reviews.services.queue.order import (
     begun_beside,
     move_cursor,
@@ -42,7 +42,7 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
     is paused or they hold as much as one may.
     """
     with transaction.atomic():
-        roles, now, restrained = lock_standing(actor=actor, project=project)
+        roles, now, restrained = lock_eligibility(actor=actor, project=project)
         restraints = read_restraints(actor=actor, project=project) if restrained else FREE
         versions = read_versions(project)
         queues = queues_for(roles=roles, versions=versions, stage=stage)
@@ -75,7 +75,7 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
     much as one may.
     """
     with transaction.atomic():
-        roles, now, restrained = lock_standing(actor=actor, project=slot.project)
+        roles, now, restrained = lock_eligibility(actor=actor, project=slot.project)
         slot = lock_slot(slot.pk)
         if slot.state == SlotState.HIDDEN:
             raise Hidden("There is no such item.")
@@ -284,7 +284,7 @@ def _let_go_if_overdue(claim: Claim, slot: Slot) -> bool:
     ended = Claim.objects.filter(pk=claim.pk, slot=slot, state=ClaimState.LIVE, expires_at__lte=Now())
     if not ended.update(state=ClaimState.EXPIRED, ended_at=Now()):
         return False
-    tell_of_lapse(slot, claim.person_id)
+    notify_lapse(slot, claim.person_id)
     return True
 
 

@@ -18,11 +18,11 @@ def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], 
     The rows stay locked until the caller's transaction ends: a person's claims in a project queue up behind one
     another, so that two windows cannot take two slots at once, and nobody is deactivated in the middle.
     """
-    standing = lock_standing(actor=actor, project=project)
-    return standing.roles, standing.now
+    member = lock_eligibility(actor=actor, project=project)
+    return member.roles, member.now
 
 
-class Standing(NamedTuple):
+class Eligibility(NamedTuple):
     """A member as a claim finds them: their roles, the database's time, and whether anything may restrain claims."""
 
     roles: frozenset[Role]
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
     restrained: bool
 
 
-def lock_standing(*, actor: User, project: Project) -> Standing:
+def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     """The same, and whether the project pauses anything or limits what one may hold: rarely, so it is only a hint."""
     if not actor.is_active:
         raise Hidden("There is no such project, or you are not a member of it.")
@@ -47,7 +47,7 @@ def lock_standing(*, actor: User, project: Project) -> Standing:
     )
     if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
-    return Standing(frozenset(Role(row[0]) for row in held), read_clock(held[0][1]), bool(held[0][2]))
+    return Eligibility(frozenset(Role(row[0]) for row in held), read_clock(held[0][1]), bool(held[0][2]))
 
 
 class Held(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from annotator.models import Dialogue, Membership, Notice, Project, Replay, Revision, Role, User
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.database.statements import Value, locked, rows, write
 from reviews.core.gold import draw_number, is_due
@@ -14,7 +14,7 @@ from reviews.services.queue.order import Queue, Turns, in_turn, place_of
 _BEHIND = (
     "(SELECT g.source_id UNION ALL SELECT a.id FROM annotator_dialogue b JOIN annotator_dialogue a "
     "ON a.project_id = b.project_id AND a.variant_group = b.variant_group AND a.variant_group <> '' "
-    "AND a.set_apart <> 'gold' WHERE b.id = g.source_id)"
+    "AND a.gold_role <> 'gold' WHERE b.id = g.source_id)"
 )
 #: These, and the items that were ever made of them, which bear their ids.
 _ALIKE = (
@@ -91,7 +91,7 @@ def behind(source: Dialogue) -> list[int]:
     if not source.variant_group:
         return [source.pk]
     akin = Dialogue.objects.filter(project_id=source.project_id, variant_group=source.variant_group)
-    return list(akin.exclude(set_apart=SetApart.GOLD).order_by("pk").values_list("pk", flat=True))
+    return list(akin.exclude(gold_role=GoldRole.GOLD).order_by("pk").values_list("pk", flat=True))
 
 
 def involved(source: Dialogue) -> set[int]:

@@ -17,7 +17,7 @@ _LATER: ContextVar[dict[int, Callable[[], object]] | None] = ContextVar("later",
 
 
 @contextmanager
-def losses_told_last() -> Iterator[None]:
+def notify_losses_last() -> Iterator[None]:
     """For a transaction that takes many items: whom it takes them from is told at its end, when it has locked them all.
 
     A person has one such notice at a time, so another transaction that tells them waits for this one, which must not
@@ -38,7 +38,7 @@ def losses_told_last() -> Iterator[None]:
         tell()
 
 
-def tell_experts(*, project: Project, stage: Stage) -> None:
+def notify_experts(*, project: Project, stage: Stage) -> None:
     """Something disputed waits. Who has not read that yet is not told of every further item."""
     experts = sorted({person for role in stage.eligible.roles for person in members_with(project, Role(role.value))})
     notify(
@@ -52,7 +52,7 @@ def tell_experts(*, project: Project, stage: Stage) -> None:
     )
 
 
-def tell_of_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> None:
+def notify_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> None:
     """A dialogue comes back to its owner. What the program sends back by the hundred is told once."""
     words = "A dialogue came" if actor is None else f"{dialogue.external_id} came"
     notify(
@@ -67,7 +67,7 @@ def tell_of_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> N
     )
 
 
-def tell_of_assignment(*, actor: User, dialogue: Dialogue, person: User, words: str) -> None:
+def notify_assignment(*, actor: User, dialogue: Dialogue, person: User, words: str) -> None:
     """An administrator gives somebody work."""
     notify(
         actor=actor,
@@ -80,9 +80,7 @@ def tell_of_assignment(*, actor: User, dialogue: Dialogue, person: User, words: 
     )
 
 
-def tell_of_loss(
-    *, actor: User | None, project: Project, people: Iterable[int | None], words: str, target: str
-) -> None:
+def notify_loss(*, actor: User | None, project: Project, people: Iterable[int | None], words: str, target: str) -> None:
     """Something they had is theirs no longer. Who has not read that yet is not told of every further item."""
     tell = partial(
         notify,
@@ -102,9 +100,9 @@ def tell_of_loss(
             later.setdefault(person, partial(tell, people=[person]))
 
 
-def tell_of_lapse(slot: Slot, person: int) -> None:
+def notify_lapse(slot: Slot, person: int) -> None:
     """A lease ran out. Its page says how the item stands, and gives it back where nobody has taken it."""
-    tell_of_loss(
+    notify_loss(
         actor=None,
         project=slot.project,
         people=[person],
@@ -114,9 +112,9 @@ def tell_of_lapse(slot: Slot, person: int) -> None:
     )
 
 
-def tell_of_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int | None]) -> None:
+def notify_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int | None]) -> None:
     """Somebody else decided that others go on with it."""
-    tell_of_loss(
+    notify_loss(
         actor=actor,
         project=dialogue.project,
         people=people,
@@ -125,9 +123,9 @@ def tell_of_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int 
     )
 
 
-def tell_of_new_beginning(*, actor: User | None, dialogue: Dialogue, people: Iterable[int | None]) -> None:
+def notify_restart(*, actor: User | None, dialogue: Dialogue, people: Iterable[int | None]) -> None:
     """While somebody holds it, the item begins a stage anew, or the protocol; or its stage is gone, and it goes on."""
-    tell_of_loss(
+    notify_loss(
         actor=actor,
         project=dialogue.project,
         people=people,
@@ -137,7 +135,7 @@ def tell_of_new_beginning(*, actor: User | None, dialogue: Dialogue, people: Ite
     )
 
 
-def tell_of_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mapping[str, int] | None = None) -> None:
+def notify_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mapping[str, int] | None = None) -> None:
     """One notice of many items for each person: ``given``, less the ``missed`` that had moved (keys as texts)."""
     what = "yours" if plan.action == PlanAction.HAND_OVER else "reserved for you"
     for person, planned in sorted(given.items()):

@@ -22,7 +22,7 @@ from annotator.models import Project, User
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.database.statements import Value, rows, write
 from reviews.core.protocols import Stage
-from reviews.models import Claim, Cursor, Priority, ProtocolVersion, Slot, SlotState
+from reviews.models import Claim, Priority, ProtocolVersion, QueueCursor, Slot, SlotState
 from reviews.services.protocols.versions import parse
 
 #: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
@@ -113,7 +113,7 @@ class Turns:
 def read_turns(*, actor: User, project: Project) -> Turns:
     """The actor's place in each queue. One statement: a project without gold items does not pay for them."""
     found = rows(
-        "SELECT stage, position, taken, 0.0, '' FROM reviews_cursor WHERE person_id = %s AND project_id = %s "
+        "SELECT stage, position, taken, 0.0, '' FROM reviews_queuecursor WHERE person_id = %s AND project_id = %s "
         "UNION ALL SELECT DISTINCT i.stage, -1, 0, coalesce(r.rate, 0.0), coalesce(r.secret, '') "
         "FROM reviews_golditem i LEFT JOIN reviews_goldrate r ON r.project_id = i.project_id AND r.stage = i.stage "
         "WHERE i.project_id = %s AND i.retired_at IS NULL",
@@ -149,16 +149,16 @@ def move_cursor(*, actor: User, slot: Slot) -> None:
     """Remember that the actor has got as far as this slot, and claimed once more."""
     if in_turn(slot):
         write(
-            "INSERT INTO reviews_cursor (person_id, project_id, stage, position, taken) VALUES (%s, %s, %s, %s, 1) "
-            "ON CONFLICT (person_id, project_id, stage) DO UPDATE SET position = excluded.position, "
-            "taken = reviews_cursor.taken + 1",
+            "INSERT INTO reviews_queuecursor (person_id, project_id, stage, position, taken) "
+            "VALUES (%s, %s, %s, %s, 1) ON CONFLICT (person_id, project_id, stage) DO UPDATE "
+            "SET position = excluded.position, taken = reviews_queuecursor.taken + 1",
             [actor.pk, slot.project_id, slot.stage, place_of(slot)],
         )
 
 
 def rewind_cursors() -> int:
     """Send every cursor back to the beginning, so that nothing they passed over waits for long; returns how many."""
-    return Cursor.objects.filter(position__gt=0).update(position=0)
+    return QueueCursor.objects.filter(position__gt=0).update(position=0)
 
 
 def take_first(*, actor: User, project: Project, queues: Sequence[Queue], cursors: Cursors) -> Slot | None:

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Revision, User
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.bulk_insert import insert_rows
 from annotator.services.dialogues.revisions import lock_dialogue
@@ -41,7 +41,7 @@ from reviews.services.sampling.rounds import (
     share_out_round,
 )
 from reviews.services.statistics.counters import write_deltas
-from reviews.services.transitions.moves import NOT_DRAWN, Passage, forward, open_slots
+from reviews.services.transitions.moves import NOT_DRAWN, CycleContext, forward, open_slots
 from reviews.services.transitions.transition_log import Journal
 
 #: A draw with more members than this is carried out by a job.
@@ -162,7 +162,7 @@ def draw_where_upstream_is_done() -> int:
         upstream = _earlier_stages(project, key)
         left = StageRun.objects.filter(project=project, stage__in=upstream, state__in=_UNFINISHED)
         # Gold items never go on.
-        left = left.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+        left = left.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
         if not left.exists() and close_population_and_draw(actor=None, project=project, stage=key) is not None:
             count += 1
     return count
@@ -362,35 +362,35 @@ def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
 
 
 def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
-    passage = _passage(draw, run)
-    stage = passage.protocol.stage(run.stage)
+    context = _context(draw, run)
+    stage = context.protocol.stage(run.stage)
     run.state = StageRunState.OPEN
     if draw.algorithm != ROUNDS:
         run.entered_as = "sampled"
     run.save(update_fields=["state", "entered_as"])
-    passage.place(DialogueStatus.IN_REVIEW, run.stage)
-    open_slots(passage, run, stage, run.entry_revision, people=people)
-    passage.journal.event("draw.selected", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
-    passage.dialogue.save(update_fields=["status", "stage"])
-    passage.journal.write()
+    context.place(DialogueStatus.IN_REVIEW, run.stage)
+    open_slots(context, run, stage, run.entry_revision, people=people)
+    context.journal.event("draw.selected", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
+    context.dialogue.save(update_fields=["status", "stage"])
+    context.journal.write()
 
 
 def _pass_over(draw: Draw, run: StageRun) -> None:
-    passage = _passage(draw, run)
+    context = _context(draw, run)
     settle_as_not_drawn([run])
     run.outcome = NOT_DRAWN
-    passage.journal.count(f"outcome:{run.stage}:{NOT_DRAWN}")
-    passage.journal.event("draw.passed_over", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
+    context.journal.count(f"outcome:{run.stage}:{NOT_DRAWN}")
+    context.journal.event("draw.passed_over", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
     revision = Revision.objects.get(pk=run.entry_revision_id)
-    forward(passage, run, revision)
-    passage.dialogue.save(update_fields=["status", "stage"])
-    passage.journal.write()
+    forward(context, run, revision)
+    context.dialogue.save(update_fields=["status", "stage"])
+    context.journal.write()
 
 
-def _passage(draw: Draw, run: StageRun) -> Passage:
+def _context(draw: Draw, run: StageRun) -> CycleContext:
     dialogue = lock_dialogue(run.cycle.dialogue_id)
     journal = Journal(actor=draw.actor, project=dialogue.project, dialogue=dialogue)
-    return Passage(journal, run.cycle, parse(run.cycle.protocol))
+    return CycleContext(journal, run.cycle, parse(run.cycle.protocol))
 
 
 def _earlier_stages(project: Project, key: str) -> list[str]:

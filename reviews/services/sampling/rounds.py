@@ -16,7 +16,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Membership, Project, User
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from annotator.services.history.events import append_event
 from reviews.core.agreement import Figure, wilson
 from reviews.core.protocols import Outcome, Protocol, Stage
@@ -27,7 +27,7 @@ from reviews.services.protocols.versions import parse
 from reviews.services.queue.absence import absent_people
 from reviews.services.statistics.counters import stored_counters
 from reviews.services.statistics.hidden_gold import hidden_runs
-from reviews.services.transitions.moves import NOT_DRAWN, Passage
+from reviews.services.transitions.moves import NOT_DRAWN, CycleContext
 
 _WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
 
@@ -190,12 +190,12 @@ def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> 
 # --- as it happens --------------------------------------------------------------------------------------------------
 
 
-def count_settled(passage: Passage, run: StageRun, stage: Stage, changed: bool) -> str:
+def count_settled(context: CycleContext, run: StageRun, stage: Stage, changed: bool) -> str:
     """Count what a settled run says of a round; returns the key of the stage whose round it may have ended, or blank.
 
     ``changed``: whether the content that goes out is another than came in.
     """
-    journal = passage.journal
+    journal = context.journal
     if stage.in_rounds:
         journal.count(f"round:seen:{run.stage}:{run.round}")
         if run.outcome == Outcome.ESCALATE:
@@ -215,7 +215,7 @@ def tally_round(draw: Draw) -> Found:
     """What a round has found, counted from its items: what its end is decided by."""
     runs = StageRun.objects.filter(
         project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
-    ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__set_apart=SetApart.GOLD))
+    ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__gold_role=GoldRole.GOLD))
     conflicts = runs.filter(outcome=Outcome.ESCALATE)
     settled = StageRun.objects.filter(
         project=draw.project_id, state=StageRunState.SETTLED, escalated_from__stage=draw.stage,
@@ -240,7 +240,7 @@ def is_under_way(draw: Draw) -> bool:
     # Asked after each review of a round: open runs have an index, all runs of a stage have none.
     runs = StageRun.objects.filter(project=draw.project_id, state=StageRunState.OPEN)
     # Gold items never go on.
-    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+    runs = runs.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     of_round = runs.filter(stage=draw.stage, round=draw.number)
     conflict = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
     return of_round.exists() or conflict.exists()

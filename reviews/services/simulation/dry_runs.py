@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import median
 
 from annotator.models import Project
-from annotator.models.content import DialogueStatus, SetApart
+from annotator.models.content import DialogueStatus, GoldRole
 from reviews.core.protocols import Protocol
 from reviews.core.protocols.estimating import ASSUMED, Assumption, Estimate, estimate
 from reviews.models import Review
@@ -30,7 +30,7 @@ def assumptions_for(*, project: Project, protocol: Protocol) -> tuple[dict[str, 
     verdicts: dict[str, Tally[str]] = {}
     seconds: dict[str, list[int]] = {}
     latest = (
-        Review.objects.filter(project=project, sealed=False).exclude(dialogue__set_apart=SetApart.GOLD).order_by("-pk")
+        Review.objects.filter(project=project, sealed=False).exclude(dialogue__gold_role=GoldRole.GOLD).order_by("-pk")
     )
     for key, verdict, spent in latest.values_list("stage_run__stage", "verdict", "seconds")[:LATEST]:
         verdicts.setdefault(key, Tally())[verdict] += 1

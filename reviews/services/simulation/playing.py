@@ -78,7 +78,7 @@ class Play:
     _cycles: dict[int, int] = field(default_factory=dict)
 
     def cycle_number(self, slot: Slot) -> int:
-        """Which passage of its dialogue a slot belongs to."""
+        """Which cycle of its dialogue a slot belongs to."""
         if slot.cycle_id not in self._cycles:
             self._cycles[slot.cycle_id] = Cycle.objects.values_list("number", flat=True).get(pk=slot.cycle_id)
         return self._cycles[slot.cycle_id]

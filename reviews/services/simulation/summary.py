@@ -30,7 +30,7 @@ class _Way:
     item: Item
     visits: list[Visit] = field(default_factory=list)
     baseline: str = ""
-    #: Of the last passage: the content that was verified; blank where it was rejected.
+    #: Of the last cycle: the content that was verified; blank where it was rejected.
     verified: str = ""
     #: {stage: content with which the item came into the population of its last draw}
     drawn: dict[str, str] = field(default_factory=dict)

@@ -20,10 +20,10 @@ from reviews.core.agreement import (
     revision_rates,
 )
 from reviews.core.agreement.item_history import BASELINE, VERIFIED
-from reviews.models import CourseCount, CoursePending, Draw
+from reviews.models import Draw, ItemHistoryCount, ItemHistoryPending
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.counters import read_counters
-from reviews.services.statistics.hidden_gold import hidden_courses
+from reviews.services.statistics.hidden_gold import hidden_item_histories
 from reviews.services.statistics.item_history import ITEM_HISTORY
 
 _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
@@ -140,12 +140,12 @@ def read_accuracy(
     answers that are about to be open to all, and are not hidden.
     Reads counts alone: their number depends on stages, rounds and owners, not on items.
     """
-    rows = CourseCount.objects.filter(project=project)
+    rows = ItemHistoryCount.objects.filter(project=project)
     if owner is not None:
         rows = rows.filter(stratum=owner.pseudonym)
     axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
     strata: dict[str, dict[tuple[str, str], Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
-    less = hidden_courses(project, public=public) if hide_answers else {}
+    less = hidden_item_histories(project, public=public) if hide_answers else {}
     for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
         count -= less.get((axis, point, stratum, value), 0)
         axes[axis][point][value] += count
@@ -153,7 +153,7 @@ def read_accuracy(
             stage, _, draw = point.partition(":")
             strata[stage][stratum, draw][value] += count
     titles = stage_titles(project)
-    outbox = CoursePending.objects.filter(project=project)
+    outbox = ItemHistoryPending.objects.filter(project=project)
     counters = read_counters(project, with_gold=hide_answers) if owner is None else {}
     draws = Draw.objects.filter(project=project, stage__in=list(strata)).values_list("stage", "number", "fraction")
     shares = {(stage, str(number)): fraction for stage, number, fraction in draws} if strata else {}

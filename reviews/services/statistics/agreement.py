@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotator.models import Project
-from annotator.models.content import SetApart
+from annotator.models.content import GoldRole
 from reviews.core.agreement import (
     Circumstances,
     HandedIn,
@@ -152,7 +152,7 @@ def _may_count(project: Project) -> QuerySet[StageRun]:
     )
     first = Q(looks=0) | Q(looks=None, round=1) | Q(~Exists(earlier), looks=None, round__gt=1)
     runs = StageRun.objects.filter(first, project=project, state=StageRunState.SETTLED, blind=True, cycle__number=1)
-    runs = runs.exclude(cycle__dialogue__set_apart=SetApart.GOLD)
+    runs = runs.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     # Runs with one review have no number of discrepancies.
     return runs.filter(discrepancy_count__isnull=False).order_by("pk")
 
@@ -165,8 +165,8 @@ def circumstances(reviews: Sequence[Review]) -> Circumstances:
         blind=run.blind,
         reviews=len(reviews),
         round=run.look,
-        passage=run.cycle.number,
-        gold=reviews[0].dialogue.set_apart == SetApart.GOLD,
+        cycle=run.cycle.number,
+        gold=reviews[0].dialogue.gold_role == GoldRole.GOLD,
     )
 
 

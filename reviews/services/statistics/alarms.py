@@ -28,17 +28,17 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
         and counts.get(f"discrepant:{stage.key}", 0)
         > protocol.discrepancy_alarm * counts.get(f"compared:{stage.key}", 0)
     }
-    standing = set(DiscrepancyAlarm.objects.filter(project=project, cleared_at=None).values_list("stage", flat=True))
-    if above == standing:
+    open_alarms = set(DiscrepancyAlarm.objects.filter(project=project, cleared_at=None).values_list("stage", flat=True))
+    if above == open_alarms:
         return []
     with transaction.atomic():
         # Whoever watches at the same moment waits here, then finds it said.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         known = DiscrepancyAlarm.objects.filter(project=project, cleared_at=None)
-        standing = set(known.values_list("stage", flat=True))
-        raised = [DiscrepancyAlarm(project=project, stage=key) for key in sorted(above - standing)]
+        open_alarms = set(known.values_list("stage", flat=True))
+        raised = [DiscrepancyAlarm(project=project, stage=key) for key in sorted(above - open_alarms)]
         DiscrepancyAlarm.objects.bulk_create(raised)
-        over = sorted(standing - above)
+        over = sorted(open_alarms - above)
         known.filter(stage__in=over).update(cleared_at=timezone.now())
         for kind, keys in (("alarm", [alarm.stage for alarm in raised]), ("cleared", over)):
             for key in keys:

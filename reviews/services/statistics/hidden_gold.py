@@ -11,8 +11,8 @@ from django.db.models import Count
 from django.db.models.functions import Now
 
 from annotator.models import Project, User
-from annotator.models.content import SetApart
-from reviews.models import Claim, ClaimState, GoldItem, ItemCourse, Review, Slot, SlotState, StageRun, StageRunState
+from annotator.models.content import GoldRole
+from reviews.models import Claim, ClaimState, GoldItem, ItemHistory, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
 from reviews.services.statistics.audits import count_audited
 
@@ -83,10 +83,10 @@ def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]
     return out
 
 
-def hidden_courses(project: Project, *, public: Collection[int] = ()) -> Tally[tuple[str, str, str, str]]:
+def hidden_item_histories(project: Project, *, public: Collection[int] = ()) -> Tally[tuple[str, str, str, str]]:
     """What answers add to the counts of ``statistics.item_history``, under their keys. ``public``: as above."""
-    courses = ItemCourse.objects.filter(project=project, dialogue__set_apart=SetApart.ANSWER).exclude(
+    histories = ItemHistory.objects.filter(project=project, dialogue__gold_role=GoldRole.ANSWER).exclude(
         dialogue__in=public
     )
-    found: Iterable[list[list[str]]] = courses.values_list("keys", flat=True)
+    found: Iterable[list[list[str]]] = histories.values_list("keys", flat=True)
     return Tally((one[0], one[1], one[2], one[3]) for keys in found for one in keys)

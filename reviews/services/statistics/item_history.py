@@ -3,9 +3,9 @@
 An item whose way ends, or begins again, is put into the outbox (see ``counting``). An item that is reopened is taken
 out of the counts until it has ended again.
 
-An item's course is its way up to its first end: from the content that came into the first passage in which a stage was
-settled, to how it left each stage. It is held against the content of its *last* passage, so that an erratum shows what
-the first passage had overlooked. A record that an import put in the place of another begins its way anew: what stood
+An item's history is its way up to its first end: from the content that came into the first cycle in which a stage was
+settled, to how it left each stage. It is held against the content of its *last* cycle, so that an erratum shows what
+the first cycle had overlooked. A record that an import put in the place of another begins its way anew: what stood
 there before is not what was verified in the end. Keys, each counted once an item, ``stratum`` being the owner's
 pseudonym:
 
@@ -28,7 +28,7 @@ from reviews.core.agreement import Closeness
 from reviews.core.agreement.item_history import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.core.protocols import Outcome
 from reviews.core.protocols.drawing import ROUNDS
-from reviews.models import CourseCount, CoursePending, Cycle, CycleState, ItemCourse, StageRun, StageRunState
+from reviews.models import Cycle, CycleState, ItemHistory, ItemHistoryCount, ItemHistoryPending, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
 from reviews.services.statistics.audits import IS_ERROR
 from reviews.services.statistics.counting import Counting
@@ -49,12 +49,12 @@ class _Way:
 
 
 class _ItemHistory(Counting[int, Key]):
-    counts, key = CourseCount, ("axis", "point", "stratum", "value")
-    outbox, item = CoursePending, ("dialogue_id",)
+    counts, key = ItemHistoryCount, ("axis", "point", "stratum", "value")
+    outbox, item = ItemHistoryPending, ("dialogue_id",)
 
     def items(self, project: Project) -> Iterable[int]:
         ended = Cycle.objects.filter(project=project, state__in=[CycleState.VERIFIED, CycleState.REJECTED])
-        counted = ItemCourse.objects.filter(project=project)
+        counted = ItemHistory.objects.filter(project=project)
         return {*ended.values_list("dialogue_id", flat=True), *counted.values_list("pk", flat=True)}
 
     def count(self, project: Project, items: Sequence[int]) -> dict[int, Tally[Key]]:
@@ -69,9 +69,9 @@ class _ItemHistory(Counting[int, Key]):
         there = _kept(counted)
         keys = {item: sorted(tally.elements()) for item, tally in counted.items()}
         changed = {item: now for item, now in keys.items() if now != there.get(item, [])}
-        ItemCourse.objects.filter(pk__in=[item for item, now in changed.items() if not now]).delete()
-        ItemCourse.objects.bulk_create(
-            (ItemCourse(dialogue_id=item, project=project, keys=now) for item, now in changed.items() if now),
+        ItemHistory.objects.filter(pk__in=[item for item, now in changed.items() if not now]).delete()
+        ItemHistory.objects.bulk_create(
+            (ItemHistory(dialogue_id=item, project=project, keys=now) for item, now in changed.items() if now),
             update_conflicts=True,
             unique_fields=["dialogue"],
             update_fields=["keys"],
@@ -200,6 +200,6 @@ def _kept(items: Iterable[int]) -> dict[int, list[Key]]:
     """The keys that items count under so far."""
     found: dict[int, list[Key]] = {}
     for portion in in_portions(items):
-        for pk, keys in ItemCourse.objects.filter(pk__in=portion).values_list("pk", "keys"):
+        for pk, keys in ItemHistory.objects.filter(pk__in=portion).values_list("pk", "keys"):
             found[pk] = [(axis, point, stratum, value) for axis, point, stratum, value in keys]
     return found

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from django.db.models import Sum
 
 from annotator.models import Project
-from reviews.models import CourseCount, ProtocolVersion
+from reviews.models import ItemHistoryCount, ProtocolVersion
 from reviews.services.protocols.versions import parse
 from reviews.services.statistics.accuracy import StageRevisions
-from reviews.services.statistics.hidden_gold import hidden_courses
+from reviews.services.statistics.hidden_gold import hidden_item_histories
 
 
 def read_revision_rounds(
@@ -22,7 +22,7 @@ def read_revision_rounds(
     which none of them came has no items, and what no draw took is apart. A round counts where its reviewer changed the
     content; what a settlement changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
     """
-    rows = CourseCount.objects.filter(project=project, axis__in=("revised", "not_drawn"))
+    rows = ItemHistoryCount.objects.filter(project=project, axis__in=("revised", "not_drawn"))
     by_stage: dict[str, Tally[int]] = defaultdict(Tally)
     not_drawn: Tally[str] = Tally()
 
@@ -34,7 +34,8 @@ def read_revision_rounds(
 
     for axis, stage, rounds, count in rows.values_list("axis", "point", "value").annotate(Sum("count")).order_by():
         add(axis, stage, rounds, int(count))
-    for (axis, stage, _, rounds), count in hidden_courses(project, public=public).items() if hide_answers else ():
+    hidden = hidden_item_histories(project, public=public) if hide_answers else {}
+    for (axis, stage, _, rounds), count in hidden.items():
         add(axis, stage, rounds, -count)
     out = []
     for stage, title in repeating_stages(project).items():

@@ -18,7 +18,7 @@ from annotator.models import Project, User
 from annotator.services.database.snapshot import one_snapshot
 from reviews.core.agreement.forecasting import Forecast, forecast, quartiles
 from reviews.core.protocols import EntryMode, Outcome, Protocol, Stage
-from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, WorkCount, WorkPending
+from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, WorkloadCount, WorkloadPending
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.statistics.counters import read_counters
 from reviews.services.statistics.hidden_gold import hidden_runs
@@ -224,7 +224,7 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
     daily = [
         days[since + timedelta(days=place)] for place in range(PACE_DAYS) if since + timedelta(days=place) >= first
     ]
-    if not days and WorkCount.objects.filter(project=project, what="day").exists():
+    if not days and WorkloadCount.objects.filter(project=project, what="day").exists():
         daily = [0] * PACE_DAYS
     open_now = sum(left.values())
     if not any(key.startswith("status:") for key in counters):
@@ -234,7 +234,7 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
 
 def count_waiting_work(project: Project) -> int:
     """Reviews that are handed in and not counted yet; those whose faults wait for a blind stage are not meant."""
-    return WorkPending.objects.filter(project=project, faults=False, problem="").count()
+    return WorkloadPending.objects.filter(project=project, faults=False, problem="").count()
 
 
 def expected_to_follow(
@@ -323,7 +323,7 @@ _PLACES = {"stage": 1, "person": 2, "key": 3}
 
 
 def _sums(
-    rows: QuerySet[WorkCount],
+    rows: QuerySet[WorkloadCount],
     one: str,
     other: str,
     less: Mapping[Key, int] | None = None,
@@ -350,9 +350,9 @@ def _sums(
     yield from ((place, count) for place, count in together.items() if count)
 
 
-def _rows(project: Project, what: str, person: User | None, shown_to: User | None = None) -> QuerySet[WorkCount]:
+def _rows(project: Project, what: str, person: User | None, shown_to: User | None = None) -> QuerySet[WorkloadCount]:
     kinds = Q(what=what)
     if shown_to is not None:
         kinds |= Q(what=f"gold_{what}", person=shown_to.pseudonym)
-    rows = WorkCount.objects.filter(kinds, project=project, count__gt=0)
+    rows = WorkloadCount.objects.filter(kinds, project=project, count__gt=0)
     return rows if person is None else rows.filter(person=person.pseudonym)

@@ -20,8 +20,8 @@ from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 from django.db.models.functions import TruncDate
 
 from annotator.models import Project, User
-from annotator.models.content import SetApart
-from reviews.models import Review, WorkCount, WorkPending
+from annotator.models.content import GoldRole
+from reviews.models import Review, WorkloadCount, WorkloadPending
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.hidden_gold import hidden_runs
 
@@ -32,8 +32,8 @@ Part = tuple[int, bool]
 
 
 class _Work(Counting[Part, Key]):
-    counts, key = WorkCount, ("what", "stage", "person", "key")
-    outbox, item = WorkPending, ("review_id", "faults")
+    counts, key = WorkloadCount, ("what", "stage", "person", "key")
+    outbox, item = WorkloadPending, ("review_id", "faults")
     #: The faults of a blind stage wait until it has settled.
     ready = Q(faults=False) | Q(review__sealed=False)
     portion = 500
@@ -66,12 +66,12 @@ def count_unsettled(project: Project, person: User | None, *, what: str, viewer:
 
     ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
     """
-    held = Review.objects.filter(project=project, sealed=True).exclude(dialogue__set_apart=SetApart.GOLD)
+    held = Review.objects.filter(project=project, sealed=True).exclude(dialogue__gold_role=GoldRole.GOLD)
     if person is not None:
         held = held.filter(person=person)
     if viewer is not None:
         held = held.exclude(person=viewer)
-    waiting = WorkPending.objects.filter(faults=False).values("review")
+    waiting = WorkloadPending.objects.filter(faults=False).values("review")
     return _added_up(project, held.exclude(pk__in=waiting), what)
 
 
@@ -80,14 +80,14 @@ def count_hidden(project: Project, *, what: str, viewer: User) -> Tally[Key]:
 
     ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
     """
-    waiting = WorkPending.objects.filter(faults=False).values("review")
+    waiting = WorkloadPending.objects.filter(faults=False).values("review")
     reviews = Review.objects.filter(stage_run__in=hidden_runs(project)).exclude(person=viewer)
     return _added_up(project, reviews.exclude(pk__in=waiting), what)
 
 
 def count_named(reviews: QuerySet[Review]) -> Tally[Key]:
     """What is counted of the faults that these reviews name."""
-    waiting = WorkPending.objects.filter(faults=True).values("review")
+    waiting = WorkloadPending.objects.filter(faults=True).values("review")
     return Tally(key for _, key in _of_faults(reviews.exclude(pk__in=waiting)))
 
 
@@ -110,7 +110,7 @@ def _of_reviews(
 ) -> Iterator[tuple[list[Any], Key, int]]:
     """How many reviews have each key, for each value of the fields ``by``."""
     # The past that a gold item has is a copy of work that is counted where it was done.
-    done = reviews.filter(~Q(dialogue__set_apart=SetApart.GOLD) | Q(slot__position__lt=0))
+    done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__position__lt=0))
     key: TruncDate | F = F("seconds")
     if what == "day":
         key = TruncDate("created_at", tzinfo=ZoneInfo(project.time_zone))
@@ -125,9 +125,9 @@ def _of_reviews(
 
 def _of_faults(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:
     """The keys of the faults that each review names."""
-    reviews = reviews.exclude(dialogue__set_apart=SetApart.GOLD)
-    found = reviews.filter(findings__isnull=False).values_list(
-        "pk", "stage_run__stage", "person__pseudonym", "seen_author__pseudonym", "findings__kind"
+    reviews = reviews.exclude(dialogue__gold_role=GoldRole.GOLD)
+    found = reviews.filter(errors__isnull=False).values_list(
+        "pk", "stage_run__stage", "person__pseudonym", "seen_author__pseudonym", "errors__kind"
     )
     for review, stage, person, author, kind in found:
         yield review, ("named", stage, person, kind)

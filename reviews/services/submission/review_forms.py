@@ -26,7 +26,7 @@ KEPT_STEPS = 100
 MAX_FORM = 8 << 20
 
 #: The fields of a form, and how many keys name one place in each.
-_DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "findings": 1, "rulings": 2, "joint": 2}
+_DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "findings": 1, "rulings": 2, "review_session": 2}
 #: Fields in which nothing and an empty value are the same.
 _BLANK = ("reason", "notes", "findings")
 Place = tuple[str, ...]

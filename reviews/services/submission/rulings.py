@@ -143,7 +143,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
     reviews = list(
         Review.objects.filter(stage_run=run, sealed=False)
         .select_related("made_revision", "slot")
-        .prefetch_related("findings")
+        .prefetch_related("errors")
         .order_by("slot__index")
     )
     base = run.entry_revision.document()

@@ -25,7 +25,7 @@ from reviews.models import (
     ClaimState,
     ProtocolVersion,
     Review,
-    ReviewFinding,
+    ReviewError,
     Ruling,
     Slot,
     SlotState,
@@ -39,7 +39,7 @@ from reviews.services.queue.eligibility import lock_membership, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import HandIn, offered_verdicts, prepare
-from reviews.services.transitions.moves import Passage
+from reviews.services.transitions.moves import CycleContext
 from reviews.services.transitions.transition_log import Journal
 
 __all__ = ["offered_verdicts", "submit_review"]
@@ -142,7 +142,7 @@ def _said_already(review: Review, sent: str) -> Review:
             "reason": review.reason,
             "checklist": review.checklist,
             "checklist_notes": review.checklist_notes,
-            "findings": list(review.findings.values("kind", "anchor", "note")),
+            "findings": list(review.errors.values("kind", "anchor", "note")),
             "made_revision": made.public_id if made else None,
             "created_at": review.created_at,
         },
@@ -235,7 +235,9 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
     journal.count(f"done:{slot.stage}")
     run.entry_revision = seen
     # The cycle as it was loaded: it could only have ended by cancelling this slot.
-    outcome = settle_if_complete(Passage(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review)
+    outcome = settle_if_complete(
+        CycleContext(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review
+    )
     if outcome is not None:
         write(
             "UPDATE annotator_dialogue SET owner_id = %s, status = %s, stage = %s, updated_at = %s WHERE id = %s",
@@ -343,8 +345,8 @@ def _make_revision(
 
 def _write_details(review: Review, handed_in: HandIn) -> None:
     if handed_in.faults:
-        ReviewFinding.objects.bulk_create(
-            ReviewFinding(review=review, kind=one.kind, anchor=one.anchor, value_hash=one.value_hash, note=one.note)
+        ReviewError.objects.bulk_create(
+            ReviewError(review=review, kind=one.kind, anchor=one.anchor, value_hash=one.value_hash, note=one.note)
             for one in handed_in.faults
         )
     if handed_in.rulings:

@@ -107,10 +107,10 @@ def prepare(
     if chosen in PASSING:
         _require_clean(actor, slot, project, stage, content)
     answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
-    remarks = read_notes(stage, content, notes, answers)
+    noted = read_notes(stage, content, notes, answers)
     anchored = _Anchored(content, seen)
     faults = [_fault(one, protocol, anchored) for one in _some(findings)]
-    require_grounds(stage, content, answers, remarks, [fault.anchor for fault in faults])
+    require_grounds(stage, content, answers, noted, [fault.anchor for fault in faults])
     return HandIn(
         verdict=chosen,
         document=content,
@@ -120,7 +120,7 @@ def prepare(
             for task in content.get("tasks", [])
         },
         checklist=answers,
-        notes=remarks,
+        notes=noted,
         faults=faults,
         reason=reason,
         rulings=lines,

@@ -14,7 +14,7 @@ from annotator.models.content import DialogueStatus
 from annotator.services.database.statements import insert, rows
 from reviews.core.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
 from reviews.models import Cycle, CycleState, Priority, Slot, SlotState, StageRun, StageRunState
-from reviews.services.queue.notifications import tell_experts, tell_of_return
+from reviews.services.queue.notifications import notify_experts, notify_return
 from reviews.services.queue.order import new_position
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.transition_log import Journal
@@ -24,7 +24,7 @@ NOT_DRAWN = "not_drawn"
 
 
 @dataclass(frozen=True)
-class Passage:
+class CycleContext:
     """A cycle under way, in the hands of one transition."""
 
     journal: Journal
@@ -43,27 +43,27 @@ class Passage:
         self.dialogue.status, self.dialogue.stage = status, stage
 
 
-def advance(passage: Passage, run: StageRun, outcome: Outcome, revision: Revision) -> None:
+def advance(context: CycleContext, run: StageRun, outcome: Outcome, revision: Revision) -> None:
     """Take the dialogue from a settled run to wherever the outcome leads. ``revision``: the content it goes on with."""
-    _MOVES[outcome](passage, run, revision)
+    _MOVES[outcome](context, run, revision)
 
 
-def forward(passage: Passage, run: StageRun, revision: Revision) -> None:
+def forward(context: CycleContext, run: StageRun, revision: Revision) -> None:
     """On to the next stage that takes it; after the last one it is verified. Within rounds: back to the pool."""
-    if passage.protocol.stage(run.stage).in_rounds and run.outcome != NOT_DRAWN:
-        pool(passage, passage.protocol.stage(run.stage), revision, seen=True)
+    if context.protocol.stage(run.stage).in_rounds and run.outcome != NOT_DRAWN:
+        pool(context, context.protocol.stage(run.stage), revision, seen=True)
         return
-    following = passage.protocol.next_taking(run.stage)
+    following = context.protocol.next_taking(run.stage)
     if following is None:
-        verify(passage, revision)
+        verify(context, revision)
     elif following.entry.mode is EntryMode.ALL:
-        open_run(passage, following, revision)
+        open_run(context, following, revision)
     else:
-        pool(passage, following, revision)
+        pool(context, following, revision)
 
 
 def open_run(
-    passage: Passage,
+    context: CycleContext,
     stage: Stage,
     revision: Revision,
     *,
@@ -77,15 +77,15 @@ def open_run(
     ``confirms``: how many people have just approved this very version here, one after the other. ``for_owner``: a
     self-check waits for the owner, also in its first round.
     """
-    run = _new_run(passage, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
+    run = _new_run(context, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
     status = DialogueStatus.ESCALATED if entered_as == "escalated" else DialogueStatus.IN_REVIEW
-    passage.place(status, stage.key)
-    open_slots(passage, run, stage, revision, confirms=confirms, for_owner=for_owner)
+    context.place(status, stage.key)
+    open_slots(context, run, stage, revision, confirms=confirms, for_owner=for_owner)
     return run
 
 
 def open_slots(
-    passage: Passage,
+    context: CycleContext,
     run: StageRun,
     stage: Stage,
     revision: Revision,
@@ -98,7 +98,7 @@ def open_slots(
 
     ``people``: for whom the slots are reserved, one each; for everybody where there is nobody.
     """
-    dialogue = passage.dialogue
+    dialogue = context.dialogue
     own_work = stage.kind is StageKind.SELF_CHECK and (for_owner or run.round > 1)
     of_owner = stage.eligible.author is AuthorRule.OWNER or own_work
     reserved = dict(enumerate(people))
@@ -108,13 +108,13 @@ def open_slots(
             index=index,
             project_id=run.project_id,
             dialogue=dialogue,
-            cycle=passage.cycle,
-            protocol_id=passage.cycle.protocol_id,
+            cycle=context.cycle,
+            protocol_id=context.cycle.protocol_id,
             stage=stage.key,
             stage_kind=stage.kind,
             round=run.round,
             state=SlotState.OPEN,
-            priority=passage.priority,
+            priority=context.priority,
             position=new_position(index),
             revision=revision,
             revision_author_id=revision.author_id,
@@ -125,77 +125,77 @@ def open_slots(
         for index in range(stage.reviewers)
     ]
     insert(slots)
-    passage.journal.count(f"left:{stage.key}", stage.reviewers)
+    context.journal.count(f"left:{stage.key}", stage.reviewers)
     if of_owner and run.round > 1:
-        tell_of_return(actor=passage.journal.actor, dialogue=dialogue, stage=stage)
+        notify_return(actor=context.journal.actor, dialogue=dialogue, stage=stage)
 
 
-def end_cycle(passage: Passage, state: CycleState, revision: Revision | None, reason: str = "") -> None:
+def end_cycle(context: CycleContext, state: CycleState, revision: Revision | None, reason: str = "") -> None:
     """Close the cycle for good."""
-    cycle = passage.cycle
+    cycle = context.cycle
     cycle.state, cycle.ended_at, cycle.exit_revision, cycle.reason = state, timezone.now(), revision, reason[:500]
     cycle.save(update_fields=["state", "ended_at", "exit_revision", "reason"])
     if state != CycleState.SUPERSEDED:
         ITEM_HISTORY.put(cycle.project_id, [cycle.dialogue_id])
 
 
-def verify(passage: Passage, revision: Revision) -> None:
+def verify(context: CycleContext, revision: Revision) -> None:
     """The cycle ends: this content is verified."""
-    end_cycle(passage, CycleState.VERIFIED, revision)
-    passage.place(DialogueStatus.VERIFIED, "")
-    passage.journal.event(
-        "cycle.verified", after={"cycle": passage.cycle.number, "content_hash": revision.content_hash}
+    end_cycle(context, CycleState.VERIFIED, revision)
+    context.place(DialogueStatus.VERIFIED, "")
+    context.journal.event(
+        "cycle.verified", after={"cycle": context.cycle.number, "content_hash": revision.content_hash}
     )
 
 
-def _reject(passage: Passage, run: StageRun, revision: Revision) -> None:
-    end_cycle(passage, CycleState.REJECTED, None)
-    passage.place(DialogueStatus.REJECTED, "")
-    passage.journal.event("cycle.rejected", after={"cycle": passage.cycle.number, "stage": run.stage})
+def _reject(context: CycleContext, run: StageRun, revision: Revision) -> None:
+    end_cycle(context, CycleState.REJECTED, None)
+    context.place(DialogueStatus.REJECTED, "")
+    context.journal.event("cycle.rejected", after={"cycle": context.cycle.number, "stage": run.stage})
 
 
-def _escalate(passage: Passage, run: StageRun, revision: Revision) -> None:
-    expert = passage.protocol.expert_stage(run.stage)
+def _escalate(context: CycleContext, run: StageRun, revision: Revision) -> None:
+    expert = context.protocol.expert_stage(run.stage)
     if expert is None:
         raise ValueError(f"nobody takes what stage {run.stage} escalates")
-    open_run(passage, expert, revision, entered_as="escalated", escalated_from=run)
-    tell_experts(project=passage.dialogue.project, stage=expert)
+    open_run(context, expert, revision, entered_as="escalated", escalated_from=run)
+    notify_experts(project=context.dialogue.project, stage=expert)
 
 
-def _back_to_author(passage: Passage, run: StageRun, revision: Revision) -> None:
-    author = passage.protocol.author_stage(run.stage)
+def _back_to_author(context: CycleContext, run: StageRun, revision: Revision) -> None:
+    author = context.protocol.author_stage(run.stage)
     if author is None:
         raise ValueError(f"stage {run.stage} has no author to send the item back to")
-    open_run(passage, author, revision)
+    open_run(context, author, revision)
 
 
-def _restart(passage: Passage, run: StageRun, revision: Revision) -> None:
+def _restart(context: CycleContext, run: StageRun, revision: Revision) -> None:
     # The sample counts how an item was found, not the further looks at what was made of it.
     entered_as = "regular" if run.entered_as == "sampled" else run.entered_as
-    open_run(passage, passage.protocol.stage(run.stage), revision, entered_as=entered_as,
+    open_run(context, context.protocol.stage(run.stage), revision, entered_as=entered_as,
              escalated_from=run.escalated_from)  # fmt: skip
 
 
-def _confirm(passage: Passage, run: StageRun, revision: Revision) -> None:
+def _confirm(context: CycleContext, run: StageRun, revision: Revision) -> None:
     before = rows("SELECT confirms FROM reviews_slot WHERE stage_run_id = %s", [run.pk])
-    open_run(passage, passage.protocol.stage(run.stage), revision, confirms=before[0][0] + 1)
+    open_run(context, context.protocol.stage(run.stage), revision, confirms=before[0][0] + 1)
 
 
-def _return(passage: Passage, run: StageRun, revision: Revision) -> None:
+def _return(context: CycleContext, run: StageRun, revision: Revision) -> None:
     """Back to the stage that escalated it. Whether that is right now is for its reviewers to say."""
     if run.escalated_from is None:
-        forward(passage, run, revision)
+        forward(context, run, revision)
         return
-    stage = passage.protocol.returns_to(run.stage, run.escalated_from.stage)
+    stage = context.protocol.returns_to(run.stage, run.escalated_from.stage)
     if stage is None:
-        forward(passage, run, revision)
+        forward(context, run, revision)
     elif stage.in_rounds:
-        pool(passage, stage, revision)
+        pool(context, stage, revision)
     else:
-        open_run(passage, stage, revision)
+        open_run(context, stage, revision)
 
 
-_MOVES: dict[Outcome, Callable[[Passage, StageRun, Revision], None]] = {
+_MOVES: dict[Outcome, Callable[[CycleContext, StageRun, Revision], None]] = {
     Outcome.PASS: forward,
     Outcome.PASS_WITH_FIX: forward,
     Outcome.REJECTED: _reject,
@@ -207,15 +207,15 @@ _MOVES: dict[Outcome, Callable[[Passage, StageRun, Revision], None]] = {
 }
 
 
-def pool(passage: Passage, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
+def pool(context: CycleContext, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
     """Let the dialogue wait for the stage's draw. ``seen``: this version was looked at there, without conflict."""
-    _new_run(passage, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
-    passage.place(DialogueStatus.POOLED, stage.key)
-    passage.journal.count(f"pooled:{stage.key}")
+    _new_run(context, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
+    context.place(DialogueStatus.POOLED, stage.key)
+    context.journal.count(f"pooled:{stage.key}")
 
 
 def _new_run(
-    passage: Passage,
+    context: CycleContext,
     stage: Stage,
     revision: Revision,
     state: StageRunState,
@@ -225,24 +225,24 @@ def _new_run(
     seen: bool = False,
 ) -> StageRun:
     [(earlier,)] = rows(
-        "SELECT max(round) FROM reviews_stagerun WHERE cycle_id = %s AND stage = %s", [passage.cycle.pk, stage.key]
+        "SELECT max(round) FROM reviews_stagerun WHERE cycle_id = %s AND stage = %s", [context.cycle.pk, stage.key]
     )
     looks = None
     if stage.in_rounds:
         # Its round is the number of the draw it waits for, so that a round is the same one for all items.
         [(drawn,)] = rows(
             "SELECT max(number) FROM reviews_draw WHERE project_id = %s AND stage = %s",
-            [passage.cycle.project_id, stage.key],
+            [context.cycle.project_id, stage.key],
         )
         earlier = max(earlier or 0, drawn or 0)
         [(looks,)] = rows(
             "SELECT count(*) FROM reviews_stagerun "
             "WHERE cycle_id = %s AND stage = %s AND state = 'settled' AND outcome <> %s",
-            [passage.cycle.pk, stage.key, NOT_DRAWN],
+            [context.cycle.pk, stage.key, NOT_DRAWN],
         )
     run = StageRun(
-        cycle=passage.cycle,
-        project_id=passage.cycle.project_id,
+        cycle=context.cycle,
+        project_id=context.cycle.project_id,
         stage=stage.key,
         round=(earlier or 0) + 1,
         looks=looks,

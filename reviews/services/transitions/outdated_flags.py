@@ -1,4 +1,4 @@
-"""Which dialogues a new guideline overtakes, and their flags.
+"""Which dialogues a new guideline outdates, and their flags.
 
 A gold item is flagged where an ordinary dialogue in its place would be: else the list of what is flagged would have all
 that waits in its stage but it. Only administrators' counts leave it out.
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import BigIntegerField, Exists, OuterRef, Q, Value
 
-from annotator.models import Dialogue, Guideline, GuidelineMark, Project, StaleWork
+from annotator.models import Dialogue, Guideline, GuidelineChange, OutdatedDialogue, Project
 from annotator.models.content import DialogueQuerySet, DialogueStatus
-from reviews.models import Review, ReviewFinding, Ruling
+from reviews.models import Review, ReviewError, Ruling
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a mark is to touch, before it is made."""
+    """What a change is to touch, before it is made."""
 
     guideline: Guideline
     policies: tuple[str, ...]
-    kinds: tuple[str, ...]
+    error_types: tuple[str, ...]
 
 
 def touched(project: Project, scope: Scope) -> DialogueQuerySet:
@@ -32,34 +32,37 @@ def touched(project: Project, scope: Scope) -> DialogueQuerySet:
     fits = Q()
     for policy in scope.policies:
         fits |= Q(policies__contains=f",{policy},")
-    if scope.kinds:
+    if scope.error_types:
         named = {"review__dialogue": OuterRef("pk"), "review__sealed": False}
-        fits |= Q(Exists(ReviewFinding.objects.filter(kind__in=scope.kinds, **named)))
-        fits |= Q(Exists(Ruling.objects.filter(reason_kind__in=scope.kinds, **named)))
+        fits |= Q(Exists(ReviewError.objects.filter(kind__in=scope.error_types, **named)))
+        fits |= Q(Exists(Ruling.objects.filter(reason_kind__in=scope.error_types, **named)))
     return rows.exclude(status=DialogueStatus.REJECTED).filter(fits)
 
 
-def flagged(mark: GuidelineMark) -> DialogueQuerySet:
+def flagged(change: GuidelineChange) -> DialogueQuerySet:
     """What bears the mark's flag still."""
-    return Dialogue.objects.filter(pk__in=StaleWork.objects.filter(mark=mark, cleared_at=None).values("dialogue"))
+    return Dialogue.objects.filter(
+        pk__in=OutdatedDialogue.objects.filter(change=change, cleared_at=None).values("dialogue")
+    )
 
 
-def flag(mark: GuidelineMark, rows: DialogueQuerySet) -> int:
+def flag(change: GuidelineChange, rows: DialogueQuerySet) -> int:
     """One statement, however many there are."""
-    chosen = rows.order_by().annotate(mark_key=Value(mark.pk, output_field=BigIntegerField()))
-    select, values = chosen.values_list("pk", "project_id", "mark_key").query.sql_with_params()
+    chosen = rows.order_by().annotate(change_key=Value(change.pk, output_field=BigIntegerField()))
+    select, values = chosen.values_list("pk", "project_id", "change_key").query.sql_with_params()
     with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO annotator_stalework (dialogue_id, project_id, mark_id) {select}", values)
+        cursor.execute(f"INSERT INTO annotator_outdateddialogue (dialogue_id, project_id, change_id) {select}", values)
         return int(cursor.rowcount)
 
 
 def flag_newcomer(dialogue: Dialogue) -> None:
-    """Flag a new gold item by the marks that still flag anything, as if it had been there when they were made."""
+    """Flag a new gold item by the changes that still flag anything, as if it had been there when they were made."""
     # Whoever marks holds its guideline: they see the item, or are seen here.
     list(Guideline.objects.select_for_update(no_key=True).filter(project=dialogue.project_id).order_by("pk").only("pk"))
-    marks = GuidelineMark.objects.filter(
-        Exists(StaleWork.objects.filter(mark=OuterRef("pk"), cleared_at=None)), guideline__project=dialogue.project_id
+    changes = GuidelineChange.objects.filter(
+        Exists(OutdatedDialogue.objects.filter(change=OuterRef("pk"), cleared_at=None)),
+        guideline__project=dialogue.project_id,
     )
-    for mark in marks.select_related("guideline").order_by("pk"):
-        scope = Scope(mark.guideline, tuple(mark.policies), tuple(mark.kinds))
-        flag(mark, touched(dialogue.project, scope).filter(pk=dialogue.pk))
+    for change in changes.select_related("guideline").order_by("pk"):
+        scope = Scope(change.guideline, tuple(change.policies), tuple(change.error_types))
+        flag(change, touched(dialogue.project, scope).filter(pk=dialogue.pk))

@@ -8,7 +8,7 @@ from annotator.models import Dialogue, Event, Project, Revision, User, Waiver
 from annotator.services.database.statements import rows, write
 from annotator.services.dialogues.revisions import unseal
 from reviews.models import Claim, Review, Slot, StageRun, StageRunState
-from reviews.services.feedback.comments import tell_of_opened
+from reviews.services.feedback.comments import notify_unsealed
 
 _SEALABLE = [model._meta.db_table for model in (Review, Event, Waiver)]
 
@@ -50,7 +50,7 @@ def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bo
     opened = rows(
         "UPDATE reviews_comment SET sealed = %s WHERE dialogue_id = %s AND sealed RETURNING id", [False, dialogue.pk]
     )
-    tell_of_opened(dialogue, [comment for (comment,) in opened])
+    notify_unsealed(dialogue, [comment for (comment,) in opened])
 
 
 def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:

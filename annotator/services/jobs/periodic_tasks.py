@@ -9,16 +9,16 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from annotator.models import Routine
+from annotator.models import PeriodicTask
 
 #: What beat asks for most often of all workers of the ordinary queue; it is done within a moment.
 PULSE = "take-up-stale-jobs"
 
 
-def note_routine(name: str, outcome: dict[str, Any] | None = None) -> None:
+def note_run(name: str, outcome: dict[str, Any] | None = None) -> None:
     """A worker has just done it."""
     values = {"ran_at": timezone.now(), "outcome": outcome or {}}
-    Routine.objects.update_or_create(name=name, defaults=values)
+    PeriodicTask.objects.update_or_create(name=name, defaults=values)
 
 
 def folder_mark() -> str:

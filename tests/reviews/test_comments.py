@@ -158,11 +158,11 @@ def test_nobody_hears_of_what_a_blind_reviewer_says_before_the_stage_settles(
     claim = claim_slot(actor=reviewer, slot=open_slot(item))
     work = load_slot_work(actor=reviewer, public_id=claim.slot.public_id)
     named = " ".join(f"@{other.username}" for other in (team.annotators[2], team.annotator, team.senior))
-    remark = add_comment(actor=reviewer, work=work, anchor="/tasks/t1", text=f"Wrong town, {named}.")
-    add_comment(actor=reviewer, work=work, anchor="", text="And more.", reply_to=remark.public_id)
+    comment = add_comment(actor=reviewer, work=work, anchor="/tasks/t1", text=f"Wrong town, {named}.")
+    add_comment(actor=reviewer, work=work, anchor="", text="And more.", reply_to=comment.public_id)
     assert seen() == before
     with pytest.raises(Hidden):
-        resolve_comment(actor=person, public_id=remark.public_id)
+        resolve_comment(actor=person, public_id=comment.public_id)
     submit_review(actor=reviewer, slot=claim.slot, token=claim.token, verdict="approve")
     assert seen() == before
     hand_in(team.annotators[2], item, "approve")
@@ -189,7 +189,7 @@ def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice
     for text in (re.sub("<datalist.*?</datalist>", "", shown, flags=re.DOTALL), home, notices):
         assert str(team.senior) not in text
         assert author.username not in text
-    assert f"A colleague remarks on {item.external_id}." in home
+    assert f"A colleague comments on {item.external_id}." in home
     # One's own words stay as they are, and colleagues are told all when the stage has settled.
     claim_slot(actor=other, slot=open_slot(item))
     assert own.text in page(team, other, item, client)
@@ -204,18 +204,18 @@ def client_page(person: User, address: str) -> str:
     return html.unescape(client.get(address).content.decode())
 
 
-def test_who_reviews_blind_remarks_in_the_workspace_and_leaves_the_open_ones_alone(team: Team, client: Client) -> None:
+def test_who_reviews_blind_comments_in_the_workspace_and_leaves_the_open_ones_alone(team: Team, client: Client) -> None:
     item = make_item(team, "cross_check")
-    remark = comment_on(actor=team.senior, dialogue=item, anchor="", text="Is this so?")
+    comment = comment_on(actor=team.senior, dialogue=item, anchor="", text="Is this so?")
     claim_slot(actor=team.annotators[1], slot=open_slot(item))
     for act in (
         lambda: comment_on(actor=team.annotators[1], dialogue=item, anchor="", text="No."),
-        lambda: resolve_comment(actor=team.annotators[1], public_id=remark.public_id),
+        lambda: resolve_comment(actor=team.annotators[1], public_id=comment.public_id),
     ):
         with pytest.raises(Denied, match="independently"):
             act()
     shown = page(team, team.annotators[1], item, client)
-    assert "remark on it in your workspace" in shown
+    assert "comment on it in your workspace" in shown
     assert "Is this so?" in shown
 
 
@@ -294,8 +294,8 @@ def test_on_the_work_page_a_place_may_lie_in_ones_own_draft_and_in_nobody_elses(
     document = current(item)
     document["tasks"][0]["steps"] = steps
     Draft.objects.filter(pk=draft.pk).update(content=canonical(read_document(document)))
-    remark = add_comment(actor=team.annotator, work=work, anchor=new, text="Is it needed?")
-    assert (remark.anchor, remark.value_hash) == (new, "")
+    comment = add_comment(actor=team.annotator, work=work, anchor=new, text="Is it needed?")
+    assert (comment.anchor, comment.value_hash) == (new, "")
     with pytest.raises(Invalid):
         comment_on(actor=team.senior, dialogue=item, anchor=new, text="Is it needed?")
 
@@ -313,7 +313,7 @@ def test_dealt_with_and_open_again(team: Team) -> None:
     assert reopen_comment(actor=team.annotator, public_id=first.public_id).resolved_by is None
 
 
-def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team: Team) -> None:
+def test_the_same_words_sent_twice_are_one_comment_but_an_answer_is_another(team: Team) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
     work = load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
@@ -323,7 +323,7 @@ def test_the_same_words_sent_twice_are_one_remark_but_an_answer_is_another(team:
         assert item.comments.count() == count
 
 
-def test_what_a_double_click_says_twice_on_the_page_of_a_dialogue_is_one_remark(team: Team) -> None:
+def test_what_a_double_click_says_twice_on_the_page_of_a_dialogue_is_one_comment(team: Team) -> None:
     item = make_item(team, "self_check_multi")
 
     def say(text: str, anchor: str = "", reply_to: str = "") -> Comment:
@@ -369,14 +369,13 @@ def test_on_the_page_of_a_dialogue_without_scripts(team: Team, client: Client) -
     )
     assert "<strong>Odd</strong> &lt;script&gt;" in shown
     assert [kind for kind, _ in told(team.annotator)] == ["mention"]
-    remark = Comment.objects.get()
-    assert (
-        page(team, team.senior, item, client, text="Answered.", reply_to=remark.public_id).count('class="comment"') == 2
-    )
+    comment = Comment.objects.get()
+    answered = page(team, team.senior, item, client, text="Answered.", reply_to=comment.public_id)
+    assert answered.count('class="comment"') == 2
     refused = page(team, team.senior, item, client, anchor="/tasks/t1", text="@who is that?")
     assert "Nobody in this project is called @who" in refused
     assert "@who is that?</textarea>" in refused
-    address = f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/{remark.public_id}/"
+    address = f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/{comment.public_id}/"
     assert "dealt with" in client.post(address, follow=True).content.decode()
     partial = client.post(address, {"reopen": "1"}, headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in partial
@@ -406,7 +405,7 @@ def test_one_person_does_not_fill_a_dialogues_page_with_comments(team: Team, mon
     item = make_item(team, "cross_check")
     for n in range(3):
         comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1", text=f"{n}.")
-    with pytest.raises(Invalid, match="You have remarked 3 times on this dialogue"):
+    with pytest.raises(Invalid, match="You have commented 3 times on this dialogue"):
         comment_on(actor=team.senior, dialogue=item, anchor="", text="Once more.")
     comment_on(actor=team.administrator, dialogue=item, anchor="/tasks/t1", text="Others are free to.")
     assert item.head is not None

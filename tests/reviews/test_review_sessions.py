@@ -1,4 +1,4 @@
-"""Joint sessions: who sees them, one decision for each dispute, and that each is an expert's review like any other."""
+"""Review sessions: who sees them, one decision for each dispute, and that each is an expert's review like any other."""
 
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, User
 from annotator.services.history.events import broken_links
 from reviews.core.protocols import load_preset, read_protocol
-from reviews.models import Claim, JointDecision, JointSession, Review, Slot
+from reviews.models import Claim, Review, ReviewSession, SessionDecision, Slot
 from reviews.services.adjudication import review_sessions
 from reviews.services.protocols.versions import adopt_preset, adopt_protocol
 from reviews.services.queue.claims import claim_slot
@@ -47,13 +47,13 @@ def round_of(team: Team) -> review_sessions.Round:
     return review_sessions.find_round(actor=team.senior, project=team.project, address="1")
 
 
-def gather(team: Team) -> JointSession:
+def gather(team: Team) -> ReviewSession:
     people = [team.senior.public_id, *(one.public_id for one in team.annotators[1:])]
     return review_sessions.gather(actor=team.senior, project=team.project, round=round_of(team), people=people)
 
 
 def decide(team: Team, item: Dialogue, **more: Any) -> Review:
-    session = JointSession.objects.get()
+    session = ReviewSession.objects.get()
     slot = review_sessions.take_up(
         actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
     )
@@ -78,7 +78,7 @@ def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
     # The page of a dispute shows their number alone, so it reads none of them.
     assert (read().total, read().decided, read().decisions) == (3, 3, [])
     client.force_login(team.senior)
-    address = reverse("joint", args=[team.project.slug, "cross_check-1"])
+    address = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     first, second = (client.get(address + query).content.decode() for query in ("", "?from=2"))
     assert "3 decided together" in first
     assert "Numbers 1 to 2 of 3" in first
@@ -120,10 +120,10 @@ def test_a_decision_is_an_experts_review_with_who_was_present(team: Team) -> Non
     review = decide(team, item)
     item.refresh_from_db()
     assert (item.status, item.head) == ("verified", review.made_revision)
-    decision = JointDecision.objects.get()
+    decision = SessionDecision.objects.get()
     assert (decision.review, decision.note) == (review, "It reads the observation.")
     assert set(decision.participants.all()) == {team.senior, team.annotators[1]}
-    event = Event.objects.get(kind="joint.decided")
+    event = Event.objects.get(kind="review_session.decided")
     assert event.after["people"] == sorted([team.senior.public_id, team.annotators[1].public_id])
     assert broken_links(item) == []
     with pytest.raises(Conflict, match="not in dispute any more"):
@@ -143,7 +143,7 @@ def test_nobody_decides_together_alone_and_nothing_is_written_then(team: Team) -
     with pytest.raises(Invalid, match="at most 4,000"):
         decide(team, item, note="x" * 4001)
     assert not Review.objects.filter(stage_kind="expert").exists()
-    assert not JointDecision.objects.exists()
+    assert not SessionDecision.objects.exists()
 
 
 def test_the_rules_of_experts_hold(team: Team) -> None:
@@ -176,14 +176,14 @@ def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team
     first, second = make_item(team, "expert"), make_item(team, "expert")
     gather(team)
     client.force_login(team.senior)
-    url = reverse("joint", args=[team.project.slug, "cross_check-1"])
+    url = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     page = client.get(url).content.decode()
     assert page.index(f'value="{first.public_id}"') < page.index("Take the next up")
     assert f'value="{barred.public_id}"' not in page
     assert "is for somebody who has not reviewed this item before" in page
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
     assert 'data-key="Shift+P"' not in client.get(taken).content.decode()
-    session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
+    session = {"review-session": ReviewSession.objects.get().pk, "present": [team.annotators[2].public_id]}
     following = client.post(taken, session | {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"})["Location"]
     assert following == reverse("workspace-settle", args=[open_slot(second).public_id])
 
@@ -221,7 +221,7 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
     settle(one)
     assert shown(one) == (1, [("right", 1)])
     assert shown(other) == shown(team.administrator) == (0, [])
-    assert Event.objects.get(kind="joint.decided").sealed
+    assert Event.objects.get(kind="review_session.decided").sealed
     settle(other)
     item.refresh_from_db()
     assert item.status == "verified"
@@ -247,9 +247,9 @@ def test_taking_another_up_gives_the_first_back(team: Team) -> None:
 def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
     client.force_login(team.senior)
-    url = reverse("joint", args=[team.project.slug, "1"])
-    listing = client.get(reverse("joint-list", args=[team.project.slug])).content.decode()
-    assert reverse("joint", args=[team.project.slug, "cross_check-1"]) in listing
+    url = reverse("review-session", args=[team.project.slug, "1"])
+    listing = client.get(reverse("review-session-list", args=[team.project.slug])).content.decode()
+    assert reverse("review-session", args=[team.project.slug, "cross_check-1"]) in listing
     assert "Begin" in client.get(url).content.decode()
     assert client.post(url, {}).status_code == 422
     client.post(url, {"present": [team.senior.public_id, team.annotators[2].public_id]})
@@ -258,15 +258,16 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     assert "0 of 2 decided" in page
     assert "Decided together" in page
     form = {
-        f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong", "joint-session": JointSession.objects.get().pk,
-        "present": [team.annotators[2].public_id], "joint-note": "Short.",
+        f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong", "review-session": ReviewSession.objects.get().pk,
+        "present": [team.annotators[2].public_id], "session-note": "Short.",
     }  # fmt: skip
     refused = client.post(taken, {**form, "present": []})
     assert refused.status_code == 422
     assert "Tick who is present" in refused.content.decode()
     following = client.post(taken, form)["Location"]
     assert "1 of 2 decided" in client.get(following).content.decode()
-    assert client.post(following, form)["Location"] == reverse("joint", args=[team.project.slug, "cross_check-1"])
+    table = reverse("review-session", args=[team.project.slug, "cross_check-1"])
+    assert client.post(following, form)["Location"] == table
     end = client.get(url).content.decode()
     assert "Nothing is in dispute any more" in end
     assert "2 decided together" in end
@@ -279,10 +280,10 @@ def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(cl
     first, second = make_item(team, "expert"), make_item(team, "expert")
     gather(team)
     client.force_login(team.senior)
-    url = reverse("joint", args=[team.project.slug, "1"])
+    url = reverse("review-session", args=[team.project.slug, "1"])
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
-    session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
-    client.post(f"{taken}keep/", session | {"joint-note": "Not sure yet."})
+    session = {"review-session": ReviewSession.objects.get().pk, "present": [team.annotators[2].public_id]}
+    client.post(f"{taken}keep/", session | {"session-note": "Not sure yet."})
     for item in (second, first):
         client.post(url, {"dialogue": item.public_id})
     assert "Not sure yet." in client.get(taken).content.decode()
@@ -290,16 +291,16 @@ def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(cl
     # Later, nobody sits there any more.
     claim_slot(actor=team.senior, slot=open_slot(first))
     page = client.get(taken).content.decode()
-    assert "Joint review" not in page
+    assert "Review session" not in page
     assert "Decided together" not in page
     assert client.post(taken, {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"}).status_code == 302
-    assert not JointDecision.objects.exists()
+    assert not SessionDecision.objects.exists()
     assert Review.objects.get(dialogue=first, stage_kind="expert").person == team.senior
     # Taken up in the session again, the other one is decided there.
     again = client.post(url, {"dialogue": second.public_id})["Location"]
     assert "Decided together" in client.get(again).content.decode()
     client.post(again, session | {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"})
-    assert JointDecision.objects.get().review.dialogue == second
+    assert SessionDecision.objects.get().review.dialogue == second
 
 
 def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, team: Team) -> None:
@@ -307,7 +308,7 @@ def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, 
     item = make_item(team, "expert")
     gather(team)
     client.force_login(team.senior)
-    url = reverse("joint", args=[team.project.slug, "1"])
+    url = reverse("review-session", args=[team.project.slug, "1"])
     taken = client.post(url, {"dialogue": item.public_id})["Location"]
     slot = Slot.objects.get(claims__state="live").public_id
     besides = client.get(reverse("workspace", args=[slot]), {"at": "/"}).content.decode()
@@ -318,9 +319,9 @@ def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, 
     assert client.get(submit, {"verdict": "reject"})["Location"] == taken
     assert client.post(submit, {"verdict": "reject", "reason": "It cannot be saved."})["Location"] == taken
     assert not Review.objects.filter(stage_kind="expert").exists()
-    session = {"joint-session": JointSession.objects.get().pk, "present": [team.annotators[2].public_id]}
+    session = {"review-session": ReviewSession.objects.get().pk, "present": [team.annotators[2].public_id]}
     client.post(taken, session | {"verdict": "reject", "reason": "It cannot be saved."})
-    assert JointDecision.objects.get().review.verdict == "reject"
+    assert SessionDecision.objects.get().review.verdict == "reject"
 
 
 def test_the_page_asks_as_often_for_four_disputes_as_for_one(
@@ -332,7 +333,7 @@ def test_the_page_asks_as_often_for_four_disputes_as_for_one(
     make_item(team, "expert")
     gather(team)
     client.force_login(team.senior)
-    url = reverse("joint", args=[team.project.slug, "1"])
+    url = reverse("review-session", args=[team.project.slug, "1"])
     client.get(url)
     with CaptureQueriesContext(connection) as one:
         client.get(url)
@@ -368,15 +369,15 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
     assert len(items) == 3
     client.force_login(team.senior)
     slug = team.project.slug
-    url = reverse("joint", args=[slug, "rounds-1"])
-    assert url in client.get(reverse("joint-list", args=[slug])).content.decode()
+    url = reverse("review-session", args=[slug, "rounds-1"])
+    assert url in client.get(reverse("review-session-list", args=[slug])).content.decode()
     # Where the rounds are shown, too, for those who may open it.
     samples = reverse("statistics-samples", args=[slug])
     assert url in client.get(samples).content.decode()
     other = Client()
     other.force_login(team.annotator)
     assert url not in other.get(samples).content.decode()
-    assert client.get(reverse("joint", args=[slug, "1"])).status_code == 200
+    assert client.get(reverse("review-session", args=[slug, "1"])).status_code == 200
     assert "3 in dispute" in client.get(url).content.decode()
     client.post(url, {"present": [team.senior.public_id, *(one.public_id for one in team.annotators[:2])]})
     taken = client.post(url, {"dialogue": items[0].public_id})["Location"]
@@ -384,9 +385,9 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
         page = client.get(taken).content.decode()
         assert f"{n} of 3 decided" in page
         form = {
-            "joint-session": JointSession.objects.get().pk,
+            "review-session": ReviewSession.objects.get().pk,
             "present": [team.annotators[0].public_id],
-            "joint-note": f"Decision {n}.",
+            "session-note": f"Decision {n}.",
         }
         if f"ruling:{TEXT}" in page:
             form |= {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"}
@@ -395,7 +396,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
         taken = response["Location"]
     assert taken == url
     assert "Nothing is in dispute any more" in client.get(url).content.decode()
-    assert JointDecision.objects.count() == 3
+    assert SessionDecision.objects.count() == 3
     # They go back into the pool as not seen, and the round has found one error: two were false alarms.
     assert draw_where_upstream_is_done() == 1
     first, second = read_rounds(team.project)

@@ -1,4 +1,4 @@
-"""Work that a guideline overtakes is sent back at the moment somebody takes it up."""
+"""Work that a guideline outdates is sent back at the moment somebody takes it up."""
 
 from functools import partial
 
@@ -30,9 +30,9 @@ def test_what_somebody_takes_up_is_not_sent_back_from_under_them(team: Team) -> 
     """Whether anybody was at work was asked before the lock: the claim that came meanwhile was taken away."""
     item = make_item(team, "cross_check")
     publish_guideline(actor=team.administrator, project=team.project, text="# Two", seen=1)
-    scope = outdated.read_scope(project=team.project, number=2, policies=[], kinds=[])
-    mark = outdated.mark_stale(actor=team.administrator, project=team.project, scope=scope, reason="Dates.")
-    outdated.start_send_back(actor=team.administrator, project=team.project, mark=mark)
+    scope = outdated.read_scope(project=team.project, number=2, policies=[], error_types=[])
+    mark = outdated.mark_outdated(actor=team.administrator, project=team.project, scope=scope, reason="Dates.")
+    outdated.start_send_back(actor=team.administrator, project=team.project, change=mark)
     claim, job = overlap(
         partial(claim_slot, actor=team.annotators[1], slot=open_slot(item)),
         partial(jobs.run, Job.objects.get(kind=outdated.JOB).pk),

@@ -14,7 +14,7 @@ from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.converting import Converter
 from benchmark.core.formats.files import RawLine
 from benchmark.core.formats.labels import WILD_INFORMATION
-from benchmark.core.formats.outdated import forget_overtaken
+from benchmark.core.formats.outdated import forget_outdated
 from benchmark.core.formats.residue import NATIVE
 from benchmark.core.formats.verifying import verify_archive
 from benchmark.services.releases.requests import archive_path
@@ -85,7 +85,7 @@ def repaired(document: Document) -> Document:
 )
 def test_a_corrected_value_is_written_nowhere(name: str, record: Callable[[], Document]) -> None:
     dialogue = READERS[name].read(record())[0]
-    after = forget_overtaken(repaired(dialogue.document), dialogue.document)
+    after = forget_outdated(repaired(dialogue.document), dialogue.document)
     read_document(after)
     item = ReadDialogue(dialogue.external_id, dialogue.language, "", after, dialogue.tools, [])
     for writer in (name, "neutral"):
@@ -129,7 +129,7 @@ def said_after(edit: Callable[[Document], None], start: Document | None = None) 
     before = start or dialogue.document
     document = copy.deepcopy(before)
     edit(document)
-    document = forget_overtaken(read_document(document), before)
+    document = forget_outdated(read_document(document), before)
     return document, WRITERS["openai"].write([ReadDialogue("trace-2", "en", "", document, [], [])])["messages"]
 
 
@@ -202,7 +202,7 @@ class TestWhatStandsBesideMessages:
         [dialogue] = READERS["openai"].read(record)
         document = copy.deepcopy(dialogue.document)
         document["tasks"][0]["steps"][2]["observation"] = []
-        after = forget_overtaken(document, dialogue.document)
+        after = forget_outdated(document, dialogue.document)
         messages = WRITERS["openai"].write([ReadDialogue("trace-2", "en", "", after, [], [])])["messages"]
         assert "reasoning" not in messages[-1]
 
@@ -214,9 +214,9 @@ def test_what_speaks_of_another_place_stays(record: Callable[[], Document]) -> N
     [dialogue] = READERS[name].read(raw)
     edited = copy.deepcopy(dialogue.document)
     edited["tasks"][0]["steps"][-1]["text"] = "Something else entirely."
-    after = forget_overtaken(edited, dialogue.document)
+    after = forget_outdated(edited, dialogue.document)
     assert after["tasks"][0]["steps"][0] == dialogue.document["tasks"][0]["steps"][0]
-    assert forget_overtaken(dialogue.document, dialogue.document) == dialogue.document
+    assert forget_outdated(dialogue.document, dialogue.document) == dialogue.document
 
 
 def test_a_corrected_label_takes_its_copies_along() -> None:
@@ -225,7 +225,7 @@ def test_a_corrected_label_takes_its_copies_along() -> None:
     edited = copy.deepcopy(dialogue.document)
     edited["tasks"][1] |= {"policy": "single_tool", "information": "explicit"}
     edited["tasks"][2]["information"] = "explicit"
-    after = forget_overtaken(edited, dialogue.document)
+    after = forget_outdated(edited, dialogue.document)
     assert "label" not in after["tasks"][1]["extra"].get("@native", {})
     assert [task["native_information"] for task in after["tasks"]][1:3] == [None, None]
     assert "hidden_in_task_3" not in after["extra"]
@@ -237,7 +237,7 @@ def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
     kept = dialogue.document["extra"]["@native"]["kept"]
     edited = copy.deepcopy(dialogue.document)
     edited["answer"] = "At 17:40."
-    after = forget_overtaken(edited, dialogue.document)
+    after = forget_outdated(edited, dialogue.document)
     assert after["extra"]["@native"]["kept"] == {key: kept[key] for key in kept.keys() - {"answer"}}
     assert "data_source" in kept
     item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
@@ -266,7 +266,7 @@ def test_edited_words_of_a_constraint_take_the_copies_in_its_parameters_along() 
         edited["constraints"][0]["variants"] = [
             {"first": ["find_ferry"], "parameters": edited["constraints"][0]["parameters"] | {"max_callTimes": 2}}
         ]
-        after = forget_overtaken(edited, before)
+        after = forget_outdated(edited, before)
         read_document(after)
         files = WRITERS["cctu"].write([ReadDialogue("7", "en", "", after, dialogue.tools, [])])["check_code"]
         held = [json.loads(files[f"check_constraint_{n}.json"]) for n in (0, 2)]
@@ -287,12 +287,12 @@ def test_edited_words_of_a_constraint_take_the_copies_in_its_parameters_along() 
 def test_an_edited_query_leaves_the_other_messages_of_a_case() -> None:
     prompt, query = cctu_record()["messages"]
     others = [{"role": "user", "content": "Is there a boat?"}, {"role": "assistant", "content": "Two."}]
-    stale = {"role": "assistant", "content": f"You asked: {query['content']}"}
-    raw = cctu_record(messages=[prompt | {"role": "developer"}, *others, stale, query | {"name": "anna"}])
+    outdated = {"role": "assistant", "content": f"You asked: {query['content']}"}
+    raw = cctu_record(messages=[prompt | {"role": "developer"}, *others, outdated, query | {"name": "anna"}])
     [dialogue] = READERS["cctu"].read(raw)
 
     def said_after(before: Document, **edited: Any) -> tuple[Document, list[Document]]:
-        after = forget_overtaken(before | edited, before)
+        after = forget_outdated(before | edited, before)
         item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
         written: list[Document] = WRITERS["cctu"].write([item], full=True)["messages"]
         return after, written
@@ -304,7 +304,7 @@ def test_an_edited_query_leaves_the_other_messages_of_a_case() -> None:
     told, written = said_after(asked, system_prompt="Be short.")
     assert written == [first | {"content": "Be short."}, *others, last]
     assert said_after(told, system_prompt=None)[1] == [*others, last]
-    assert stale["content"] not in json.dumps(asked)
+    assert outdated["content"] not in json.dumps(asked)
 
 
 def test_an_edited_message_of_the_dialogue_so_far_leaves_what_the_others_hold() -> None:
@@ -321,15 +321,15 @@ def test_an_edited_message_of_the_dialogue_so_far_leaves_what_the_others_hold() 
     def said_after(edit: Callable[[list[Document]], None]) -> list[Document]:
         after = copy.deepcopy(dialogue.document)
         edit(after["context"])
-        after = forget_overtaken(after, dialogue.document)
+        after = forget_outdated(after, dialogue.document)
         item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
         written: list[Document] = WRITERS["wild"].write([item], full=True)["context"]
         return written
 
     assert said_after(lambda context: None) == before
     edited = {"role": "user", "content": "And in Cologne?"}
-    stale = {"role": "assistant", "content": "It rains."}
-    assert said_after(lambda context: context[0].update(edited)) == [edited, *before[1:3], stale]
+    outdated = {"role": "assistant", "content": "It rains."}
+    assert said_after(lambda context: context[0].update(edited)) == [edited, *before[1:3], outdated]
     assert said_after(lambda context: context.insert(1, edited)) == [before[0], edited, *before[1:]]
     assert said_after(lambda context: context.pop()) == before[:3]
 
@@ -367,7 +367,7 @@ def test_notes_of_another_shape_stop_neither_an_edit_nor_a_release(name: str, re
                 for message in edited["context"]:
                     message["content"] = "Something else."
                 edited["tasks"][0]["user_message"] = "Something else."
-            forget_overtaken(edited, document)
+            forget_outdated(edited, document)
             line = json.dumps({"id": "x", "document": document, "tools": []}).encode()
             for target in WRITERS:
                 Converter("neutral", target).convert(RawLine(1, "", line, len(line), True))
@@ -409,7 +409,7 @@ def test_digits_that_earlier_imports_rounded_are_said_as_they_were_rounded() -> 
     case = imported_before("cctu", cctu_record() | {"tools": f'[{{"name":"f","at":{ROUNDED}}}]', "codes": "{ }"})
     edited = copy.deepcopy(trace.document)
     edited["tasks"][0]["steps"][0]["arguments"]["n"] = 2
-    after = forget_overtaken(edited, trace.document)
+    after = forget_outdated(edited, trace.document)
     for document in (trace.document, after):
         trace.document = document
         written = WRITERS["openai"].write([trace], full=True)
@@ -420,7 +420,7 @@ def test_digits_that_earlier_imports_rounded_are_said_as_they_were_rounded() -> 
     READERS["cctu"].read(WRITERS["cctu"].write([case], full=True))
     # What speaks of the rounded number speaks of it in the text of a record, too.
     edited["tasks"][0]["steps"][0]["arguments"] = {"cents": 3}
-    assert "expected" not in forget_overtaken(edited, trace.document)["extra"]
+    assert "expected" not in forget_outdated(edited, trace.document)["extra"]
 
 
 def bilingual_with_fields() -> Document:
@@ -432,7 +432,7 @@ def test_a_field_that_both_languages_share_is_not_written_for_the_one_that_kept_
     english, chinese = READERS["wild"].read(bilingual_with_fields())
     edited = copy.deepcopy(chinese.document)
     edited["tasks"][0]["user_message"] = "奈良天气怎么样？"
-    chinese.document = forget_overtaken(edited, chinese.document)
+    chinese.document = forget_outdated(edited, chinese.document)
     record = WRITERS["wild"].write([english, chinese], full=full)
     assert CHINESE[0] not in json.dumps(record, ensure_ascii=False)
     assert (record["english_query"], record["source"]) == (MESSAGES[0], "bank desk")
@@ -445,7 +445,7 @@ def test_calls_of_a_shared_dialogue_so_far_stay_where_one_language_edits_it(full
     english, chinese = READERS["wild"].read(record)
     edited = copy.deepcopy(english.document)
     edited["context"][0]["content"] = "Good morning"
-    english.document = forget_overtaken(edited, english.document)
+    english.document = forget_outdated(edited, english.document)
     written = WRITERS["wild"].write([english, chinese], full=full)
     assert written["context"] == record["context"]
     assert written["english_context"] == [{"role": "user", "content": "Good morning"}, called]
@@ -490,6 +490,6 @@ def test_a_settled_label_keeps_no_word_of_the_other_side() -> None:
     told = task["native_information"]
     other = next(word for word in ("Partial Information", "Long-Range Dependency") if word != told)
     task["native_information"] = other
-    assert forget_overtaken(settled, before.document)["tasks"][2]["native_information"] == told
+    assert forget_outdated(settled, before.document)["tasks"][2]["native_information"] == told
     task["information"] = WILD_INFORMATION[other]
-    assert forget_overtaken(settled, before.document)["tasks"][2]["native_information"] == other
+    assert forget_outdated(settled, before.document)["tasks"][2]["native_information"] == other

@@ -1,4 +1,4 @@
-"""What a new guideline overtakes: which dialogues, how that shows, and how they go back."""
+"""What a new guideline outdates: which dialogues, how that shows, and how they go back."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotator.errors import Conflict, Denied, Invalid
-from annotator.models import Dialogue, GuidelineMark, Job, Notice, StaleWork
+from annotator.models import Dialogue, GuidelineChange, Job, Notice, OutdatedDialogue
 from annotator.services.dialogues.listing import Filters, list_dialogues
 from annotator.services.jobs import jobs
 from annotator.services.projects import publish_guideline
@@ -35,17 +35,17 @@ def publish(team: Team) -> int:
 
 
 def scope(team: Team, number: int = 2, **more: Any) -> outdated.Scope:
-    return outdated.read_scope(project=team.project, number=number, **{"policies": [], "kinds": []} | more)
+    return outdated.read_scope(project=team.project, number=number, **{"policies": [], "error_types": []} | more)
 
 
-def mark(team: Team, **more: Any) -> GuidelineMark:
-    return outdated.mark_stale(
+def mark(team: Team, **more: Any) -> GuidelineChange:
+    return outdated.mark_outdated(
         actor=team.administrator, project=team.project, scope=scope(team, **more), reason="Dates are ISO 8601 now."
     )
 
 
 def flagged() -> set[str]:
-    return set(StaleWork.objects.filter(cleared_at=None).values_list("dialogue__external_id", flat=True))
+    return set(OutdatedDialogue.objects.filter(cleared_at=None).values_list("dialogue__external_id", flat=True))
 
 
 def run_job() -> dict[str, Any]:
@@ -70,13 +70,13 @@ def test_it_touches_what_was_reviewed_before_and_nothing_else(team: Team) -> Non
     make_dialogue(team.project, external_id="candidate")
     publish(team)
     make_item(team, "cross_check", external_id="after")
-    seen = outdated.preview_mark(actor=team.administrator, project=team.project, scope=scope(team))
+    seen = outdated.preview_change(actor=team.administrator, project=team.project, scope=scope(team))
     assert (seen.total, seen.first, seen.statuses) == (1, [before], [("In review", 1)])
     mark(team)
     assert flagged() == {"before"}
 
 
-def test_policies_and_kinds_of_fault_narrow_it(team: Team) -> None:
+def test_policies_and_error_types_narrow_it(team: Team) -> None:
     make_item(team, "cross_check", make_document("a"), external_id="one task")
     make_item(team, "cross_check", make_document("b", tasks=2), external_id="with chat")
     faulty = make_item(team, "self_check_single", external_id="faulty")
@@ -87,16 +87,16 @@ def test_policies_and_kinds_of_fault_narrow_it(team: Team) -> None:
     publish(team)
 
     def touched(**more: Any) -> set[str]:
-        rows = outdated.preview_mark(actor=team.administrator, project=team.project, scope=scope(team, **more)).first
+        rows = outdated.preview_change(actor=team.administrator, project=team.project, scope=scope(team, **more)).first
         return {row.external_id for row in rows}
 
     assert touched(policies=["chat"]) == {"with chat"}
-    assert touched(kinds=["wrong_argument_value"]) == {"faulty"}
-    assert touched(policies=["chat"], kinds=["wrong_argument_value"]) == {"with chat", "faulty"}
+    assert touched(error_types=["wrong_argument_value"]) == {"faulty"}
+    assert touched(policies=["chat"], error_types=["wrong_argument_value"]) == {"with chat", "faulty"}
     with pytest.raises(Invalid, match="no policy"):
         scope(team, policies=["dance"])
     with pytest.raises(Invalid, match="no kind of fault"):
-        scope(team, kinds=["dance"])
+        scope(team, error_types=["dance"])
 
 
 def test_a_sealed_review_is_not_given_away_by_a_flag(team: Team) -> None:
@@ -106,7 +106,7 @@ def test_a_sealed_review_is_not_given_away_by_a_flag(team: Team) -> None:
     Review.objects.filter(dialogue=item).update(guideline=team.project.guidelines.first())
     hand_in(team.annotators[1], item, "approve")
     Review.objects.filter(sealed=True).update(guideline=None)
-    assert not outdated.preview_mark(actor=team.administrator, project=team.project, scope=scope(team)).total
+    assert not outdated.preview_change(actor=team.administrator, project=team.project, scope=scope(team)).total
 
 
 def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Client) -> None:
@@ -114,12 +114,12 @@ def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Clien
     make_item(team, "self_check_single")
     publish(team)
     mark(team)
-    page = list_dialogues(actor=team.annotator, project=team.project, filters=Filters(stale="1"))
+    page = list_dialogues(actor=team.annotator, project=team.project, filters=Filters(outdated="1"))
     assert page.rows == [item]
     assert [row.person for row in Notice.objects.filter(kind="guideline")] == [team.annotator]
     client.force_login(team.senior)
     shown = one_line(client.get(f"/p/{team.project.slug}/dialogues/{item.public_id}/"))
-    assert "Guideline 2 overtakes this work" in shown
+    assert "Guideline 2 outdates this work" in shown
     assert "guideline 1</a>" in shown
 
 
@@ -128,15 +128,15 @@ def test_sent_back_together_but_for_those_somebody_is_at_work_on(team: Team) -> 
     claim_slot(actor=team.annotators[1], slot=open_slot(busy))
     publish(team)
     one = mark(team)
-    moving = outdated.preview_send_back(actor=team.administrator, project=team.project, mark=one)
+    moving = outdated.preview_send_back(actor=team.administrator, project=team.project, change=one)
     assert moving.total == 2
-    outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
+    outdated.start_send_back(actor=team.administrator, project=team.project, change=one)
     assert run_job() == {"sent_back": 1, "busy": 1}
     assert flagged() == {"busy"}
     cycle = Cycle.objects.get(dialogue=idle, state="active")
     assert (cycle.number, cycle.reason) == (2, "Guideline 2: Dates are ISO 8601 now.")
     assert Dialogue.objects.get(pk=busy.pk).cycles.count() == 1
-    line = outdated.list_marks(actor=team.administrator, project=team.project)[0]
+    line = outdated.list_changes(actor=team.administrator, project=team.project)[0]
     assert (line.touched, line.left) == (2, 1)
 
 
@@ -145,7 +145,7 @@ def test_a_killed_worker_sends_nothing_back_twice(team: Team, monkeypatch: pytes
         make_item(team, "cross_check")
     publish(team)
     one = mark(team)
-    outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
+    outdated.start_send_back(actor=team.administrator, project=team.project, change=one)
     real, calls = outdated.supersede_cycle, []
 
     def dies(**arguments: Any) -> Any:
@@ -171,10 +171,10 @@ def test_a_second_click_marks_sends_back_and_withdraws_once(team: Team) -> None:
     one = mark(team)
     assert mark(team) == one
     for _ in range(2):
-        outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
+        outdated.start_send_back(actor=team.administrator, project=team.project, change=one)
     assert Job.objects.filter(kind=outdated.JOB).count() == 1
     for _ in range(2):
-        assert outdated.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
+        assert outdated.withdraw_change(actor=team.administrator, project=team.project, change=one) == 1
     told = team.project.events.filter(kind__startswith="guideline.mark")
     assert sorted(told.values_list("kind", flat=True)) == ["guideline.mark_withdrawn", "guideline.marked"]
 
@@ -183,30 +183,30 @@ def test_withdrawn_or_empty_marks(team: Team) -> None:
     make_item(team, "cross_check")
     publish(team)
     one = mark(team)
-    assert outdated.withdraw_mark(actor=team.administrator, project=team.project, mark=one) == 1
+    assert outdated.withdraw_change(actor=team.administrator, project=team.project, change=one) == 1
     assert flagged() == set()
     with pytest.raises(Conflict, match="Nothing is marked"):
-        outdated.start_send_back(actor=team.administrator, project=team.project, mark=one)
+        outdated.start_send_back(actor=team.administrator, project=team.project, change=one)
     with pytest.raises(Conflict, match="nothing to mark"):
         mark(team, policies=["clarify"])
     with pytest.raises(Invalid, match="Say what has changed"):
-        outdated.mark_stale(actor=team.administrator, project=team.project, scope=scope(team), reason=" ")
+        outdated.mark_outdated(actor=team.administrator, project=team.project, scope=scope(team), reason=" ")
     with pytest.raises(Denied):
-        outdated.mark_stale(actor=team.senior, project=team.project, scope=scope(team), reason="x")
+        outdated.mark_outdated(actor=team.senior, project=team.project, scope=scope(team), reason="x")
 
 
 def test_the_page_without_scripts(team: Team, client: Client) -> None:
     make_item(team, "cross_check", external_id="before")
     publish(team)
     client.force_login(team.administrator)
-    address = f"/p/{team.project.slug}/guideline/overtaken/"
+    address = f"/p/{team.project.slug}/guideline/outdated/"
     shown = one_line(client.get(address, {"preview": "1", "version": "2", "policy": "single_tool"}))
     assert "It touches 1 dialogue" in shown
     assert "before" in shown
     posted = {"version": "2", "policy": "single_tool", "reason": "Dates."}
     assert "1</strong> dialogue would begin" in one_line(client.post(address, posted, follow=True))
-    one = GuidelineMark.objects.get()
-    assert client.post(address, {"mark": one.public_id, "action": "send_back"}).status_code == 302
+    one = GuidelineChange.objects.get()
+    assert client.post(address, {"change": one.public_id, "action": "send_back"}).status_code == 302
     assert Job.objects.filter(kind=outdated.JOB).exists()
     assert client.post(address, posted | {"reason": ""}).status_code == 422
 
@@ -228,15 +228,15 @@ def test_a_gold_item_is_flagged_as_what_waits_beside_it() -> None:
         )
         return {row.external_id for row in page.rows}
 
-    assert listed(stale="1") == listed() == waiting | {source.external_id for source in sources}
+    assert listed(outdated="1") == listed() == waiting | {source.external_id for source in sources}
     # Administrators count what there is: the three dialogues.
     administrator = {"actor": team.administrator, "project": team.project}
-    [line] = outdated.list_marks(**administrator)
+    [line] = outdated.list_changes(**administrator)
     assert (line.touched, line.left) == (3, 3)
-    assert outdated.preview_send_back(mark=made, **administrator).total == 3
+    assert outdated.preview_send_back(change=made, **administrator).total == 3
     assert mark(team) == made
     # What goes back leaves none of them behind in the stage.
-    outdated.start_send_back(mark=made, **administrator)
+    outdated.start_send_back(change=made, **administrator)
     assert run_job() == {"sent_back": 3, "busy": 0}
     assert not flagged()
     for item in (first, second):
