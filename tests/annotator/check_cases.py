@@ -3,6 +3,7 @@
 from typing import Any
 
 from annotator.core.checks import CheckSettings, Finding, Stage, run_checks
+from annotator.core.checks.similarity import bands, jaccard, shingles
 from annotator.core.schema import read_document
 from annotator.core.schema.toolsets import CompiledToolset
 
@@ -137,3 +138,10 @@ def findings(
 def of(check: str, document: dict[str, Any], stage: Stage = "submit", **more: Any) -> list[tuple[str, str]]:
     """Anchors and messages of one check's findings."""
     return [(one.anchor, one.message) for one in findings(document, stage, **more) if one.check == check]
+
+
+def alike(text: str, other: str) -> float:
+    """How alike the search for near-duplicates finds two texts: it compares only those that share a band."""
+    first, second = shingles(text), shingles(other)
+    share = any(one == two for one, two in zip(bands(first), bands(second), strict=False))
+    return jaccard(first, second) if share else 0.0

@@ -10,9 +10,8 @@ probability of 0.999, by 30 % with one of 0.12.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from annotator.core.checks.context import Context
 from annotator.core.checks.registry import Check, default_severity, register
@@ -26,22 +25,9 @@ WIDTH = 3
 #: Texts with fewer shingles are formulas ("and the second one?") that many dialogues share.
 FEWEST_SHINGLES = 8
 THRESHOLD = 0.8
-#: Candidates compared in one band; a template used a thousand times is found by the first few.
-_MOST_IN_BAND = 16
 
 _TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _SHIFT = 64 - (PLACES - 1).bit_length()
-
-K = TypeVar("K", bound=Hashable)
-
-
-@dataclass(frozen=True, slots=True)
-class Pair(Generic[K]):
-    """Two items and the Jaccard similarity of their shingles, between 0 and 1."""
-
-    first: K
-    second: K
-    similarity: float
 
 
 def dialogue_text(document: dict[str, Any]) -> str:
@@ -101,29 +87,6 @@ def bands(shingle_set: frozenset[int]) -> list[int]:
             lowest[place] = shingle
     signature = _filled(lowest)
     return [_mix(index, signature[index * ROWS : (index + 1) * ROWS]) for index in range(PLACES // ROWS)]
-
-
-def find_near_duplicates(texts: Iterable[tuple[K, str]], *, threshold: float = THRESHOLD) -> Iterator[Pair[K]]:
-    """For each text that nearly repeats an earlier one, the pair with the earlier one that is most similar to it.
-
-    Keeps every text's shingles in memory; a job over many dialogues looks bands up in its database instead.
-    """
-    known: dict[K, frozenset[int]] = {}
-    buckets: dict[tuple[int, int], list[K]] = {}
-    for key, text in texts:
-        own = shingles(text)
-        places = list(enumerate(bands(own)))
-        candidates = dict.fromkeys(other for place in places for other in buckets.get(place, ()))
-        best = max(
-            ((jaccard(own, known[other]), other) for other in candidates), key=lambda pair: pair[0], default=None
-        )
-        if best is not None and best[0] >= threshold:
-            yield Pair(best[1], key, best[0])
-        known[key] = own
-        for place in places:
-            bucket = buckets.setdefault(place, [])
-            if len(bucket) < _MOST_IN_BAND:
-                bucket.append(key)
 
 
 def near_duplicate_finding(

@@ -25,8 +25,6 @@ _SCALED = re.compile(
 )
 _POINTS = frozenset(".,")
 _JOINTS = frozenset("-/:")
-#: More digits than this are no number but an identifier.
-_MOST_DIGITS = 18
 # Patterns begin with the digits themselves, so that searching skips what holds none; what stands before is looked at
 # afterwards.
 _NUMBER = re.compile(

@@ -37,7 +37,6 @@ _DROPPED = (
     *("$ref", "$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
     *("$vocabulary", "$defs", "definitions", "dependencies", "nullable"),
 )
-_STRUCTURE = frozenset({"type", "properties", "required", "enum", "const", "items", *_LISTS})
 _TRUE, _FALSE = frozenset({"true", "yes"}), frozenset({"false", "no"})
 _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
