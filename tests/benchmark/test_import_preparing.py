@@ -11,7 +11,7 @@ from annotator.core.checks import run_checks
 from annotator.core.schema.reading import load_text
 from benchmark.core.formats.files import RawLine, RecordFault
 from benchmark.services.imports import preparing
-from benchmark.services.imports.preparing import Prepared, PreparedRecord, Preparer, Setup
+from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Preparer, Setup
 from benchmark.services.imports.processes import Preparers
 from tests.benchmark.conftest import as_lines, candidate, candidates
 from tests.factories import broken, make_document
@@ -19,15 +19,15 @@ from tests.factories import broken, make_document
 SETUP = Setup("neutral")
 
 
-def raw(content: bytes) -> list[RawLine]:
-    return [RawLine(n, "", line, len(line), True) for n, line in enumerate(content.splitlines(), 1)]
+def raw(content: bytes) -> Chunk:
+    return Chunk([RawLine(n, "", line, len(line), True) for n, line in enumerate(content.splitlines(), 1)])
 
 
 def readable(prepared: Prepared) -> list[PreparedRecord]:
     return [record for record in prepared.records if isinstance(record, PreparedRecord)]
 
 
-def chunks(count: int) -> list[list[RawLine]]:
+def chunks(count: int) -> list[Chunk]:
     lines = [*candidates(8), "{", candidate("bad", document=broken(make_document())), {"id": 7, "document": {}}]
     return [raw(as_lines(lines[n % 4 :])) for n in range(count)]
 
@@ -82,7 +82,7 @@ def test_a_record_that_takes_too_long_is_rejected_and_the_others_are_read(monkey
 @pytest.mark.servers
 @pytest.mark.parametrize("count", [1, Preparers.ALONE + 4])
 def test_what_was_read_before_a_fault_is_answered_first(count: int) -> None:
-    def breaking_off() -> Iterator[list[RawLine]]:
+    def breaking_off() -> Iterator[Chunk]:
         yield from chunks(count)
         raise ValueError("the rest cannot be read")
 
@@ -95,7 +95,7 @@ def test_what_was_read_before_a_fault_is_answered_first(count: int) -> None:
 
 @pytest.mark.servers
 def test_a_process_that_dies_is_an_error_not_a_hang() -> None:
-    def dying(parts: Sequence[list[RawLine]]) -> object:
+    def dying(parts: Sequence[Chunk]) -> object:
         for number, part in enumerate(parts):
             if number == Preparers.ALONE + 2:
                 for child in preparers._children:

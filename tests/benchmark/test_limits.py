@@ -36,7 +36,7 @@ from annotator.presentation.markdown import render_markdown
 from annotator.services.projects import MAX_GUIDELINE
 from benchmark.core.formats.files import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
-from benchmark.services.imports.preparing import PreparedRecord, Preparer, Setup, TookTooLong, patience
+from benchmark.services.imports.preparing import Chunk, PreparedRecord, Preparer, Setup, TookTooLong, patience
 from reviews.services.adjudication.dispute_places import PlaceRow
 from reviews.services.adjudication.disputes import Outcome, Sheet
 from tests.factories import make_document
@@ -189,7 +189,9 @@ RECORDS: dict[str, tuple[str, Any]] = {
 def test_a_hostile_record_is_read_or_refused_within_its_bounds(name: str) -> None:
     kind, record = RECORDS[name]
     line = json.dumps(record).encode()
-    (prepared,) = Preparer(Setup(kind), seconds=PATIENCE).prepare([RawLine(1, "", line, len(line), True)]).records
+    (prepared,) = (
+        Preparer(Setup(kind), seconds=PATIENCE).prepare(Chunk([RawLine(1, "", line, len(line), True)])).records
+    )
     assert isinstance(prepared, PreparedRecord)
     assert prepared.dialogues or prepared.problems
     assert "of computing" not in str(prepared.problems)

@@ -5,7 +5,7 @@ Pure, and the costly half of an import; ``processes.Preparers`` runs it on sever
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -19,7 +19,7 @@ from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
 from benchmark.core.formats.check_files import CHECK_CODE
-from benchmark.core.formats.files import RawLine, RawRecord, RecordFault, parse_line
+from benchmark.core.formats.files import RawLine, RecordFault, parse_line
 
 #: Seconds of computing that one record gets. Published records take a hundredth of one.
 MOST_SECONDS = 5.0
@@ -80,9 +80,18 @@ class NewToolset:
 
 
 @dataclass(slots=True)
-class Prepared:
-    """What comes of some lines: of each a record, or why it is none; and by hash the toolsets not told before."""
+class Chunk:
+    """Part of a file: its items in order, and where the file stood then."""
 
+    items: list[RawLine | RecordFault] = field(default_factory=list)
+    position: int = 0
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What comes of a chunk: of each item a record, or why it is none; and by hash the toolsets not told before."""
+
+    position: int
     records: list[PreparedRecord | RecordFault] = field(default_factory=list)
     toolsets: dict[str, NewToolset] = field(default_factory=dict)
 
@@ -103,18 +112,17 @@ class Preparer:
         self._texts: dict[str, str] = {}
         self._told: set[str] = set()
 
-    def prepare(self, lines: Sequence[RawLine]) -> Prepared:
-        """What an import has to know of these lines. A toolset's content is told once."""
-        prepared = Prepared()
-        for line in lines:
-            item = parse_line(line)
-            if isinstance(item, RawRecord):
-                prepared.records.append(self._prepare(item, line, prepared.toolsets))
-            else:
-                prepared.records.append(item)
+    def prepare(self, chunk: Chunk) -> Prepared:
+        """What an import has to know of a chunk. A toolset's content is told once."""
+        prepared = Prepared(chunk.position)
+        for item in chunk.items:
+            prepared.records.append(item if isinstance(item, RecordFault) else self._prepare(item, prepared.toolsets))
         return prepared
 
-    def _prepare(self, item: RawRecord, line: RawLine, toolsets: dict[str, NewToolset]) -> PreparedRecord:
+    def _prepare(self, line: RawLine, toolsets: dict[str, NewToolset]) -> PreparedRecord | RecordFault:
+        item = parse_line(line)
+        if isinstance(item, RecordFault):
+            return item
         record = PreparedRecord(item.line, item.member, released=CANARY in item.data)
         try:
             with patience(self._seconds):

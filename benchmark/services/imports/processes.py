@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from multiprocessing import Pipe
@@ -21,8 +21,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Self, cast
 
-from benchmark.core.formats.files import RawLine
-from benchmark.services.imports.preparing import Prepared, Preparer, Setup
+from benchmark.services.imports.preparing import Chunk, Prepared, Preparer, Setup
 
 _ROOT = Path(__file__).resolve().parents[3]
 _MOST = 8
@@ -56,7 +55,7 @@ class Preparers:
         for child in self._children:
             child.close()
 
-    def prepare(self, chunks: Iterable[Sequence[RawLine]]) -> Iterator[Prepared]:
+    def prepare(self, chunks: Iterable[Chunk]) -> Iterator[Prepared]:
         """``Preparer.prepare`` of each chunk, in order. At most two chunks a process are held at a time.
 
         The other processes are started before the first chunk is prepared here, and take of the next ones what they
@@ -65,7 +64,7 @@ class Preparers:
         """
         failures: list[Exception] = []
 
-        def until_failure() -> Iterator[Sequence[RawLine]]:
+        def until_failure() -> Iterator[Chunk]:
             try:
                 yield from chunks
             except Exception as failure:
@@ -86,7 +85,7 @@ class Preparers:
         if failures:
             raise failures[0]
 
-    def _submit(self, chunk: Sequence[RawLine], *, here: bool) -> "Future[Prepared]":
+    def _submit(self, chunk: Chunk, *, here: bool) -> "Future[Prepared]":
         if self._threads is not None and not here:
             return self._threads.submit(self._elsewhere, chunk)
         done: Future[Prepared] = Future()
@@ -100,7 +99,7 @@ class Preparers:
             self._children.append(child)
             self._idle.put(child)
 
-    def _elsewhere(self, chunk: Sequence[RawLine]) -> Prepared:
+    def _elsewhere(self, chunk: Chunk) -> Prepared:
         child = self._idle.get()
         try:
             return child.prepare(chunk)
@@ -120,7 +119,7 @@ class _Child:
             )
         self._connection.send(setup)
 
-    def prepare(self, chunk: Sequence[RawLine]) -> Prepared:
+    def prepare(self, chunk: Chunk) -> Prepared:
         """Raises RuntimeError where the process has died."""
         try:
             self._connection.send(chunk)

@@ -4,9 +4,8 @@ Whatever ends an import early takes back all it has written; its report stays. K
 that was committed; killed while it was taking back, it takes back the rest and begins anew.
 """
 
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, fields, replace
 from time import monotonic
 from typing import Any, BinaryIO, cast
 
@@ -21,7 +20,7 @@ from benchmark.core.formats import WRITERS
 from benchmark.core.formats.files import RawLine, RecordFault, read_lines
 from benchmark.models import ImportBatch
 from benchmark.services.imports.discarding import discard_all, discard_slice
-from benchmark.services.imports.preparing import Prepared, PreparedRecord, Setup
+from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
 from benchmark.services.imports.report import Note, Report
@@ -38,8 +37,6 @@ BEAT = 5.0
 #: When these first records all look like another format, that is the mistake.
 TELLING_RECORDS = 20
 
-COUNTERS = ("read", "created", "revised", "unchanged", "rejected", "with_errors")
-
 
 @dataclass
 class Counters:
@@ -53,16 +50,7 @@ class Counters:
     with_errors: int = 0
 
 
-@dataclass
-class _Chunk:
-    """Part of a file: its items in order, those that are lines again for preparing, and where the file stood then."""
-
-    items: list[RawLine | RecordFault] = field(default_factory=list)
-    position: int = 0
-
-    @property
-    def lines(self) -> list[RawLine]:
-        return [item for item in self.items if isinstance(item, RawLine)]
+COUNTERS = tuple(one.name for one in fields(Counters))
 
 
 @job_kind("import", "Import", discard=discard_all, strangers=True, quiet=lambda job: bool(job.parameters["dry_run"]))
@@ -84,7 +72,6 @@ class ImportRun:
         self.report = Report(self.batch, running.checkpoint.get("notes", {}))
         self.sorter = Sorter(self.batch, running.job)
         self.storage = Storage(self.batch, running.job)
-        self._pending: deque[_Chunk] = deque()
 
     def run(self) -> dict[str, Any]:
         """To the end; returns the job's result. Raises DomainError for a file that cannot be imported."""
@@ -118,51 +105,46 @@ class ImportRun:
         setup = Setup(self.batch.native_format, check_settings(self.batch.project))
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
             for prepared in preparers.prepare(self._chunks(cast(BinaryIO, _Heard(file, self.running)))):
-                self._take(self._pending.popleft(), prepared)
+                self._take(prepared)
         if not self.consumed:
             raise Invalid("The file holds no record: every line of it is blank, or its list is empty.")
 
-    def _chunks(self, file: BinaryIO) -> Iterator[list[RawLine]]:
-        items = read_lines(
-            file, self.batch.filename, skip=self.consumed, format_name=self.batch.native_format
-        )  # fmt: skip
-        chunk, size = _Chunk(), 0
-        for item in items:
+    def _chunks(self, file: BinaryIO) -> Iterator[Chunk]:
+        lines = read_lines(file, self.batch.filename, skip=self.consumed, format_name=self.batch.native_format)
+        chunk, size = Chunk(), 0
+        for item in lines:
             chunk.items.append(item)
             size += item.bytes if isinstance(item, RawLine) else 0
             if len(chunk.items) >= CHUNK_RECORDS or size >= CHUNK_BYTES:
-                yield self._cut(chunk, file)
-                chunk, size = _Chunk(), 0
+                chunk.position = file.tell()
+                yield chunk
+                chunk, size = Chunk(), 0
         if chunk.items:
-            yield self._cut(chunk, file)
+            chunk.position = file.tell()
+            yield chunk
 
-    def _cut(self, chunk: _Chunk, file: BinaryIO) -> list[RawLine]:
-        chunk.position = file.tell()
-        self._pending.append(chunk)
-        return chunk.lines
-
-    def _take(self, chunk: _Chunk, prepared: Prepared) -> None:
+    def _take(self, prepared: Prepared) -> None:
         """Write one chunk. Two imports may meet at an id or a toolset: whoever loses looks again."""
-        records = list(_in_order(chunk, prepared.records))
+        records = [one if isinstance(one, PreparedRecord) else _note_of(one) for one in prepared.records]
         if self.consumed == 0:
             self._refuse_wrong_format([record for record in records if isinstance(record, PreparedRecord)])
         self.storage.toolsets.learn(prepared.toolsets)
         for last in (False, False, True):
             try:
-                return self._write(chunk, records)
+                return self._write(prepared, records)
             except IntegrityError:
                 self.storage.toolsets.forget_keys()
                 if last:
                     raise
 
-    def _write(self, chunk: _Chunk, records: list[PreparedRecord | Note]) -> None:
+    def _write(self, prepared: Prepared, records: list[PreparedRecord | Note]) -> None:
         with self.running.chunk() as commit:
             outcome = self.sorter.sort(records)
             if not self.batch.dry_run:
                 self.storage.write(outcome.new, outcome.revised)
             counters = replace(
                 self.counters,
-                read=self.counters.read + sum(1 for item in chunk.items if item.line),
+                read=self.counters.read + sum(1 for one in prepared.records if one.line),
                 created=self.counters.created + len(outcome.new),
                 revised=self.counters.revised + len(outcome.revised),
                 unchanged=self.counters.unchanged + outcome.unchanged,
@@ -170,11 +152,11 @@ class ImportRun:
                 with_errors=self.counters.with_errors + outcome.with_errors,
             )
             notes = self.report.add(outcome.notes)
-            consumed = self.consumed + len(chunk.items)
+            consumed = self.consumed + len(prepared.records)
             ImportBatch.objects.filter(pk=self.batch.pk).update(**asdict(counters))
             commit.advance(
                 done=counters.read,
-                total=_estimate(counters.read, chunk.position, self.batch.bytes),
+                total=_estimate(counters.read, prepared.position, self.batch.bytes),
                 note="Reading and checking",
                 checkpoint={"items": consumed, "counters": asdict(counters), "notes": notes},
             )
@@ -285,22 +267,16 @@ class _Heard:
         return getattr(self._file, name)
 
 
-def _in_order(chunk: _Chunk, records: list[PreparedRecord | RecordFault]) -> Iterator[PreparedRecord | Note]:
-    """The chunk's items as the file has them: prepared records, and the faults of lines as notes.
+def _note_of(fault: RecordFault) -> Note:
+    """What the report says of a line, or a file, that is no record.
 
-    Raises Invalid at the first fault after which the file cannot be read any further.
+    Raises Invalid for a fault after which the file cannot be read any further.
     """
-    prepared = iter(records)
-    for item in chunk.items:
-        found = next(prepared) if isinstance(item, RawLine) else item
-        if isinstance(found, PreparedRecord):
-            yield found
-        elif found.fatal:
-            raise Invalid(f"{found.member}: {found.message}" if found.member else found.message, line=found.line)
-        elif found.line:
-            yield Note(found.line, found.member, "", found.pointer, "import.line", "error", found.message, rejects=True)
-        else:
-            yield Note(0, found.member, "", "", "import.file", "info", found.message)
+    if fault.fatal:
+        raise Invalid(f"{fault.member}: {fault.message}" if fault.member else fault.message, line=fault.line)
+    if fault.line:
+        return Note(fault.line, fault.member, "", fault.pointer, "import.line", "error", fault.message, rejects=True)
+    return Note(0, fault.member, "", "", "import.file", "info", fault.message)
 
 
 def _estimate(read: int, position: int, size: int) -> int:
