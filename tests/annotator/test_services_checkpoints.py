@@ -12,7 +12,7 @@ from annotator import tasks
 from annotator.models import Event, Role
 from annotator.services import projects
 from annotator.services.history.events import EventLine, append_event, append_events, broken_links, chain_faults
-from annotator.services.integrity.checkpoints import broken_checkpoints, write_checkpoint, write_checkpoints
+from annotator.services.integrity.checkpoints import checkpoint_faults, write_checkpoint, write_checkpoints
 from tests.factories import make_dialogue, make_team
 from tests.racing import overlap
 
@@ -42,6 +42,11 @@ def unguard():
             cursor.execute("ALTER TABLE annotator_event DISABLE TRIGGER USER")
         else:
             cursor.execute("DROP TRIGGER annotator_event_append_only")
+
+
+def broken_checkpoints(project):
+    """Ids of the checkpoints that do not hold."""
+    return [int(fault.split()[1]) for fault in checkpoint_faults(project)]
 
 
 def test_a_checkpoint_holds_as_long_as_nothing_is_touched(team, dialogue):

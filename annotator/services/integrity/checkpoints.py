@@ -47,22 +47,12 @@ def write_checkpoint(*, project: Project, rest: timedelta = REST) -> Event | Non
         )
 
 
-def broken_checkpoints(project: Project) -> list[int]:
-    """Ids of the checkpoints that do not hold: an event before them was removed, altered or slipped in.
-
-    Those that follow a broken one are judged by what it says, so that each tells of its own time alone.
-    """
-    broken, since, digest = [], _BEFORE_ALL, ""
-    for checkpoint in Event.objects.filter(project=project, kind=KIND).order_by("pk"):
-        through = checkpoint.after["through"]
-        if _seal(project, since, through, digest) != (checkpoint.after["digest"], checkpoint.after["events"]):
-            broken.append(checkpoint.pk)
-        since, digest = through, checkpoint.after["digest"]
-    return broken
-
-
 def checkpoint_faults(project: Project) -> list[str]:
-    """The same as sentences: of which time, and by how many the events differ from those that were counted."""
+    """A sentence for each checkpoint that does not hold: an event before it was removed, altered or slipped in.
+
+    It says of which time, and by how many events. Checkpoints that follow a broken one are judged by what that one
+    says, so that each tells of its own time alone.
+    """
     faults, since, digest, began = [], _BEFORE_ALL, "", "the beginning"
     for checkpoint in Event.objects.filter(project=project, kind=KIND).order_by("pk"):
         said = checkpoint.after
