@@ -17,6 +17,7 @@ from reviews.services.cycles.start import publish_batch, supersede_cycle
 from reviews.services.gold.making import make_gold_item, preview
 from reviews.services.gold.results import suggest
 from reviews.services.gold.settings import retire_gold_item
+from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from reviews.services.queue.claims import claim_next, release
 from reviews.services.statistics.counters import COUNTERS, stored_counters
 from tests.factories import Team, changed, current, hand_in, make_dialogue, make_document, make_item
@@ -226,6 +227,26 @@ def test_what_a_variant_bars_is_not_offered(team: Team, client: Client) -> None:
     assert client.get(f"{base}?dialogue={english.external_id}").status_code == 422
     page = client.get(base).content.decode()
     assert (alone.external_id in page, english.external_id in page) == (True, False)
+
+
+def test_what_began_under_another_protocol_is_not_offered(team: Team) -> None:
+    """It is refused, too: a gold item would show its first cycle."""
+    before = verified(team)
+    protocol = current_protocol(team.project)
+    assert protocol is not None
+    stages = [one.model_copy(update={"title": "Second look"}) if one.key == STAGE else one for one in protocol.stages]
+    changed_stage = protocol.model_copy(update={"stages": tuple(stages)})
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=changed_stage)
+    assert suggest(project=team.project, stage=STAGE) == []
+    supersede_cycle(actor=team.administrator, dialogue=before, reason="An erratum.")
+    for _ in range(2):
+        hand_in(team.annotator, before)
+    for person in team.annotators[3:5]:
+        hand_in(person, before, "fix", document=changed(current(before), "Twice mended."))
+    since = verified(team)
+    with pytest.raises(Conflict, match="under an earlier version of the protocol"):
+        preview(project=team.project, source=Dialogue.objects.get(pk=before.pk), stage=STAGE)
+    assert suggest(project=team.project, stage=STAGE) == [since]
 
 
 def test_an_item_is_retired_when_a_variant_is_worked_on_again(team: Team) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotator.errors import Denied, Hidden
-from annotator.models import Dialogue, Project, Role, User
+from annotator.models import Dialogue, Event, Project, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
 from reviews.core.agreement import Figure, wilson
@@ -202,9 +202,10 @@ def suggest(*, project: Project, stage: str) -> list[Dialogue]:
 
 
 def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
-    """Runs of the stage by which an item can be made of their dialogue, as ``gold_making`` wants it."""
+    """Runs of the stage by which an item can be made of their dialogue, as ``making`` wants it."""
+    alike = versions_like_now(project, stage)
     runs = StageRun.objects.filter(
-        cycle__protocol__in=list(versions_like_now(project, stage)),
+        cycle__protocol__in=list(alike),
         project=project,
         stage=stage.key,
         state=StageRunState.SETTLED,
@@ -218,7 +219,18 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
     anew = Review.objects.filter(
         stage_run__cycle=OuterRef("cycle"), stage_run__stage=stage.key, stage_run__state=StageRunState.CANCELLED
     )
-    return runs.filter(~Exists(shown), ~Exists(later), ~Exists(anew.filter(stage_run__lt=OuterRef("pk"))))
+    begun = Event.objects.filter(
+        dialogue=OuterRef("cycle__dialogue"),
+        kind="cycle.begun",
+        after__cycle=1,
+        after__protocol__in=list(alike.values()),
+    )
+    return runs.filter(
+        Q(cycle__number=1) | Exists(begun),
+        ~Exists(shown),
+        ~Exists(later),
+        ~Exists(anew.filter(stage_run__lt=OuterRef("pk"))),
+    )
 
 
 def find_source(*, actor: User, project: Project, name: str) -> Dialogue:
