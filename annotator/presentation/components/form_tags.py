@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
 from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.labels import label_of
 
 register = template.Library()
 
@@ -73,11 +74,18 @@ def input(
     maximum: Any = "",
     language: str = "",
     placeholder: str = "",
+    key_label: str = "",
+    mode: str = "",
+    size: str = "",
+    code: bool = False,
+    bare: bool = False,
 ) -> dict[str, Any]:
     """A field that belongs to no Django form.
 
     ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
-    of a select. ``key``: a shortcut that goes to it. ``id`` is made from the name where it is left away.
+    of a select. ``key``: a shortcut that goes to it, called ``key_label``; blank: as the field, which shows the key.
+    ``id`` is made from the name where it is left away. ``mode``: the keyboard of a phone. ``size``: a class.
+    ``code``: the label is a name in the code. ``bare``: the input alone, its label for screen readers.
     """
     element = id or f"f-{plain_name(name)}"
     described = [part for part, there in ((f"{element}-hint", hint), (f"{element}-error", error)) if there]
@@ -99,32 +107,80 @@ def input(
         "maximum": maximum,
         "language": language,
         "placeholder": placeholder,
+        "key_label": key_label if key else "",
+        "mode": mode,
+        "size": size,
+        "code": code,
+        "bare": bare,
         "described": " ".join(described),
     }
 
 
 @register.inclusion_tag("components/value_field.html")
 def value_field(
-    field: Field, prefix: str = "", *, unknown: str = "", numbers: str = "text", bare: bool = False
+    field: Field,
+    prefix: str = "",
+    *,
+    unknown: str = "",
+    numbers: str = "text",
+    kinds: bool = False,
+    key: str = "",
+    key_label: str = "",
+    size: str = "",
+    bare: bool = False,
 ) -> dict[str, Any]:
     """A field that is made from a JSON Schema, with what belongs to it.
 
     ``prefix``: before the name of its inputs. ``unknown``: what is said of a value that the schema does not know.
-    ``numbers``: the type of an input for whole numbers. ``bare``: the input alone, its label for screen readers.
+    ``numbers``: the type of an input for whole numbers. ``kinds``: name it as code does, with the kind of its value.
+    For the others see ``input``.
     """
     name = f"{prefix}{field.key}"
+    hint = unknown if field.unknown and unknown else field.description
+    error = field.error
+    if not field.present:
+        # Nothing is there that could be wrong: say what is wanted.
+        hint, error = f"{error} {hint}".strip(), ""
     counts = numbers == "number" and field.kind is Kind.INTEGER
-    return {
-        "field": field,
-        "prefix": prefix,
-        "name": name,
-        "id": place_id(name),
-        "hint": unknown if field.unknown else field.description,
-        "type": "number" if counts else "text",
-        "minimum": field.minimum if counts and field.minimum is not None else "",
-        "maximum": field.maximum if counts and field.maximum is not None else "",
-        "bare": bare,
-    }
+    return input(
+        name,
+        field.label,
+        "true" if field.tick_box else field.value,
+        "number" if counts else _type_of(field),
+        id=place_id(name),
+        hint=hint,
+        error=error,
+        note=_note(field) if kinds else "empty: no bound" if field.bound else "",
+        options=field.options,
+        required=field.required and field.kind is Kind.LINES,
+        checked=field.ticked,
+        key=key,
+        rows=4 if field.kind is Kind.JSON else 3,
+        minimum=field.minimum if counts and field.minimum is not None else "",
+        maximum=field.maximum if counts and field.maximum is not None else "",
+        placeholder="no bound" if field.bound else "",
+        key_label=key_label,
+        mode="decimal" if field.is_number else "",
+        size="short" if bare and (field.is_number or (size and field.options)) else size,
+        code=kinds,
+        bare=bare,
+    ) | {"field": field, "prefix": prefix}
+
+
+def _type_of(field: Field) -> str:
+    if field.tick_box:
+        return "checkbox"
+    if field.kind is Kind.JSON:
+        return "json"
+    if field.options:
+        return "select"
+    return "textarea" if field.kind is Kind.LINES or field.multiline else "text"
+
+
+def _note(field: Field) -> str:
+    words = [label_of("field", field.kind).text]
+    words += ["required"] if field.required else []
+    return ", ".join([*words, "unknown to the tool"] if field.unknown else words)
 
 
 @register.simple_tag
