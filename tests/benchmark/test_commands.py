@@ -322,7 +322,7 @@ class TestKilled:
 
     def test_an_import(self, manage: Manage, process_environment: dict[str, str], candidate_file: Write) -> None:
         make_project("p")
-        file = candidate_file([*candidates(4000), "{"])
+        file = candidate_file([*candidates(2000), "{"])
         arguments = ("import_dialogues", file, "--project", "p", "--format", "neutral")
         process = self.start(process_environment, *arguments)
         self.wait_for(process, lambda: Dialogue.objects.filter(published=False).count() >= 500)
@@ -333,15 +333,15 @@ class TestKilled:
         done = manage(*arguments)
         assert done.returncode == 1, done.stderr
         assert "going on with it" in done.stderr
-        assert last_line(done) == SUMMARY | {"read": 4001, "created": 4000, "rejected": 1}
-        assert Dialogue.objects.filter(published=True).count() == Dialogue.objects.count() == 4000
+        assert last_line(done) == SUMMARY | {"read": 2001, "created": 2000, "rejected": 1}
+        assert Dialogue.objects.filter(published=True).count() == Dialogue.objects.count() == 2000
         assert ImportBatch.objects.count() == 1
 
     def test_interrupting_an_import_takes_it_back(
         self, process_environment: dict[str, str], candidate_file: Write
     ) -> None:
         make_project("p")
-        file = candidate_file(candidates(4000))
+        file = candidate_file(candidates(2000))
         process = self.start(process_environment, "import_dialogues", file, "--project", "p", "--format", "neutral")
         self.wait_for(process, lambda: Dialogue.objects.filter(published=False).exists())
         process.send_signal(signal.SIGINT)
