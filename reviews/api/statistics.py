@@ -16,12 +16,11 @@ from annotator.services.database.filters import day_of, one_of
 from reviews.core.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
-from reviews.services.statistics.accuracy import Accuracy, StageRevisions, read_accuracy
+from reviews.services.statistics.accuracy import StageRevisions, read_accuracy
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
 from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.statistics.throughput import (
     Outlook,
-    Throughput,
     read_faults,
     read_outlook,
     read_throughput,
@@ -32,6 +31,13 @@ SAW_LABELS = (
     "Independent first looks of a blind stage. Both reviewers saw the author’s labels, so they agree more than people "
     "would who began from nothing."
 )
+
+
+class LengthField(serializers.IntegerField):
+    """How many there are."""
+
+    def to_representation(self, value: Any) -> int:
+        return len(value)
 
 
 class FigureSerializer(serializers.Serializer[Any]):
@@ -117,7 +123,8 @@ class AccuracySerializer(serializers.Serializer[Any]):
     rejected = serializers.IntegerField()
     unfinished = serializers.IntegerField(allow_null=True, help_text="Left out of every figure; null for one person.")
     waiting = serializers.IntegerField(help_text="Items that are being counted at this moment.")
-    set_aside = serializers.IntegerField(help_text="Items that could not be counted.")
+    #: Not why: the reasons are for whoever can mend it, on the page.
+    set_aside = LengthField(help_text="Items that could not be counted.")
     by_stage = PointSerializer(many=True)
     by_round = RoundsSerializer(many=True)
     revisions = RevisionsSerializer(many=True)
@@ -136,7 +143,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
     note = serializers.CharField()
     labels = LabelSerializer(many=True)
-    set_aside = serializers.IntegerField(help_text="Comparisons that could not be counted.")
+    set_aside = LengthField(help_text="Comparisons that could not be counted.")
 
 
 class StageCountsSerializer(serializers.Serializer[Any]):
@@ -210,8 +217,8 @@ class ProgressStatistics(APIView):
         return Response(
             ProgressSerializer(
                 {
-                    "by_day": _throughput(read_throughput(project=project, now=now, by_week=False, shown_to=shown_to)),
-                    "by_week": _throughput(read_throughput(project=project, now=now, by_week=True, shown_to=shown_to)),
+                    "by_day": read_throughput(project=project, now=now, by_week=False, shown_to=shown_to),
+                    "by_week": read_throughput(project=project, now=now, by_week=True, shown_to=shown_to),
                     "times": read_times(project=project, viewer=who, shown_to=shown_to),
                     "faults": read_faults(project=project, hide_answers=not overseer),
                     "forecast": _forecast(read_outlook(project=project, now=now, shown_to=shown_to)),
@@ -226,7 +233,7 @@ class AccuracyStatistics(APIView):
     @extend_schema(responses={200: AccuracySerializer, 404: NOT_FOUND}, operation_id="statistics_accuracy")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        return Response(_accuracy(read_accuracy(project=project, hide_answers=_hides(request, project))))
+        return Response(AccuracySerializer(read_accuracy(project=project, hide_answers=_hides(request, project))).data)
 
 
 class RevisionStatistics(APIView):
@@ -284,7 +291,7 @@ class AgreementStatistics(APIView):
             "stage": stage,
             "note": SAW_LABELS,
             "labels": labels,
-            "set_aside": len(AGREEMENT.set_aside(project)),
+            "set_aside": AGREEMENT.set_aside(project),
         }
         return Response(AgreementSerializer(found).data)
 
@@ -309,11 +316,11 @@ class PersonStatistics(APIView):
             settled=whose.pk != who.pk,
         )
         found = {
-            "by_week": _throughput(weeks),
+            "by_week": weeks,
             "times": read_times(project=project, viewer=who, person=whose, shown_to=shown_to),
             "faults_named": read_faults(project=project, person=whose, hide_answers=hides),
             "faults_received": read_faults(project=project, person=whose, received=True, hide_answers=hides),
-            "accuracy": _counted(read_accuracy(project=project, owner=whose, hide_answers=hides)),
+            "accuracy": read_accuracy(project=project, owner=whose, hide_answers=hides),
         }
         return Response(PersonSerializer(found).data)
 
@@ -321,31 +328,6 @@ class PersonStatistics(APIView):
 def _hides(request: Request, project: Project) -> bool:
     """Whether the known answers of gold items are left out."""
     return not oversees(roles_in(project, actor(request)))
-
-
-def _accuracy(found: Accuracy) -> Any:
-    return AccuracySerializer(_counted(found)).data
-
-
-def _counted(found: Accuracy) -> dict[str, Any]:
-    """Without the reasons of what was set aside: they are for whoever can mend it, on the page."""
-    return {
-        "finished": found.finished,
-        "verified": found.verified,
-        "rejected": found.rejected,
-        "unfinished": found.unfinished,
-        "waiting": found.waiting,
-        "set_aside": len(found.set_aside),
-        "by_stage": found.by_stage,
-        "by_round": found.by_round,
-        "revisions": found.revisions,
-        "audits": found.audits,
-    }
-
-
-def _throughput(found: Throughput) -> dict[str, Any]:
-    stages = [{"stage": stage, "counts": counts} for stage, _, counts in found.stages]
-    return {"starts": found.starts, "step": found.step, "stages": stages}
 
 
 def _forecast(outlook: Outlook) -> dict[str, Any]:

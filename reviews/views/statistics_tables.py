@@ -242,15 +242,16 @@ def throughput_table(found: Throughput) -> Table:
         "Reviews by week" if found.step > 1 else "Reviews by day",
         [
             Column("from", "Week from" if found.step > 1 else "Day"),
-            *(Column(stage, title, "count") for stage, title, _ in found.stages),
+            *(Column(one.stage, one.title, "count") for one in found.stages),
             Column("together", "Together", "count"),
         ],
         [
-            [start.isoformat(), *(counts[place] for _, _, counts in found.stages),
-             sum(counts[place] for _, _, counts in found.stages)]
-            for place, start in enumerate(found.starts)
+            [start.isoformat(), *counts, sum(counts)]
+            for start, counts in (
+                (start, [one.counts[place] for one in found.stages]) for place, start in enumerate(found.starts)
+            )
         ],
-    )  # fmt: skip
+    )
 
 
 def throughput_chart(found: Throughput) -> str:
@@ -259,10 +260,10 @@ def throughput_chart(found: Throughput) -> str:
     return charts.bar_panels(
         "throughput",
         times=[f"{start:%-d %b}" for start in found.starts],
-        panels=[charts.Panel(title, counts) for _, title, counts in found.stages],
+        panels=[charts.Panel(one.title, one.counts) for one in found.stages],
         title="Reviews by week" if found.step > 1 else "Reviews by day",
         description=f"{found.total:,} reviews {span}: "
-        + "; ".join(f"{title} {sum(counts):,}" for _, title, counts in found.stages),
+        + "; ".join(f"{one.title} {sum(one.counts):,}" for one in found.stages),
     )
 
 

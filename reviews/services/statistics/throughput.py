@@ -33,17 +33,26 @@ LEAST_LEFT = 5
 
 
 @dataclass(frozen=True)
+class StageThroughput:
+    """Reviews of one stage: a count for each of ``Throughput.starts``."""
+
+    stage: str
+    title: str
+    counts: list[int]
+
+
+@dataclass(frozen=True)
 class Throughput:
     """Reviews handed in per day or per week (``step`` is 1 or 7 days), by stage; the last is not over yet."""
 
     starts: list[date]
     step: int
-    #: Stage, title, count for each start; the stages with any review, in order.
-    stages: list[tuple[str, str, list[int]]]
+    #: The stages with any review, in order.
+    stages: list[StageThroughput]
 
     @property
     def total(self) -> int:
-        return sum(sum(counts) for _, _, counts in self.stages)
+        return sum(sum(one.counts) for one in self.stages)
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,8 @@ def read_throughput(
         # Clocks may differ: what was handed in “tomorrow” counts as today's.
         by_stage[stage][min(max(place, 0), len(starts) - 1)] += count
     titles = stage_titles(project)
-    return Throughput(starts, step, [(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage])
+    stages = [StageThroughput(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage]
+    return Throughput(starts, step, stages)
 
 
 def read_times(
