@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from annotator.core.schema.errors import SchemaProblem
 from annotator.core.validators import (
     FORMS,
     Aspect,
+    Form,
     RowKind,
     aspects_of,
     fitting,
@@ -21,6 +23,7 @@ from annotator.core.validators import (
     rows_for,
     suggest,
 )
+from annotator.core.validators.fields import form_fields, read_form_fields
 from annotator.core.validators.mutations import resized
 
 TABLE = "Here they are:\n\n| city | people |\n|---|---:|\n| Rome | 2.8 |\n| Oslo | 0.7 |\n\nThat is all."
@@ -309,3 +312,32 @@ def test_texts_within_json_are_resized_within_reason():
 
 def test_a_sentence_that_quotes_more_than_a_form_takes_suggests_nothing():
     assert suggest("Include " + ", ".join(f'"w{n}"' for n in range(25))) == []
+
+
+# --- the forms that people fill in
+
+
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 30) | st.sampled_from(["", "en", "list", " x ", "a\nb", "7", "upper"]),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(
+    form=st.sampled_from(list(FORMS.values())),
+    held=st.dictionaries(
+        st.sampled_from(["keys", "texts", "ignore_case", "at_least", "at_most", "elements", "language", "strange"]),
+        _values,
+        max_size=4,
+    ),
+)
+def test_a_form_that_nobody_touched_gives_back_what_was_there(form: Form, held: dict[str, Any]) -> None:
+    posted = {}
+    for field in form_fields(form, held):
+        posted[field.key] = field.value
+        posted |= {item.key: item.name for item in field.items if item.present}
+    values, errors = read_form_fields(form, posted, held)
+    for name, value in held.items():
+        # What the model takes it may write otherwise: "7" as 7.
+        assert values[name] == value or (not errors and values == form.read(held | values))
