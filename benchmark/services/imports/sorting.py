@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db.models.functions import Now
 
@@ -31,8 +30,62 @@ class Outcome:
     with_errors: int = 0
     notes: list[Note] = field(default_factory=list)
 
+    def note(
+        self,
+        record: PreparedRecord,
+        pointer: str,
+        check: str,
+        severity: str,
+        message: str,
+        *,
+        dialogue: PreparedDialogue | None = None,
+        rejects: bool = False,
+    ) -> None:
+        """Add a line about a record, or a dialogue of it."""
+        name = (dialogue or record).external_id
+        self.notes.append(Note(record.line, record.member, name, pointer, check, severity, message, rejects))
 
-@dataclass(slots=True, frozen=True)
+    def reject(self, record: PreparedRecord, dialogue: PreparedDialogue, check: str, sentence: str) -> None:
+        """A dialogue stays out."""
+        self.rejected += 1
+        self.note(record, "/id", check, "error", sentence, dialogue=dialogue, rejects=True)
+
+    def double(self, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
+        """A dialogue comes a second time."""
+        named = f"The id “{dialogue.external_id}” stands twice in this file"
+        if same:
+            self.unchanged += 1
+            self.note(record, "/id", "import.duplicate", "warning", f"{named}, the content is the same; taken once.")
+        else:
+            sentence = f"{named} with different content; the first one was taken. Give this one an id of its own."
+            self.reject(record, dialogue, "import.duplicate", sentence)
+
+    def accept(self, record: PreparedRecord, dialogue: PreparedDialogue) -> None:
+        """Report what the reader and the checks have to say of a dialogue that comes in."""
+        self.with_errors += any(finding.severity == "error" for finding in dialogue.findings)
+        said = [(one.pointer, "import.reading", "warning", one.message) for one in dialogue.warnings]
+        said += [(one.anchor, one.check, one.severity, one.message) for one in dialogue.findings]
+        for pointer, check, severity, message in said[:NOTES_PER_RECORD]:
+            self.note(record, pointer, check, severity, message, dialogue=dialogue)
+        if len(said) > NOTES_PER_RECORD:
+            left = len(said) - NOTES_PER_RECORD
+            self.note(record, "", "import.more", "info", f"{left} more findings; see the dialogue.")
+
+    def group_stays(self, record: PreparedRecord, dialogue: PreparedDialogue, found: "_Known") -> None:
+        """Say where a record puts a dialogue into another variant group than the project has it in."""
+        name, group = dialogue.external_id, dialogue.variant_group
+        # A record of one language says nothing of groups. Alone so far: publishing lets it join its record's variants.
+        if group in ("", found.group) or (group == name and not found.group):
+            return
+        has = f"the variant group “{found.group}”" if found.group else "no variant group"
+        sentence = (
+            f"The project has “{name}” in {has}, and the record puts it in the variant group “{group}”. It stays where "
+            "it is; give its variants the group it is in, or import all of them under ids of their own."
+        )
+        self.note(record, "/variant_group", GROUP_STAYS, "warning", sentence, dialogue=dialogue)
+
+
+@dataclass(slots=True)
 class _Known:
     """A dialogue of the project that has the id of an incoming one."""
 
@@ -40,10 +93,18 @@ class _Known:
     batch_id: int | None
     published: bool
     archived: bool
-    #: (content hash, toolset hash) of the head.
+    #: (content hash, toolset hash): of the head, of what was imported last, of what this import has brought.
     content: tuple[str, str]
     group: str = ""
     language: str = ""
+    last: tuple[str, str] | None = None
+    pending: tuple[str, str] | None = None
+    #: The content hash of what a release would make of it, where the record comes from one.
+    released: str | None = None
+    #: Why it may not be revised now; blank where it may.
+    refusal: str = ""
+    #: What people have made of it, where it would be revised.
+    worked_on: "_WorkedOn | None" = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -143,11 +204,11 @@ class Sorter:
 
     def sort(self, records: Sequence[PreparedRecord | Note]) -> Outcome:
         """Sort records; notes among them are faults of the file's lines."""
-        incoming = [d.external_id for r in records if isinstance(r, PreparedRecord) for d in r.dialogues]
-        known, last, pending = self._look_up(incoming)
-        refusals = self._refusals(known, pending)
-        worked = self._worked_on(known, pending, refusals)
-        released = self._released(records, known)
+        read = [record for record in records if isinstance(record, PreparedRecord)]
+        known = self._look_up([dialogue.external_id for record in read for dialogue in record.dialogues])
+        if self._batch.revise:
+            self._look_for_people({one.pk: (name, one) for name, one in known.items() if one.pending is None})
+        self._look_for_releases(read, known)
         outcome = Outcome()
         here: dict[str, tuple[str, str]] = {}
         for record in records:
@@ -155,135 +216,113 @@ class Sorter:
                 outcome.notes.append(record)
                 outcome.rejected += record.rejects
                 continue
-            if record.problems:
-                outcome.rejected += 1
-                outcome.notes += [
-                    _note(record, problem.pointer, "import.unreadable", "error", problem.message, rejects=True)
-                    for problem in record.problems
-                ]
-            other_language = self._other_language(record, known, pending, (last, released))
+            outcome.rejected += bool(record.problems)
+            for problem in record.problems:
+                outcome.note(record, problem.pointer, "import.unreadable", "error", problem.message, rejects=True)
+            other_language = _other_language(record, known)
             for dialogue in record.dialogues:
-                content = dialogue.hashes
-                external_id = dialogue.external_id
-                if external_id in here:
-                    self._double(outcome, record, dialogue, same=here[external_id] == content)
+                name, content = dialogue.external_id, dialogue.hashes
+                if name in here:
+                    outcome.double(record, dialogue, same=here[name] == content)
                     continue
-                here[external_id] = content
-                found = known.get(external_id)
+                here[name] = content
                 if other_language:
-                    self._reject(outcome, record, dialogue, "import.language", other_language)
-                elif found is None:
-                    outcome.new.append(dialogue)
-                    self._accepted(outcome, record, dialogue)
-                elif found.pk in pending:
-                    self._double(outcome, record, dialogue, same=pending[found.pk] == content)
-                elif found.published and self._same(dialogue, found, last, released):
-                    # What another import may yet take back is not there.
-                    outcome.unchanged += 1
-                    self._group_stays(outcome, record, dialogue, found)
-                elif reason := self._refusal(found, dialogue, refusals):
-                    self._reject(outcome, record, dialogue, "import.conflict", reason)
-                elif found.pk in worked and (reason := worked[found.pk].refusal):
-                    self._reject(outcome, record, dialogue, WORKED_ON, reason)
+                    outcome.reject(record, dialogue, "import.language", other_language)
                 else:
-                    if found.pk in worked:
-                        sentence = worked[found.pk].reopened
-                        outcome.notes.append(
-                            _note(record, "/id", REOPENED, "warning", sentence, external_id=external_id)
-                        )
-                    outcome.revised.append((found.pk, dialogue))
-                    self._group_stays(outcome, record, dialogue, found)
-                    self._accepted(outcome, record, dialogue)
+                    self._place(outcome, record, dialogue, known.get(name))
         if self._seen is not None:
-            self._seen.add((external_id, " ".join(content)) for external_id, content in here.items())
+            self._seen.add((name, " ".join(content)) for name, content in here.items())
         return outcome
 
-    def _same(
-        self,
-        dialogue: PreparedDialogue,
-        found: _Known,
-        last: dict[int, tuple[str, str]],
-        released: dict[int, str],
-    ) -> bool:
-        """Whether a record brings what is there, what was imported last, or what a release makes of what is there."""
-        there = (found.content, last.get(found.pk), (released.get(found.pk), found.content[1]))
-        return dialogue.hashes in there
+    def _place(
+        self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known | None
+    ) -> None:
+        """Say what becomes of one dialogue."""
+        content = dialogue.hashes
+        if found is None:
+            outcome.new.append(dialogue)
+            outcome.accept(record, dialogue)
+        elif found.pending is not None:
+            outcome.double(record, dialogue, same=found.pending == content)
+        elif found.published and content in (found.content, found.last, (found.released, found.content[1])):
+            # What another import may yet take back is not there.
+            outcome.unchanged += 1
+            outcome.group_stays(record, dialogue, found)
+        elif reason := self._refusal(found, dialogue):
+            outcome.reject(record, dialogue, "import.conflict", reason)
+        elif found.worked_on is not None and (reason := found.worked_on.refusal):
+            outcome.reject(record, dialogue, WORKED_ON, reason)
+        else:
+            if found.worked_on is not None:
+                outcome.note(record, "/id", REOPENED, "warning", found.worked_on.reopened, dialogue=dialogue)
+            outcome.revised.append((found.pk, dialogue))
+            outcome.group_stays(record, dialogue, found)
+            outcome.accept(record, dialogue)
 
-    def _look_up(
-        self, incoming: list[str]
-    ) -> tuple[dict[str, _Known], dict[int, tuple[str, str]], dict[int, tuple[str, str]]]:
-        """Dialogues that have these ids; by key, what was imported into them last, and what this import has brought."""
+    def _look_up(self, incoming: list[str]) -> dict[str, _Known]:
+        """The dialogues that have these ids, with what was imported into them."""
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
             "head__toolset_revision__content_hash", "variant_group", "language",
         )  # fmt: skip
         known = {
-            external_id: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), *rest)
-            for external_id, pk, batch_id, published, archived_at, content_hash, toolset, *rest in rows
+            name: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), group, language)
+            for name, pk, batch_id, published, archived_at, content_hash, toolset, group, language in rows
         }
-        pending = {found.pk: found.content for found in known.values() if found.batch_id == self._job.pk}
-        last: dict[int, tuple[str, str]] = {}
-        if len(known) > len(pending):
-            imported = Revision.objects.filter(
-                dialogue_id__in=[found.pk for found in known.values()], batch__isnull=False
-            ).order_by("pk")
+        by_key = {one.pk: one for one in known.values()}
+        for one in known.values():
+            if one.batch_id == self._job.pk:
+                one.pending = one.content
+        if any(one.pending is None for one in known.values()):
+            imported = Revision.objects.filter(dialogue_id__in=by_key, batch__isnull=False).order_by("pk")
             for dialogue_id, batch_id, sealed, content_hash, toolset in imported.values_list(
                 "dialogue_id", "batch_id", "sealed", "content_hash", "toolset_revision__content_hash"
             ):
                 if batch_id == self._job.pk:
-                    pending[dialogue_id] = (content_hash, toolset)
+                    by_key[dialogue_id].pending = (content_hash, toolset)
                 elif not sealed:
-                    last[dialogue_id] = (content_hash, toolset)
-        if self._seen is not None:
-            for external_id, content in self._seen.find(incoming).items():
-                content_hash, toolset = content.split()
-                found = known.get(external_id) or _Known(-len(known) - 1, None, True, False, ("", ""))
-                known[external_id] = found
-                pending[found.pk] = (content_hash, toolset)
-        return known, last, pending
+                    by_key[dialogue_id].last = (content_hash, toolset)
+        for name, content in self._seen.find(incoming).items() if self._seen is not None else ():
+            content_hash, toolset = content.split()
+            one = known.setdefault(name, _Known(-len(known) - 1, None, True, False, ("", "")))
+            one.pending = (content_hash, toolset)
+        return known
 
-    def _released(self, records: Sequence[PreparedRecord | Note], known: dict[str, _Known]) -> dict[int, str]:
-        """What a release would make of the dialogues that records of one speak of: their content, by key."""
+    def _look_for_releases(self, records: Sequence[PreparedRecord], known: dict[str, _Known]) -> None:
+        """Note what a release would make of the dialogues that records of one speak of."""
         groups = []
-        for record in records:
-            if isinstance(record, PreparedRecord) and record.released:
-                there = [(known.get(one.external_id), one.content_hash) for one in record.dialogues]
-                if any(found is not None and found.content[0] != content for found, content in there):
-                    groups.append([found.pk for found, _ in there if found is not None])
-        return released_as(self._batch.native_format, groups) if groups else {}
+        for record in records if known else ():
+            there = [(known[one.external_id], one) for one in record.dialogues if one.external_id in known]
+            if record.released and any(found.content[0] != one.content_hash for found, one in there):
+                groups.append([found.pk for found, _ in there])
+        if groups:
+            released = released_as(self._batch.native_format, groups)
+            for one in known.values():
+                one.released = released.get(one.pk)
 
-    def _refusals(self, known: dict[str, _Known], pending: dict[int, Any]) -> dict[int, str]:
-        """Why dialogues may not be revised now, by key."""
-        asked = {found.pk: external_id for external_id, found in known.items() if found.pk not in pending}
-        if not self._batch.revise or not asked:
-            return {}
+    def _look_for_people(self, asked: dict[int, tuple[str, _Known]]) -> None:
+        """Note why dialogues may not be revised now, and what people have made of the others."""
+        if not asked:
+            return
         active = Cycle.objects.filter(dialogue__in=asked, state=CycleState.ACTIVE)
         claimed = Claim.objects.filter(slot__cycle__in=active, state=ClaimState.LIVE, expires_at__gt=Now())
         reviewed = Review.objects.filter(stage_run__cycle__in=active)
-        return {
-            pk: f"{under_review(asked[pk])} A dry run then names it, and “reopen” revises it. To have the record now, "
-            "give it an id of its own."
-            for pk in reviewed.values_list("dialogue_id", flat=True)
-        } | {pk: at_work_on(asked[pk]) for pk in claimed.values_list("slot__dialogue_id", flat=True)}
+        for pk in reviewed.values_list("dialogue_id", flat=True):
+            name, one = asked[pk]
+            one.refusal = (
+                f"{under_review(name)} A dry run then names it, and “reopen” revises it. To have the record now, give "
+                "it an id of its own."
+            )
+        for pk in claimed.values_list("slot__dialogue_id", flat=True):
+            name, one = asked[pk]
+            one.refusal = at_work_on(name)
+        free = {pk: name for pk, (name, one) in asked.items() if not one.refusal}
+        named = named_before(self._batch, free.values()) if self._batch.reopen and free else frozenset()
+        for pk, what in (work_done_on(free) if free else {}).items():
+            name, one = asked[pk]
+            one.worked_on = _WorkedOn(name, what, self._batch, named=name in named)
 
-    def _worked_on(
-        self, known: dict[str, _Known], pending: dict[int, Any], refusals: dict[int, str]
-    ) -> dict[int, "_WorkedOn"]:
-        """What people have made of dialogues that would be revised, by key."""
-        asked = {
-            found.pk: external_id
-            for external_id, found in known.items()
-            if found.pk not in pending and found.pk not in refusals
-        }
-        if not self._batch.revise or not asked:
-            return {}
-        named = named_before(self._batch, asked.values()) if self._batch.reopen else frozenset()
-        return {
-            pk: _WorkedOn(asked[pk], what, self._batch, named=asked[pk] in named)
-            for pk, what in work_done_on(asked).items()
-        }
-
-    def _refusal(self, found: _Known, dialogue: PreparedDialogue, refusals: dict[int, str]) -> str:
+    def _refusal(self, found: _Known, dialogue: PreparedDialogue) -> str:
         named = f"The project has a dialogue “{dialogue.external_id}”"
         if not found.published:
             return f"{named} that another import, not finished yet, is bringing in. Wait for its end, then try again."
@@ -294,97 +333,26 @@ class Sorter:
             )
         if found.archived:
             return f"{named} that is archived, so it stays as it is; give the record an id of its own."
-        return refusals.get(found.pk, "")
+        return found.refusal
 
-    def _other_language(
-        self,
-        record: PreparedRecord,
-        known: dict[str, _Known],
-        pending: dict[int, tuple[str, str]],
-        before: tuple[dict[int, tuple[str, str]], dict[int, str]],
-    ) -> str:
-        """Why a record stays out as a whole: the project has a dialogue of its ids in another language, which would be
-        replaced, or be there twice. Blank where that is not so. ``before``: what was imported last, or released.
-        """
-        last, released = before
-        for dialogue in record.dialogues:
-            name, language = dialogue.external_id, dialogue.language
-            found = known.get(name)
-            if found is None or not found.published or found.pk in pending:
-                continue
-            if not language or found.language in ("", language):
-                continue
-            there = (found.content[0], last.get(found.pk, ("",))[0], released.get(found.pk))
-            if dialogue.content_hash not in there:
-                return (
-                    f"The project has “{name}” in the language {found.language}, and the record has it in {language}. "
-                    f"An import changes no dialogue’s language. To add {language} as a variant, import a record that "
-                    f"holds both, with {found.language} as “{name}”; in the format neutral, one with an id of its own "
-                    f"and the variant group “{found.group or name}”."
-                )
-        return ""
 
-    def _group_stays(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
-        """Say where a record puts a dialogue into another variant group than the project has it in."""
-        name, group = dialogue.external_id, dialogue.variant_group
-        # A record of one language says nothing of groups. Alone so far: publishing lets it join its record's variants.
-        if group in ("", found.group) or (group == name and not found.group):
-            return
-        has = f"the variant group “{found.group}”" if found.group else "no variant group"
-        sentence = (
-            f"The project has “{name}” in {has}, and the record puts it in the variant group “{group}”. It stays where "
-            "it is; give its variants the group it is in, or import all of them under ids of their own."
-        )
-        outcome.notes.append(_note(record, "/variant_group", GROUP_STAYS, "warning", sentence, external_id=name))
-
-    def _double(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
-        named = f"The id “{dialogue.external_id}” stands twice in this file"
-        if same:
-            outcome.unchanged += 1
-            outcome.notes.append(
-                _note(record, "/id", "import.duplicate", "warning", f"{named}, the content is the same; taken once.")
+def _other_language(record: PreparedRecord, known: dict[str, _Known]) -> str:
+    """Why a record stays out as a whole: the project has a dialogue of its ids in another language, which would be
+    replaced, or be there twice. Blank where that is not so.
+    """
+    for dialogue in record.dialogues:
+        name, language = dialogue.external_id, dialogue.language
+        found = known.get(name)
+        if found is None or not found.published or found.pending is not None:
+            continue
+        if not language or found.language in ("", language):
+            continue
+        last = found.last[0] if found.last is not None else ""
+        if dialogue.content_hash not in (found.content[0], last, found.released):
+            return (
+                f"The project has “{name}” in the language {found.language}, and the record has it in {language}. "
+                f"An import changes no dialogue’s language. To add {language} as a variant, import a record that "
+                f"holds both, with {found.language} as “{name}”; in the format neutral, one with an id of its own "
+                f"and the variant group “{found.group or name}”."
             )
-        else:
-            sentence = f"{named} with different content; the first one was taken. Give this one an id of its own."
-            self._reject(outcome, record, dialogue, "import.duplicate", sentence)
-
-    def _reject(
-        self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, check: str, sentence: str
-    ) -> None:
-        outcome.rejected += 1
-        outcome.notes.append(
-            _note(record, "/id", check, "error", sentence, rejects=True, external_id=dialogue.external_id)
-        )
-
-    def _accepted(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue) -> None:
-        """Report what the reader and the checks have to say of a dialogue that comes in."""
-        external_id = dialogue.external_id
-        findings = dialogue.findings
-        outcome.with_errors += any(finding.severity == "error" for finding in findings)
-        notes = [
-            _note(record, warning.pointer, "import.reading", "warning", warning.message, external_id=external_id)
-            for warning in dialogue.warnings
-        ]
-        notes += [
-            _note(record, one.anchor, one.check, one.severity, one.message, external_id=external_id) for one in findings
-        ]
-        if len(notes) > NOTES_PER_RECORD:
-            left = len(notes) - NOTES_PER_RECORD
-            notes = notes[:NOTES_PER_RECORD]
-            notes.append(_note(record, "", "import.more", "info", f"{left} more findings; see the dialogue."))
-        outcome.notes += notes
-
-
-def _note(
-    record: PreparedRecord,
-    pointer: str,
-    check: str,
-    severity: str,
-    message: str,
-    *,
-    rejects: bool = False,
-    external_id: str = "",
-) -> Note:
-    return Note(
-        record.line, record.member, external_id or record.external_id, pointer, check, severity, message, rejects
-    )
+    return ""
