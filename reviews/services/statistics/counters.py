@@ -36,7 +36,7 @@ class _Counters(Counting[Change, tuple[str]]):
     counts, key, number = Counter, ("key",), "value"
     outbox, item = CounterDelta, ("pk", "key", "delta")
     waiting = Q()
-    portion = 1000
+    portion = 5000
 
     def count(self, project: Project, items: Sequence[Change]) -> dict[Change, Tally[tuple[str]]]:
         return {item: Tally({(item[1],): item[2]}) for item in items}

@@ -129,7 +129,8 @@ class Counting(Generic[Item, Key]):
             self._add(project, change)
             for item, problem in problems.items():
                 self._outbox().filter(pk__in=[pk for pk, one in rows.items() if one == item]).update(problem=problem)
-            self._outbox().filter(pk__in=[pk for pk, item in rows.items() if item not in problems]).delete()
+            for done in in_portions(pk for pk, item in rows.items() if item not in problems):
+                self._outbox().filter(pk__in=done).delete()
         return len(rows)
 
     def _recount(self, project: Project, *, repair: bool) -> list[Difference]:
