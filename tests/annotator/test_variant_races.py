@@ -6,11 +6,11 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue, Event, VariantMatch
 from annotator.services.dialogues.variants import match_variants, variants_of
 from annotator.services.history.events import broken_links
-from tests.annotator.test_variants import Pair, edit, other_message, pair, say_the_same, team
+from tests.annotator.test_variants import Pair, edit, other_message, pair, say_the_same
 from tests.factories import Team
 from tests.racing import lost, race, won
 
-__all__ = ["pair", "team"]
+__all__ = ["pair"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
