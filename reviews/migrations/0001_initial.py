@@ -968,6 +968,7 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(choices=[(0, "High"), (1, "Normal"), (2, "Low")], default=1),
                 ),
                 ("position", models.BigIntegerField()),
+                ("is_gold", models.BooleanField(db_default=False, default=False)),
                 ("confirms", models.PositiveSmallIntegerField(db_default=0, default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (

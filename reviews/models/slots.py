@@ -58,6 +58,8 @@ class Slot(models.Model):
     priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.NORMAL)
     #: Place in the queue of its (project, stage, priority): see ``reviews.services.queue.order``.
     position = models.BigIntegerField()
+    #: A gold item's, made for one person: no queue offers it to others. Its place is that of an ordinary slot.
+    is_gold = models.BooleanField(default=False, db_default=False)
     revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
@@ -131,11 +133,6 @@ class Slot(models.Model):
 
     def __str__(self) -> str:
         return f"slot {self.public_id}"
-
-    @property
-    def aside(self) -> bool:
-        """Whether it is a gold item's, made for one person: see ``reviews.services.queue.order``."""
-        return self.position < 0
 
 
 class ClaimState(models.TextChoices):

@@ -309,7 +309,7 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         assert claim.slot.dialogue_id == item.dialogue_id
         give_back(actor=claim.person, token=claim.token)
         slot = Slot.objects.get(pk=claim.slot_id)
-        assert (slot.state, slot.aside) == (SlotState.OPEN, True)
+        assert (slot.state, slot.is_gold) == (SlotState.OPEN, True)
         with pytest.raises(Conflict, match="You gave this item back"):
             load_slot_work(actor=claim.person, public_id=slot.public_id)
     prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
@@ -518,7 +518,7 @@ def test_claims_follow_the_key(team: Team) -> None:
     got = []
     for _ in range(12):
         claim = take(person, team)
-        got.append(claim.slot.aside)
+        got.append(claim.slot.is_gold)
         answer_with(person, claim, "approve")
     assert got == due(secret)
 
@@ -549,8 +549,9 @@ def test_claiming_asks_no_more_than_before(team: Team, monkeypatch: pytest.Monke
     monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
     assert statements(team, team.annotators[2]) == without
     monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: True)
-    # Which one, its row (locked, then whole), its last number, its slot; the other slot goes back.
-    assert statements(team, team.annotators[4]) <= without + 6
+    # The items, their variants, and seven questions of who knows them; the row, its last number, its slot (each insert
+    # in a savepoint); the other slot goes back.
+    assert statements(team, team.annotators[4]) <= without + 12
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

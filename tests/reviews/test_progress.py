@@ -256,7 +256,7 @@ def test_what_was_given_back_waits_still(monkeypatch: pytest.MonkeyPatch, given:
 
     assert count() == 4
     claim = take(person, team)
-    assert claim.slot.aside == (given == "gold")
+    assert claim.slot.is_gold == (given == "gold")
     assert count() == 3
     release(actor=person, token=claim.token)
     assert count() == 4

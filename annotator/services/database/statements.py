@@ -54,6 +54,14 @@ def insert(instances: Sequence[models.Model]) -> None:
         _is_stored(instance, key)
 
 
+def update(instance: models.Model, *names: str) -> None:
+    """Write these fields of a row that is there, as ``save(update_fields=…)`` does; nothing is signalled."""
+    database = _database()
+    fields, statement = _updating(database.vendor, type(instance), names)
+    values = [field.get_db_prep_save(field.pre_save(instance, add=False), database) for field in fields]
+    _cursor(database).execute(statement, [*values, instance.pk])
+
+
 def insert_unless_there(instance: models.Model) -> bool:
     """Write one new row, as ``insert`` does, unless a constraint says that there is one already; says whether it did.
 
@@ -118,6 +126,17 @@ def _insertion(
     marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * count)
     table = connection.ops.quote_name(model._meta.db_table)
     return fields, f"INSERT INTO {table} ({names}) VALUES {marks} {otherwise} RETURNING id"  # noqa: S608 - our own names
+
+
+@lru_cache(maxsize=64)
+def _updating(
+    vendor: str, model: type[models.Model], names: tuple[str, ...]
+) -> tuple[list["models.Field[Any, Any]"], str]:
+    """The fields of these names, and the statement that writes them to one row."""
+    quote = connection.ops.quote_name
+    fields = [field for field in model._meta.concrete_fields if field.name in names]
+    columns = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
+    return fields, f"UPDATE {quote(model._meta.db_table)} SET {columns} WHERE id = %s"  # noqa: S608 - our own names
 
 
 def _database() -> BaseDatabaseWrapper:

@@ -11,7 +11,7 @@ from reviews.models import Priority, Slot, SlotState
 from reviews.services.queue.claims import lock_slot, stage_of, withdraw
 from reviews.services.queue.eligibility import refusal
 from reviews.services.queue.notifications import notify_assignment, notify_withdrawal
-from reviews.services.queue.order import ASIDE, new_position
+from reviews.services.queue.order import new_position
 from reviews.services.transitions.transition_log import Journal
 
 
@@ -101,8 +101,7 @@ def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
     require_administrator(actor=actor, project=dialogue.project)
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
-        open_slots = Slot.objects.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN])
-        open_slots = open_slots.exclude(ASIDE)
+        open_slots = Slot.objects.filter(dialogue=dialogue, state__in=["open", "hidden"], is_gold=False)
         earlier = sorted(set(open_slots.values_list("priority", flat=True)))
         # A new place as well: an old one may lie behind everybody's cursor in the queue it comes into.
         count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
@@ -131,7 +130,7 @@ def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
             raise Conflict("Nobody holds this slot and it is reserved for nobody; there is nothing to free.")
         withdraw(slot)
         # A new place: the old one may lie behind everybody's cursor.
-        slot.reserved_for, slot.position = None, slot.position if slot.aside else new_position()
+        slot.reserved_for, slot.position = None, slot.position if slot.is_gold else new_position()
         slot.save(update_fields=["reserved_for", "position"])
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         journal.event(

@@ -31,7 +31,7 @@ def end_tests(project: Project, person: User, role: Role) -> None:
     # Whoever claims or hands in at this moment has locked these: they are done with it, or see the new role.
     members = Membership.objects.live().filter(project=project, user=person)
     list(members.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
-    live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE, slot__position__lt=0)
+    live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE, slot__is_gold=True)
     for dialogue_id, slot_id in live.order_by("slot__dialogue").values_list("slot__dialogue", "slot"):
         lock_dialogue(dialogue_id)
         withdraw(lock_slot(slot_id))

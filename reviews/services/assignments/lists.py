@@ -21,7 +21,6 @@ from annotator.services.dialogues.listing import filter_dialogues, searched
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.absence import last_signs
-from reviews.services.queue.order import ASIDE
 from reviews.services.queue.pauses import live_pauses
 from reviews.services.statistics.counters import read_counters
 
@@ -127,7 +126,7 @@ def read_people(project: Project) -> list[PersonLoad]:
         roles.setdefault(member.user_id, []).append(Role(member.role))
     held: dict[int, int] = {}
     # Gold items come to people beside the lists that this page shows.
-    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__position__gte=0)
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__is_gold=False)
     for key in live.values_list("person_id", flat=True):
         held[key] = held.get(key, 0) + 1
     waiting = _bounded(
@@ -247,7 +246,7 @@ def _found(
 
 
 def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
-    slots = Slot.objects.filter(project=project).exclude(ASIDE)
+    slots = Slot.objects.filter(project=project, is_gold=False)
     if filters.stage:
         slots = slots.filter(stage=filters.stage)
     if filters.state == "held":

@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from annotator.core.comparison import discrepancies, same_content
 from annotator.models import Revision
-from annotator.services.database.statements import rows, write
+from annotator.services.database.statements import update
 from annotator.services.dialogues.revisions import move_head
 from reviews.core.agreement import Circumstances
 from reviews.core.protocols import Outcome, Stage, StageKind, decide
-from reviews.models import Review, StageRun, StageRunState, Verdict
+from reviews.models import Review, SlotState, StageRun, StageRunState, Verdict
 from reviews.services.cycles.sending_back import judge_owner
 from reviews.services.feedback.giving import report_audit_error, report_ruling
 from reviews.services.sampling.draws import tend_rounds
@@ -33,7 +33,7 @@ def settle_if_complete(context: CycleContext, run: StageRun, stage: Stage, lates
         outcome = _settle(context, run, stage, [latest])
         latest.sealed = False
         return outcome
-    if rows("SELECT 1 FROM reviews_slot WHERE stage_run_id = %s AND state <> 'done' LIMIT 1", [run.pk]):
+    if run.slots.exclude(state=SlotState.DONE).exists():
         return None
     reviews = Review.objects.filter(stage_run=run).select_related("made_revision").order_by("slot__index")
     outcome = _settle(context, run, stage, list(reviews))
@@ -63,11 +63,7 @@ def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Re
     run.state, run.outcome, run.exit_revision, run.settled_at = StageRunState.SETTLED, outcome, revision, timezone.now()
     if len(reviews) > 1:
         run.discrepancy_count = _count_discrepancies(entry, reviews)
-    write(
-        "UPDATE reviews_stagerun SET state = %s, outcome = %s, exit_revision_id = %s, settled_at = %s, "
-        "discrepancy_count = %s WHERE id = %s",
-        [run.state, run.outcome, revision.pk, run.settled_at, run.discrepancy_count, run.pk],
-    )
+    update(run, "state", "outcome", "exit_revision", "settled_at", "discrepancy_count")
     journal.event(
         "stage.settled",
         after={

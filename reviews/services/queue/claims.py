@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, Role, User
-from annotator.services.database.statements import database_time, insert, rows
+from annotator.services.database.statements import database_time, insert
 from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
@@ -25,9 +25,9 @@ from reviews.services.queue.order import (
     queues_for,
     read_turns,
     read_versions,
-    take_first,
 )
 from reviews.services.queue.pauses import FREE, Restraints, read_restraints
+from reviews.services.statements import own_or_overdue_claims, take_first
 
 #: Overdue claims that one call to claim looks at.
 OVERDUE = 8
@@ -55,11 +55,11 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
             return claim
         queues = [queue for queue in queues if queue.stage not in restraints.stages]
         turns = read_turns(actor=actor, project=project)
-        slot = take_first(actor=actor, project=project, queues=queues, cursors=turns.cursors)
+        slot = take_first(person=actor, project=project, queues=queues, cursors=turns.cursors)
         if turns.gold:
             slot = take_gold(actor=actor, project=project, roles=roles, queues=queues, slot=slot, turns=turns)
         if slot is None and turns.cursors:
-            slot = take_first(actor=actor, project=project, queues=queues, cursors={})
+            slot = take_first(person=actor, project=project, queues=queues, cursors={})
         if slot is None:
             return None
         version = next(version for version in versions if version.pk == slot.protocol_id)
@@ -209,16 +209,12 @@ def _resume_or_take_over(
     restraints: Restraints,
 ) -> Claim | None:
     """What the actor holds, else what somebody let expire. Raises Conflict where nothing new is given to them."""
-    found = rows(
-        "SELECT id FROM reviews_claim "
-        "WHERE project_id = %s AND state = 'live' AND (person_id = %s OR expires_at <= %s)",
-        [project.pk, actor.pk, now],
-    )
+    found = own_or_overdue_claims(person=actor, project=project, now=now)
     if not found:
         if restraints != FREE:
             _restrain(actor, project, restraints, stages, now)
         return None
-    live = Claim.objects.filter(pk__in=[row[0] for row in found], stage__in=stages, state=ClaimState.LIVE)
+    live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
     own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
     if own is not None:
         return _extend(own, own.slot)
@@ -310,7 +306,7 @@ def _give_back(actor: User, token: str, state: ClaimState) -> None:
         slot = lock_slot(claim.slot_id)
         if Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE).update(state=state, ended_at=Now()):
             if state == ClaimState.SKIPPED:
-                slot.position = -new_position() if slot.aside else new_position()
+                slot.position = new_position()
             _open(slot)
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from annotator.errors import Hidden
 from annotator.models import Project, Role, User
 from annotator.services.access.permissions import OVERSEERS
-from annotator.services.database.statements import clock, locked, read_clock, rows
 from reviews.core.protocols import AuthorRule, Stage, StageKind
 from reviews.models import Slot
+from reviews.services.statements import lock_memberships
 
 
 def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], datetime]:
@@ -34,20 +34,11 @@ def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     """The same, and whether the project pauses anything or limits what one may hold: rarely, so it is only a hint."""
     if not actor.is_active:
         raise Hidden("There is no such project, or you are not a member of it.")
-    held = rows(
-        locked(
-            f"SELECT m.role, {clock()}, EXISTS (SELECT 1 FROM reviews_pause p "  # noqa: S608 - no value is in it
-            "WHERE p.project_id = m.project_id AND p.ended_at IS NULL) OR EXISTS (SELECT 1 FROM "
-            "reviews_assignmentrules r WHERE r.project_id = m.project_id AND r.most_held IS NOT NULL) "
-            "FROM annotator_membership m "
-            "WHERE m.project_id = %s AND m.user_id = %s AND m.ended_at IS NULL ORDER BY m.id",
-            "FOR NO KEY UPDATE OF m",
-        ),
-        [project.pk, actor.pk],
-    )
+    held = lock_memberships(person=actor, project=project)
     if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
-    return Eligibility(frozenset(Role(row[0]) for row in held), read_clock(held[0][1]), bool(held[0][2]))
+    _, now, restrained = held[0]
+    return Eligibility(frozenset(Role(role) for role, *_ in held), now, restrained)
 
 
 class Held(NamedTuple):
@@ -77,10 +68,10 @@ def refusal(
         return f"“{stage.title}” takes the role of {words}; an administrator can give it."
     if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
         return "This item is reserved for somebody else; an administrator can reassign it."
-    if slot.aside and roles & OVERSEERS:
+    if slot.is_gold and roles & OVERSEERS:
         # They may know why; a window that was open before they had the role need not say it.
         return "Senior reviewers and administrators are not given this item; a colleague takes it."
-    if slot.aside and not slot.claims.filter(person=person).exists():
+    if slot.is_gold and not slot.claims.filter(person=person).exists():
         # A gold item's: made for one person, and to everybody else an ordinary item that is somebody's.
         return "This item is reserved for somebody else; an administrator can reassign it."
     if stage.kind is not StageKind.SELF_CHECK:

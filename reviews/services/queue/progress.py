@@ -13,13 +13,13 @@ from reviews.services.protocols.versions import parse, roles_of_members, shortfa
 from reviews.services.queue.gold_turns import items_for
 from reviews.services.queue.order import (
     before_what_was_given_back,
-    count_waiting,
     queues_for,
     read_turns,
     read_versions,
 )
 from reviews.services.queue.pauses import pauses_for, sentence
 from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
+from reviews.services.statements import count_waiting
 from reviews.services.statistics.counters import read_counters
 
 #: My work counts up to here in each queue, then says “or more”.
@@ -201,18 +201,18 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     order = {key: place for place, key in enumerate(titles)}
     turns = read_turns(actor=actor, project=project)
     cursors = turns.cursors and before_what_was_given_back(actor=actor, project=project, cursors=turns.cursors)
-    counts = count_waiting(actor=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
+    counts = count_waiting(person=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
     # At the end of a queue whoever claims begins it again: what was given back stands before their place.
     ended = [queue for queue in queues if queue.stage not in counts]
     if ended and turns.cursors:
-        counts |= count_waiting(actor=actor, project=project, queues=ended, cursors={}, limit=MANY)
+        counts |= count_waiting(person=actor, project=project, queues=ended, cursors={}, limit=MANY)
     if not roles & OVERSEERS:
         for stage in turns.gold.keys() & {queue.stage for queue in queues}:
             more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
             counts[stage] = min(counts.get(stage, 0) + more, MANY)
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
     # An item with an open place is counted by that.
-    overdue = overdue.exclude(slot__position__lt=0).exclude(slot__stage_run__slots__state=SlotState.OPEN)
+    overdue = overdue.filter(slot__is_gold=False).exclude(slot__stage_run__slots__state=SlotState.OPEN)
     for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
         if stage in order and any(queue.stage == stage for queue in queues):
             counts[stage] = counts.get(stage, 0) + 1

@@ -32,7 +32,7 @@ def count_stuck(
         if stage.kind is StageKind.SELF_CHECK or not able:
             continue
         waiting = Slot.objects.filter(
-            project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, position__gt=0
+            project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, is_gold=False
         )
         found = Slot.objects.filter(pk__in=waiting.order_by("position").values("pk")[:LOOKED_AT]).values_list(
             "pk", "stage_run", "round", "confirms", "revision_author", "owner",

@@ -108,7 +108,7 @@ def read_counters(project: Project, *, with_gold: bool = False, viewer: User | N
 def live_claims(project: Project) -> dict[str, int]:
     """How many slots of each stage somebody is at work on; those of gold items apart."""
     claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
-    claims = claims.exclude(slot__position__lt=0)
+    claims = claims.filter(slot__is_gold=False)
     return dict(claims.values_list("stage").annotate(Count("id")).order_by())
 
 

@@ -64,7 +64,7 @@ def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]
     What the viewer does on them moves the figures, what others do there does not: any number of people get an item.
     """
     items = GoldItem.objects.filter(project=project).select_related("stage_run__cycle__protocol")
-    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__position__lt=0)
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__is_gold=True)
     held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
     runs = items.values("stage_run")
     handed_in = set(Review.objects.filter(stage_run__in=runs, person=viewer).values_list("stage_run", flat=True))

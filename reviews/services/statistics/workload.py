@@ -110,13 +110,13 @@ def _of_reviews(
 ) -> Iterator[tuple[list[Any], Key, int]]:
     """How many reviews have each key, for each value of the fields ``by``."""
     # The past that a gold item has is a copy of work that is counted where it was done.
-    done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__position__lt=0))
+    done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True))
     key: TruncDate | F = F("seconds")
     if what == "day":
         key = TruncDate("created_at", tzinfo=ZoneInfo(project.time_zone))
     else:
         done = done.filter(seconds__gt=0)
-    gold = Case(When(slot__position__lt=0, then=Value("gold_")), default=Value(""))
+    gold = Case(When(slot__is_gold=True, then=Value("gold_")), default=Value(""))
     rows = done.values_list(*by, gold, "stage_run__stage", "person__pseudonym", key).annotate(Count("pk")).order_by()
     for *group, prefix, stage, person, found, count in rows:
         value = found.isoformat() if what == "day" else seconds_key(found)

@@ -14,7 +14,6 @@ from django.utils import timezone
 from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Invalid
 from annotator.models import User
-from annotator.services.database.joined import Part, read_joined
 from reviews.models import ReviewDraft
 from reviews.services.queue.slot_work import Work
 
@@ -57,14 +56,10 @@ class Kept:
     shown: bool
 
 
-#: Written out, because every submission asks for it.
-_FORM = "FROM reviews_reviewdraft f WHERE f.slot_id = %s AND f.person_id = %s"
-
-
 def read_form(*, actor: User, work: Work) -> ReviewDraft:
     """What the actor has filled in of the review so far."""
-    found = read_joined((Part("f", ReviewDraft),), _FORM, [work.slot.pk, actor.pk])
-    return found[0][0] if found else ReviewDraft(slot_id=work.slot.pk, person_id=actor.pk)
+    draft = ReviewDraft.objects.filter(slot=work.slot, person=actor).first()
+    return draft or ReviewDraft(slot=work.slot, person=actor)
 
 
 def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Window | None = None) -> Kept:

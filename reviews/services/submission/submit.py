@@ -16,7 +16,7 @@ from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Revision, Role, User
 from annotator.services.access.permissions import OVERSEERS
-from annotator.services.database.statements import insert, locked, rows, write
+from annotator.services.database.statements import insert, update
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import create_revision, refresh_findings
 from reviews.core.protocols import StageKind
@@ -25,6 +25,7 @@ from reviews.models import (
     ClaimState,
     ProtocolVersion,
     Review,
+    ReviewDraft,
     ReviewError,
     Ruling,
     Slot,
@@ -37,6 +38,7 @@ from reviews.services.protocols.versions import parse
 from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import lock_membership, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
+from reviews.services.statements import lock_dialogue_and_slot
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import HandIn, offered_verdicts, prepare
 from reviews.services.transitions.moves import CycleContext
@@ -177,7 +179,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
     _close_draft(actor, slot, handed_in, now)
     if has_form:
-        write("DELETE FROM reviews_reviewdraft WHERE slot_id = %s AND person_id = %s", [slot.pk, actor.pk])
+        ReviewDraft.objects.filter(slot=slot, person=actor).delete()
 
     stage = stage_of(slot)
     taken = stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None
@@ -210,7 +212,8 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
     )
     insert([review])
     _write_details(review, handed_in)
-    write("UPDATE reviews_slot SET state = 'done', holder_id = %s WHERE id = %s", [actor.pk, slot.pk])
+    slot.state, slot.holder = SlotState.DONE, actor
+    update(slot, "state", "holder")
 
     journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
     journal.event(
@@ -224,7 +227,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         },
         sealed=run.blind,
     )
-    if slot.aside:
+    if slot.is_gold:
         # What it says of faults would wait for a stage that never settles.
         await_work_count(review=review, faults=False)
         score_review(review=review, seen=seen, made=made)
@@ -239,12 +242,9 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         CycleContext(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review
     )
     if outcome is not None:
-        write(
-            "UPDATE annotator_dialogue SET owner_id = %s, status = %s, stage = %s, updated_at = %s WHERE id = %s",
-            [dialogue.owner_id, dialogue.status, dialogue.stage, dialogue.updated_at, dialogue.pk],
-        )
+        update(dialogue, "owner", "status", "stage", "updated_at")
     elif taken:
-        write("UPDATE annotator_dialogue SET owner_id = %s WHERE id = %s", [actor.pk, dialogue.pk])
+        update(dialogue, "owner")
     journal.write()
     return review
 
@@ -252,26 +252,14 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
 def _lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
     """Lock the dialogue, then the slot, and see what has become of them since they were read.
 
-    Returns what costs no statement of its own here: the id of the guideline in force, and whether the actor has filled
-    in a form.
+    Returns the id of the guideline in force, and whether the actor has filled in a form.
     """
-    dialogue = slot.dialogue
-    statement = (
-        "SELECT d.status, d.stage, d.owner_id, d.head_id, (SELECT g.id FROM annotator_guideline g "
-        "WHERE g.project_id = d.project_id ORDER BY g.number DESC LIMIT 1), "
-        "EXISTS (SELECT 1 FROM reviews_reviewdraft f WHERE f.slot_id = s.id AND f.person_id = %s), "
-        "s.state, s.holder_id, s.reserved_for_id, s.owner_id, s.protocol_id "
-        "FROM annotator_dialogue d JOIN reviews_slot s ON s.dialogue_id = d.id WHERE s.id = %s"
-    )
-    # In the order in which they are named.
-    [row] = rows(locked(statement, "FOR UPDATE OF d, s"), [actor.pk, slot.pk])
-    dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id, guideline, has_form, *again = row
-    slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, protocol_id = again
-    if protocol_id != slot.protocol_id:
+    guideline, has_form = lock_dialogue_and_slot(slot, person=actor)
+    if slot.cycle.protocol_id != slot.protocol_id:
         # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
-        slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=protocol_id)
-        slot.cycle.protocol_id = protocol_id
-    return None if guideline is None else int(guideline), bool(has_form)
+        slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=slot.protocol_id)
+        slot.cycle.protocol_id = slot.protocol_id
+    return guideline, has_form
 
 
 def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:
@@ -285,7 +273,7 @@ def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, no
         raise Hidden("There is no such item.")
     if slot.holder_id not in (None, actor.pk) or slot.reserved_for_id not in (None, actor.pk):
         raise _TooLate(_GONE)
-    if slot.aside and roles & OVERSEERS:
+    if slot.is_gold and roles & OVERSEERS:
         # Its answer is theirs to read by now: what they hand in would be no test.
         raise _TooLate("This item was taken from you: your role has changed since you took it. Your draft is kept.")
     if slot.state == SlotState.OPEN:
@@ -293,16 +281,15 @@ def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, no
         if reason:
             raise _TooLate(f"Your time on this item ran out, and it is not for you any more. {reason}")
         _mark_submitted(claim, now)
-    elif not _mark_submitted(claim, now, "AND state = 'live'"):
+    elif not _mark_submitted(claim, now, state=ClaimState.LIVE):
         # Held under another token than the one given: the same person, in another window.
         claim = Claim.objects.get(slot=slot, state=ClaimState.LIVE)
         _mark_submitted(claim, now)
     return claim.active_seconds
 
 
-def _mark_submitted(claim: Claim, now: datetime, only: str = "") -> int:
-    statement = f"UPDATE reviews_claim SET state = 'submitted', ended_at = %s WHERE id = %s {only}"  # noqa: S608
-    return write(statement, [now, claim.pk])
+def _mark_submitted(claim: Claim, now: datetime, **only: str) -> int:
+    return Claim.objects.filter(pk=claim.pk, **only).update(state=ClaimState.SUBMITTED, ended_at=now)
 
 
 def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> None:
@@ -315,11 +302,8 @@ def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> N
             )
             unused.update(closed_at=now, outcome="kept")
         return
-    statement = (
-        "UPDATE annotator_draft SET closed_at = %s, outcome = 'submitted' "
-        "WHERE id = %s AND version = %s AND closed_at IS NULL"
-    )
-    if not write(statement, [now, draft.pk, draft.version]):
+    checked = Draft.objects.filter(pk=draft.pk, version=draft.version, closed_at=None)
+    if not checked.update(closed_at=now, outcome="submitted"):
         raise Conflict("The draft was changed in another window while you submitted it; look at it, then submit again.")
 
 

@@ -15,7 +15,6 @@ from annotator.core.schema import SchemaProblem, canonical, content_hash, load_t
 from annotator.core.schema.canonical import shortened
 from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User, Waiver
-from annotator.services.database.statements import rows
 from annotator.services.dialogues.revisions import as_stored
 from annotator.services.dialogues.trials import start_trials
 from reviews.core.protocols import Protocol, Stage, StageKind
@@ -24,6 +23,7 @@ from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
 from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.queue.slot_work import Work, branch_of
+from reviews.services.statements import open_draft_id
 from reviews.services.submission.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.submission.rulings import RulingLine, capital, read_rulings, settle_document
 from reviews.services.submission.waivers import live_waivers, waive
@@ -131,12 +131,8 @@ def prepare(
 
 def open_draft_of(actor: User, slot: Slot) -> Draft | None:
     """What the actor has been editing in this slot."""
-    found = rows(
-        "SELECT id FROM annotator_draft "
-        "WHERE dialogue_id = %s AND author_id = %s AND branch = %s AND closed_at IS NULL",
-        [slot.dialogue_id, actor.pk, branch_of(slot)],
-    )
-    return Draft.objects.get(pk=found[0][0]) if found else None
+    key = open_draft_id(person=actor, slot=slot, branch=branch_of(slot))
+    return None if key is None else Draft.objects.get(pk=key)
 
 
 def _text(seen: Revision, draft: Draft | None, document: dict[str, Any] | None) -> str:

@@ -7,7 +7,6 @@ from django.db import transaction
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
-from annotator.services.database.statements import rows
 from annotator.services.dialogues.revisions import hold_dialogue
 from reviews.models import Slot
 from reviews.services.protocols.stage_checks import check_for_stage
@@ -25,22 +24,17 @@ HIDDEN_REASON = "A colleague has waived it; why is told once the stage has settl
 Key = tuple[str, str, str]
 
 
-#: ``Waiver.objects.unsealed_for``, written out: whoever opens a dialogue asks for them.
-_GIVEN = (
-    "SELECT check_id, anchor, value_hash, reason, author_id FROM annotator_waiver "
-    "WHERE dialogue_id = %s AND (NOT sealed OR author_id = %s) ORDER BY id"
-)
-
-
 def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dict[Key, str]:
     """The reasons given so far that the actor, who may see the dialogue, may know of.
 
     One is void where the finding's value hash differs. ``blind``: that a colleague gave one is told, not what it says.
     """
-    given = rows(_GIVEN, [dialogue.pk, actor.pk])
+    given = Waiver.objects.unsealed_for(actor).filter(dialogue=dialogue).order_by("pk")
     return {
         (check, anchor, value_hash): HIDDEN_REASON if blind and author != actor.pk else reason
-        for check, anchor, value_hash, reason, author in given
+        for check, anchor, value_hash, reason, author in given.values_list(
+            "check_id", "anchor", "value_hash", "reason", "author_id"
+        )
     }
 
 

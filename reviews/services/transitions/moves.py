@@ -7,13 +7,14 @@ saving them: the transition does that once.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Max
 from django.utils import timezone
 
 from annotator.models import Dialogue, Revision
 from annotator.models.content import DialogueStatus
-from annotator.services.database.statements import insert, rows
+from annotator.services.database.statements import insert
 from reviews.core.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
-from reviews.models import Cycle, CycleState, Priority, Slot, SlotState, StageRun, StageRunState
+from reviews.models import Cycle, CycleState, Draw, Priority, Slot, SlotState, StageRun, StageRunState
 from reviews.services.queue.notifications import notify_experts, notify_return
 from reviews.services.queue.order import new_position
 from reviews.services.statistics.item_history import ITEM_HISTORY
@@ -177,8 +178,8 @@ def _restart(context: CycleContext, run: StageRun, revision: Revision) -> None:
 
 
 def _confirm(context: CycleContext, run: StageRun, revision: Revision) -> None:
-    before = rows("SELECT confirms FROM reviews_slot WHERE stage_run_id = %s", [run.pk])
-    open_run(context, context.protocol.stage(run.stage), revision, confirms=before[0][0] + 1)
+    before = run.slots.values_list("confirms", flat=True)[0]
+    open_run(context, context.protocol.stage(run.stage), revision, confirms=before + 1)
 
 
 def _return(context: CycleContext, run: StageRun, revision: Revision) -> None:
@@ -224,27 +225,18 @@ def _new_run(
     *,
     seen: bool = False,
 ) -> StageRun:
-    [(earlier,)] = rows(
-        "SELECT max(round) FROM reviews_stagerun WHERE cycle_id = %s AND stage = %s", [context.cycle.pk, stage.key]
-    )
-    looks = None
+    before = StageRun.objects.filter(cycle=context.cycle, stage=stage.key)
+    earlier, looks = before.aggregate(last=Max("round"))["last"] or 0, None
     if stage.in_rounds:
         # Its round is the number of the draw it waits for, so that a round is the same one for all items.
-        [(drawn,)] = rows(
-            "SELECT max(number) FROM reviews_draw WHERE project_id = %s AND stage = %s",
-            [context.cycle.project_id, stage.key],
-        )
-        earlier = max(earlier or 0, drawn or 0)
-        [(looks,)] = rows(
-            "SELECT count(*) FROM reviews_stagerun "
-            "WHERE cycle_id = %s AND stage = %s AND state = 'settled' AND outcome <> %s",
-            [context.cycle.pk, stage.key, NOT_DRAWN],
-        )
+        draws = Draw.objects.filter(project=context.cycle.project_id, stage=stage.key)
+        earlier = max(earlier, draws.aggregate(last=Max("number"))["last"] or 0)
+        looks = before.filter(state=StageRunState.SETTLED).exclude(outcome=NOT_DRAWN).count()
     run = StageRun(
         cycle=context.cycle,
         project_id=context.cycle.project_id,
         stage=stage.key,
-        round=(earlier or 0) + 1,
+        round=earlier + 1,
         looks=looks,
         seen=seen,
         state=state,

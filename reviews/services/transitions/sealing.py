@@ -5,12 +5,9 @@ from collections.abc import Collection, Sequence
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotator.models import Dialogue, Event, Project, Revision, User, Waiver
-from annotator.services.database.statements import rows, write
 from annotator.services.dialogues.revisions import unseal
-from reviews.models import Claim, Review, Slot, StageRun, StageRunState
+from reviews.models import Claim, Comment, Review, Slot, StageRun, StageRunState
 from reviews.services.feedback.comments import notify_unsealed
-
-_SEALABLE = [model._meta.db_table for model in (Review, Event, Waiver)]
 
 
 def blind_for(actor: User, dialogues: Sequence[int]) -> set[int]:
@@ -45,12 +42,13 @@ def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bo
     for fix in fixes:
         fix.dialogue = dialogue
     unseal(fixes)
-    for table in _SEALABLE:
-        write(f"UPDATE {table} SET sealed = %s WHERE dialogue_id = %s AND sealed", [False, dialogue.pk])  # noqa: S608
-    opened = rows(
-        "UPDATE reviews_comment SET sealed = %s WHERE dialogue_id = %s AND sealed RETURNING id", [False, dialogue.pk]
-    )
-    notify_unsealed(dialogue, [comment for (comment,) in opened])
+    for model in (Review, Event, Waiver):
+        model._default_manager.filter(dialogue=dialogue, sealed=True).update(sealed=False)
+    # Whoever comments holds the dialogue: between these two nobody does.
+    comments = Comment.objects.filter(dialogue=dialogue, sealed=True)
+    opened = list(comments.order_by("pk").values_list("pk", flat=True))
+    comments.filter(pk__in=opened).update(sealed=False)
+    notify_unsealed(dialogue, opened)
 
 
 def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:
