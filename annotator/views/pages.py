@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django_htmx.middleware import HtmxDetails
 
 from annotator.models import Project, Role, User
-from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.access.permissions import load_membership
 
 P = ParamSpec("P")
 
@@ -32,8 +32,7 @@ def project_page(
     @login_required
     @wraps(view)
     def wrapper(request: PageRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        request.project = load_project(actor=request.user, slug=slug)
-        request.roles = roles_in(request.project, request.user)
+        request.project, request.roles = load_membership(actor=request.user, slug=slug)
         return view(request, *args, **kwargs)
 
     return wrapper

@@ -21,10 +21,16 @@ def roles_in(project: Project, user: User) -> frozenset[Role]:
 
 def load_project(*, actor: User, slug: str) -> Project:
     """The project behind ``slug``. Raises Hidden for whoever is no member."""
-    project = Project.objects.visible_to(actor).filter(slug=slug).first()
-    if project is None:
+    return load_membership(actor=actor, slug=slug)[0]
+
+
+def load_membership(*, actor: User, slug: str) -> tuple[Project, frozenset[Role]]:
+    """The project behind ``slug``, and the actor's live roles in it. Raises Hidden for whoever is no member."""
+    found = Membership.objects.live().filter(project__slug=slug, user=actor.pk).select_related("project")
+    held = list(found) if actor.is_active else []
+    if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
-    return project
+    return held[0].project, frozenset(Role(one.role) for one in held)
 
 
 @dataclass(frozen=True)

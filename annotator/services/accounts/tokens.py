@@ -91,8 +91,11 @@ def _words(token: ApiToken) -> dict[str, Any]:
 def find_live_token(secret: str) -> ApiToken | None:
     """The token behind a secret, if it still opens the door, with its user; notes its use."""
     now = timezone.now()
-    token = ApiToken.objects.select_related("user").filter(secret_hash=hash_secret(secret)).first()
-    if token is None or token.state(now) != "live" or not token.user.is_active:
+    try:
+        token = ApiToken.objects.select_related("user").get(secret_hash=hash_secret(secret))
+    except ApiToken.DoesNotExist:
+        return None
+    if token.state(now) != "live" or not token.user.is_active:
         return None
     if token.last_used_at is None or token.last_used_at < now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
