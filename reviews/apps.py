@@ -12,7 +12,7 @@ class ReviewsConfig(AppConfig):
         from reviews.services.assignments.leaving import end_tests, give_back_claims, name_claims
         from reviews.services.cycles import migration  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages
-        from reviews.services.history.record_checks import project_record_faults, record_faults
+        from reviews.services.history.record_checks import project_record_problems, record_problems
         from reviews.services.protocols.versions import REPLACED
         from reviews.services.sampling import draws  # noqa: F401
         from reviews.services.transitions.sealing import blind_for, reviewed_blind
@@ -20,8 +20,8 @@ class ReviewsConfig(AppConfig):
         REPLACED.append(retire_with_stages)
         BLIND.append(blind_for)
         REVIEWED_BLIND.append(reviewed_blind)
-        RECORDS.append(record_faults)
-        PROJECT_RECORDS.append(project_record_faults)
+        RECORDS.append(record_problems)
+        PROJECT_RECORDS.append(project_record_problems)
         IN_HAND.append(name_claims)
         TAKE_BACK.append(give_back_claims)
         GIVEN.append(end_tests)

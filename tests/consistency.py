@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from annotator.models import Dialogue, Event, Project
-from annotator.services.integrity.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_problems
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.statistics.counters import recount, stored_counters
 
@@ -25,7 +25,7 @@ def assert_consistent(project: Project) -> None:
             dialogue=run.cycle.dialogue, kind="stage.settled", after__stage=run.stage, after__round=run.round
         )
         assert settled.count() == (0 if run.outcome == "not_drawn" else 1)
-    assert [*history_faults(project)] == []
+    assert [*history_problems(project)] == []
     assert stored_counters(project) == recount(project)
 
 

@@ -209,7 +209,7 @@ def _gold(team: Team) -> GoldItem:
         source=source,
         answer=source.head,
         stage_run=run,
-        faults=1,
+        errors=1,
         created_by=team.administrator,
     )
 

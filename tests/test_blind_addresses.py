@@ -102,7 +102,7 @@ def say(half: Half, verdict: str) -> list[str]:
         slot=work.slot,
         token=work.claim.token,
         verdict=verdict,
-        findings=[{"kind": "answer_wrong", "anchor": anchor, "note": WORDS["finding"]}],
+        named_errors=[{"kind": "answer_wrong", "anchor": anchor, "note": WORDS["finding"]}],
         reason=WORDS["reason"],
     )
     assert Review.objects.get(pk=review.pk).sealed

@@ -76,7 +76,7 @@ def scene() -> Scene:
         token=claim.token,
         verdict="fix",
         document=changed(current(item)),
-        findings=[{"kind": "answer_wrong", "anchor": anchor, "note": "yaknote"}],
+        named_errors=[{"kind": "answer_wrong", "anchor": anchor, "note": "yaknote"}],
         reason="yakreason",
     )
     hand_in(team.annotator, item)

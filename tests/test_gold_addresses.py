@@ -215,8 +215,8 @@ def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
 
 @pytest.mark.any_database
 @pytest.mark.parametrize("given", ["Meant so.", ""], ids=["author has waived such", "author has waived nothing"])
-def test_a_planted_faults_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """To whoever gets the item, to their colleagues, and to whoever wrote the version that the fault replaces.
+def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """To whoever gets the item, to their colleagues, and to whoever wrote the version that the error replaces.
 
     That person reads the reason as their own: so it is one that they gave, or one that anybody might give.
     """

@@ -127,7 +127,7 @@ class _Desk:
             token=claim.token,
             verdict="fix" if change else "approve",
             document=document if change else None,
-            findings=[{"kind": "other", "anchor": "/constraints", "note": change.__doc__ or ""}] if change else [],
+            named_errors=[{"kind": "other", "anchor": "/constraints", "note": change.__doc__ or ""}] if change else [],
         )
 
 

@@ -16,8 +16,8 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import live_waivers, waive
 
-#: The kind of fault that whoever changes a dialogue names: of the corrections, and of what colleagues disagree on.
-FAULTS = {
+#: The error type that whoever changes a dialogue names: of the corrections, and of what colleagues disagree on.
+ERROR_TYPES = {
     "gaotie-chuxing-02": "answer_wrong",
     "hotel-desk-03": "wrong_argument_value",
     "clinic-desk-03": "wrong_policy_label",
@@ -91,14 +91,14 @@ def do(
 ) -> None:
     """Claim the dialogue's slot of a stage and submit."""
     claim = claims.claim_slot(actor=person, slot=open_slot(dialogue, stage))
-    names_a_fault = verdict == "fix" or (verdict == "reject" and not rulings)
-    kind = FAULTS.get(dialogue.external_id) if names_a_fault else None
+    names_an_error = verdict == "fix" or (verdict == "reject" and not rulings)
+    kind = ERROR_TYPES.get(dialogue.external_id) if names_an_error else None
     hand_in(
         cast,
         claim,
         verdict,
         document=document_of(record) if record is not None else None,
-        findings=[{"kind": kind, "anchor": "", "note": ""}] if kind else [],
+        named_errors=[{"kind": kind, "anchor": "", "note": ""}] if kind else [],
         reason=reason,
         rulings=rulings,
     )
@@ -110,7 +110,7 @@ def hand_in(
     verdict: str,
     *,
     document: dict[str, Any] | None = None,
-    findings: list[dict[str, Any]] | None = None,
+    named_errors: list[dict[str, Any]] | None = None,
     reason: str = "",
     rulings: dict[str, Any] | None = None,
 ) -> None:
@@ -124,7 +124,7 @@ def hand_in(
         token=claim.token,
         verdict=verdict,
         document=document,
-        findings=findings or [],
+        named_errors=named_errors or [],
         reason=reason,
         rulings=rulings or {},
     )

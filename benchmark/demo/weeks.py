@@ -7,8 +7,8 @@ from annotator.models import Dialogue, User
 from annotator.models.content import DialogueStatus
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.revisions import check_document
-from benchmark.demo.desk import CROSS, EXPERT, FAULTS, MULTI, SINGLE, Cast, do, document_of, hand_in, open_slot
-from reviews.core.gold import faults_of
+from benchmark.demo.desk import CROSS, ERROR_TYPES, EXPERT, MULTI, SINGLE, Cast, do, document_of, hand_in, open_slot
+from reviews.core.gold import errors_in
 from reviews.models import Claim, GoldItem, Review, Slot, SlotState
 from reviews.services.feedback import comments
 from reviews.services.gold import making, settings
@@ -149,7 +149,7 @@ def _settle(cast: Cast, dialogue: Dialogue) -> None:
     rulings = {
         place.anchor: {
             "choice": "left",
-            "reason_kind": FAULTS.get(dialogue.external_id, "other"),
+            "reason_kind": ERROR_TYPES.get(dialogue.external_id, "other"),
             "reason": "The version under review holds.",
         }
         for place in dispute.places
@@ -161,18 +161,18 @@ def _settle(cast: Cast, dialogue: Dialogue) -> None:
 
 
 def _make_gold(cast: Cast) -> None:
-    """For each annotator an item with a planted fault and one without, of dialogues they had no hand in."""
+    """For each annotator an item with a planted error and one without, of dialogues they had no hand in."""
     verified = list(
         Dialogue.objects.filter(project=cast.project, status=DialogueStatus.VERIFIED, gold_role="").order_by("pk")
     )
     for person in cast.annotators:
-        for faulty in (True, False):
+        for wrong in (True, False):
             for source in verified:
-                if (source.external_id in cast.corrections) is not faulty or not _is_test_of(cast, source, person):
+                if (source.external_id in cast.corrections) is not wrong or not _is_test_of(cast, source, person):
                     continue
-                if faulty and not _plant(cast, source, _with_less_said(source)):
+                if wrong and not _plant(cast, source, _with_less_said(source)):
                     continue
-                if not faulty:
+                if not wrong:
                     making.make_gold_item(actor=cast.administrator, project=cast.project, source=source, stage=CROSS)
                 verified.remove(source)
                 break
@@ -184,7 +184,7 @@ def _is_test_of(cast: Cast, source: Dialogue, person: User) -> bool:
 
 
 def _with_less_said(source: Dialogue) -> dict[str, Any]:
-    """What was verified, with an answer that breaks off: the fault it came in with was mended in its history."""
+    """What was verified, with an answer that breaks off: the error it came in with was mended in its history."""
     assert source.head is not None  # noqa: S101 - it is verified
     document = source.head.document()
     answers = (step for task in document["tasks"] for step in task["steps"] if ". " in (step.get("text") or ""))
@@ -194,7 +194,7 @@ def _with_less_said(source: Dialogue) -> dict[str, Any]:
 
 
 def _plant(cast: Cast, source: Dialogue, document: dict[str, Any]) -> bool:
-    """Make an item that is shown as ``document``; False where the checks alone would tell its faults."""
+    """Make an item that is shown as ``document``; False where the checks alone would tell its errors."""
     assert source.head is not None  # noqa: S101 - it is verified
     found = check_document(document, source.head.toolset_revision, project=cast.project, stage="submit")
     if any(finding.severity == "error" for finding in found):
@@ -204,7 +204,7 @@ def _plant(cast: Cast, source: Dialogue, document: dict[str, Any]) -> bool:
             actor=cast.administrator, project=cast.project, source=source, stage=CROSS, document=document
         )
     except Invalid:
-        # The expert took this side: then it is no fault.
+        # The expert took this side: then it is no error.
         return False
     return True
 
@@ -232,13 +232,13 @@ def _cross_check(cast: Cast, claim: Claim) -> None:
     second = Review.objects.filter(stage_run=claim.slot.stage_run_id).exists()
     if second and claim.slot.dialogue.external_id in cast.disagreements:
         other = _of_another_opinion(cast, claim.slot.dialogue)
-        kind = FAULTS[claim.slot.dialogue.external_id]
+        kind = ERROR_TYPES[claim.slot.dialogue.external_id]
         hand_in(
             cast,
             claim,
             "fix",
             document=document_of(other["record"]),
-            findings=[{"kind": kind, "anchor": "", "note": ""}],
+            named_errors=[{"kind": kind, "anchor": "", "note": ""}],
             reason=other["reason"],
         )
     else:
@@ -248,16 +248,16 @@ def _cross_check(cast: Cast, claim: Claim) -> None:
 def _answer(cast: Cast, claim: Claim, item: GoldItem) -> None:
     """What each makes of a gold item: one sees everything, one overlooks it, one names it, one also changes more."""
     answer, shown = item.answer.document(), claim.slot.revision.document()
-    faults = faults_of(shown, answer)
+    errors = errors_in(shown, answer)
     habit = cast.annotators.index(claim.person)
-    if habit == 3 and not faults:
+    if habit == 3 and not errors:
         # A change for its own sake.
         answer["tasks"][0]["user_message"] += " Thank you!"
         hand_in(cast, claim, "fix", document=answer, reason="More polite like this.")
-    elif not faults or habit == 1:
+    elif not errors or habit == 1:
         hand_in(cast, claim, "approve")
     elif habit == 2:
-        findings = [{"kind": "other", "anchor": fault.anchor, "note": "This cannot be."} for fault in faults]
-        hand_in(cast, claim, "escalate", findings=findings, reason="I am not sure how to mend this.")
+        named_errors = [{"kind": "other", "anchor": error.anchor, "note": "This cannot be."} for error in errors]
+        hand_in(cast, claim, "escalate", named_errors=named_errors, reason="I am not sure how to mend this.")
     else:
         hand_in(cast, claim, "fix", document=answer, reason="Mended.")

@@ -85,7 +85,7 @@ class Submit(APIView):
             document=sent.get("document"),
             checklist=sent["checklist"],
             notes=sent["checklist_notes"],
-            findings=sent["findings"],
+            named_errors=sent["named_errors"],
             reason=sent["reason"],
             rulings=sent["rulings"],
         )

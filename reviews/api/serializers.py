@@ -57,7 +57,7 @@ class HeartbeatInputSerializer(TokenSerializer):
     )
 
 
-class FindingInputSerializer(Input):
+class NamedErrorSerializer(Input):
     kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
     anchor = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_ANCHOR)
     note = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
@@ -85,7 +85,7 @@ class SubmissionSerializer(TokenSerializer):
         default=dict,
         help_text="The same with a note: what is wrong where the answer is no. A note beside a yes is refused.",
     )
-    findings = serializers.ListField(child=FindingInputSerializer(), required=False, default=list, max_length=MOST)
+    named_errors = serializers.ListField(child=NamedErrorSerializer(), required=False, default=list, max_length=MOST)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
     rulings = BoundedDictField(
         child=RulingInputSerializer(),
@@ -174,7 +174,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     round = serializers.IntegerField(source="stage_run.round")
     seen_revision = serializers.CharField(source="seen_revision.public_id")
     made_revision = serializers.CharField(source="made_revision.public_id", default=None, allow_null=True)
-    findings = ReviewErrorSerializer(source="errors", many=True)
+    named_errors = ReviewErrorSerializer(source="errors", many=True)
     rulings = RulingSerializer(many=True)
     checklist_notes = serializers.SerializerMethodField()
 
@@ -192,7 +192,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
             "checklist",
             "checklist_notes",
             "reason",
-            "findings",
+            "named_errors",
             "rulings",
             "seconds",
             "created_at",

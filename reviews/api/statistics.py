@@ -21,7 +21,7 @@ from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, re
 from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.statistics.throughput import (
     Outlook,
-    read_faults,
+    read_error_types,
     read_outlook,
     read_throughput,
     read_times,
@@ -167,7 +167,7 @@ class TimeSerializer(serializers.Serializer[Any]):
     high = serializers.FloatField()
 
 
-class FaultSerializer(serializers.Serializer[Any]):
+class ErrorTypeCountSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
     by_stage = serializers.DictField(child=serializers.IntegerField())
@@ -190,7 +190,7 @@ class ProgressSerializer(serializers.Serializer[Any]):
     by_day = ThroughputSerializer()
     by_week = ThroughputSerializer()
     times = TimeSerializer(many=True)
-    faults = FaultSerializer(many=True)
+    error_types = ErrorTypeCountSerializer(many=True)
     forecast = ForecastSerializer()
 
 
@@ -199,13 +199,13 @@ class PersonSerializer(serializers.Serializer[Any]):
 
     by_week = ThroughputSerializer()
     times = TimeSerializer(many=True)
-    faults_named = FaultSerializer(many=True)
-    faults_received = FaultSerializer(many=True)
+    error_types_named = ErrorTypeCountSerializer(many=True)
+    error_types_received = ErrorTypeCountSerializer(many=True)
     accuracy = AccuracySerializer(help_text="Of the items that this person owns.")
 
 
 class ProgressStatistics(APIView):
-    """Reviews by day and week, time per item, faults named, and when the work will be done."""
+    """Reviews by day and week, time per item, errors named, and when the work will be done."""
 
     @extend_schema(responses={200: ProgressSerializer, 404: NOT_FOUND}, operation_id="statistics_progress")
     def get(self, request: Request, slug: str) -> Response:
@@ -220,7 +220,7 @@ class ProgressStatistics(APIView):
                     "by_day": read_throughput(project=project, now=now, by_week=False, shown_to=shown_to),
                     "by_week": read_throughput(project=project, now=now, by_week=True, shown_to=shown_to),
                     "times": read_times(project=project, viewer=who, shown_to=shown_to),
-                    "faults": read_faults(project=project, hide_answers=not overseer),
+                    "error_types": read_error_types(project=project, hide_answers=not overseer),
                     "forecast": _forecast(read_outlook(project=project, now=now, shown_to=shown_to)),
                 }
             ).data
@@ -318,8 +318,8 @@ class PersonStatistics(APIView):
         found = {
             "by_week": weeks,
             "times": read_times(project=project, viewer=who, person=whose, shown_to=shown_to),
-            "faults_named": read_faults(project=project, person=whose, hide_answers=hides),
-            "faults_received": read_faults(project=project, person=whose, received=True, hide_answers=hides),
+            "error_types_named": read_error_types(project=project, person=whose, hide_answers=hides),
+            "error_types_received": read_error_types(project=project, person=whose, received=True, hide_answers=hides),
             "accuracy": read_accuracy(project=project, owner=whose, hide_answers=hides),
         }
         return Response(PersonSerializer(found).data)

@@ -341,7 +341,7 @@ class Migration(migrations.Migration):
                 ),
                 ("stage", models.CharField(max_length=40)),
                 ("planted", models.BooleanField(default=False)),
-                ("faults", models.PositiveIntegerField()),
+                ("errors", models.PositiveIntegerField()),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("retired_at", models.DateTimeField(null=True)),
                 ("retired_why", models.CharField(blank=True, max_length=500)),
@@ -736,7 +736,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("verdict_right", models.BooleanField()),
-                ("faults", models.PositiveIntegerField()),
+                ("errors", models.PositiveIntegerField()),
                 ("found", models.PositiveIntegerField()),
                 ("false_changes", models.PositiveIntegerField()),
                 ("places", models.JSONField(default=list)),
@@ -1188,7 +1188,7 @@ class Migration(migrations.Migration):
             name="WorkloadPending",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("faults", models.BooleanField(db_default=False, default=False)),
+                ("errors", models.BooleanField(db_default=False, default=False)),
                 ("problem", models.CharField(blank=True, db_default="", default="", max_length=500)),
                 (
                     "project",
@@ -1637,7 +1637,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="goldscore",
             constraint=models.CheckConstraint(
-                condition=models.Q(("found__lte", models.F("faults"))), name="gold_score_finds_what_is_there"
+                condition=models.Q(("found__lte", models.F("errors"))), name="gold_score_finds_what_is_there"
             ),
         ),
         migrations.AddConstraint(

@@ -91,5 +91,5 @@ class Feedback(models.Model):
 
     @property
     def opening(self) -> str:
-        """Its words without the lines that name reasons and faults."""
+        """Its words without the lines that name reasons and errors."""
         return self.text.split("\n", 1)[0]

@@ -45,10 +45,10 @@ class GoldItem(models.Model):
     answer = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: Every slot of it hangs on this one run, which never settles.
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="+")
-    #: Whether the fault was planted; else the item is shown as it once came into the stage.
+    #: Whether the error was planted; else the item is shown as it once came into the stage.
     planted = models.BooleanField(default=False)
     #: On how many places what is shown differs from the answer; 0: there is nothing to mend.
-    faults = models.PositiveIntegerField()
+    errors = models.PositiveIntegerField()
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     retired_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
@@ -84,7 +84,7 @@ class GoldScore(models.Model):
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
     #: The fields of ``reviews.core.gold.Score``.
     verdict_right = models.BooleanField()
-    faults = models.PositiveIntegerField()
+    errors = models.PositiveIntegerField()
     found = models.PositiveIntegerField()
     false_changes = models.PositiveIntegerField()
     #: [{anchor, label, fate}] in the document's order.
@@ -94,7 +94,7 @@ class GoldScore(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["item", "person"], name="gold_score_once_per_person"),
-            models.CheckConstraint(condition=Q(found__lte=models.F("faults")), name="gold_score_finds_what_is_there"),
+            models.CheckConstraint(condition=Q(found__lte=models.F("errors")), name="gold_score_finds_what_is_there"),
         ]
         indexes = [models.Index(fields=["project", "person"], name="gold_score_by_person")]
 

@@ -100,7 +100,7 @@ class Review(models.Model):
 
 
 class ReviewError(models.Model):
-    """A fault a reviewer names: a kind of the taxonomy, at a place, in words."""
+    """An error a reviewer names: a kind of the taxonomy, at a place, in words."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="errors")
     kind = models.CharField(max_length=40)

@@ -1,4 +1,4 @@
-"""Who reviewed how much, how long it took and which faults were named: counts, and the reviews that wait for them."""
+"""Who reviewed how much, how long it took and which errors were named: counts, and the reviews that wait for them."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from reviews.models.verdicts import Review
 
 
 class WorkloadCount(models.Model):
-    """How many reviews, or faults, count under one key. See ``reviews.services.statistics.workload``."""
+    """How many reviews, or errors, count under one key. See ``reviews.services.statistics.workload``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: What is counted: "day", "time", "named" or "received".
@@ -36,8 +36,8 @@ class WorkloadPending(models.Model):
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: The faults it names, which wait until its stage has settled; otherwise that there is a review, and its time.
-    faults = models.BooleanField(default=False, db_default=False)
+    #: The errors it names, which wait until its stage has settled; otherwise that there is a review, and its time.
+    errors = models.BooleanField(default=False, db_default=False)
     #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits. The database's default is
     #: for the statement with which somebody hands in.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")

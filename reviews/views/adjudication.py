@@ -28,7 +28,7 @@ from reviews.services.submission.workbench import Workbench, open_workbench, req
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.graph import open_bench
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
-from reviews.views.submission import after_submission, checklist_of, checklist_rows, fault_rows, filled_in
+from reviews.views.submission import after_submission, checklist_of, checklist_rows, filled_in, named_error_rows
 
 
 @login_required
@@ -58,7 +58,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 "verdict": verdict,
                 "draft": bench.draft,
                 **checklist_of(filled),
-                "findings": filled.get("findings", []),
+                "named_errors": filled.get("named_errors", []),
                 "reason": filled.get("reason", ""),
                 "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
             }
@@ -182,13 +182,13 @@ def _links(bench: Workbench) -> dict[str, Any]:
 def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
     sheet = _sheet(request, bench, dispute, whole=True)
     sides = [dispute.left, dispute.right, *dispute.more]
-    faults = fault_rows(bench, is_open=False)
+    named_errors = named_error_rows(bench, is_open=False)
     return (
         workbench_context(request, bench)
         | _links(bench)
-        | faults
+        | named_errors
         | {
-            "kinds_in_use": faults["taxonomy"],
+            "error_types_in_use": named_errors["taxonomy"],
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
             "taxonomy": bench.work.protocol.taxonomy,
@@ -261,7 +261,7 @@ def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) ->
 
 
 def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
-    """What a reviewer said besides the content: verdict, reason, faults, checklist. Of one whose version stands in
+    """What a reviewer said besides the content: verdict, reason, errors, checklist. Of one whose version stands in
     neither column, also what it changes.
     """
     review = side.review
@@ -273,7 +273,7 @@ def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
     return {
         "side": side,
         "changes": describe_changes(dispute.base, side.document) if side in dispute.more else [],
-        "faults": [
+        "named_errors": [
             (kinds.get(one.kind, one.kind), one.anchor and describe(side.document, one.anchor), one.note)
             for one in review.errors.all()
         ],

@@ -156,7 +156,7 @@ def match_variant(request: PageRequest, public_id: str) -> HttpResponse:
 
 
 def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any], *, own: bool) -> list[dict[str, Any]]:
-    """The reviews one may see (``own``: one's own alone), newest first, with faults and rulings in words."""
+    """The reviews one may see (``own``: one's own alone), newest first, with errors and rulings in words."""
     titles, protocol = stage_titles(request.project), current_protocol(request.project)
     kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     found = (
@@ -181,9 +181,9 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
             "noes": sum(row.answer is False for row in answers.get(review.pk, ())),
             "session_decision": _session_decision(review),
             "stage": titles.get(review.slot.stage, review.slot.stage),
-            "faults": [
-                (kinds.get(fault.kind, fault.kind), fault.anchor and describe(document, fault.anchor), fault.note)
-                for fault in review.errors.all()
+            "named_errors": [
+                (kinds.get(one.kind, one.kind), one.anchor and describe(document, one.anchor), one.note)
+                for one in review.errors.all()
             ],
             "rulings": [
                 (describe(document, line.anchor), _CHOICES[line.choice], kinds.get(line.reason_kind, ""), line.reason)

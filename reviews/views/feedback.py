@@ -1,4 +1,4 @@
-"""Feedback: what later stages found in a person's work, and which kinds of fault recur in the project."""
+"""Feedback: what later stages found in a person's work, and which error types recur in the project."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

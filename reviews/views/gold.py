@@ -174,7 +174,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),
-        "faults": describe_changes(shown, answer),
+        "errors": describe_changes(shown, answer),
         "scores": [_score_row(score, answer) for score in results.scores_of(item)],
         "others": [
             (claim.person, _WITHOUT_SCORE.get(claim.state, "not handed in"))
@@ -206,7 +206,7 @@ def _stands_out(source: Dialogue, run: StageRun, waiting: Mapping[str, Waiting])
 
 
 def _field(way: making.Way, source: Dialogue) -> str:
-    """The name of the field in which the version with the fault stands."""
+    """The name of the field in which the version with the error stands."""
     return "document" if way.source.pk == source.pk else f"document-{way.source.public_id}"
 
 
@@ -215,7 +215,7 @@ def _way_row(way: making.Way, name: str, given: Mapping[str, str]) -> dict[str, 
     return {
         "source": way.source,
         "name": name,
-        "faults": describe_changes(way.run.entry_revision.document(), answer),
+        "errors": describe_changes(way.run.entry_revision.document(), answer),
         "document": given.get(name) or pretty(answer),
     }
 
@@ -223,13 +223,13 @@ def _way_row(way: making.Way, name: str, given: Mapping[str, str]) -> dict[str, 
 def _document(request: PageRequest, name: str) -> dict[str, Any]:
     text = request.POST.get(name, "")
     if len(text) > _MAX_DOCUMENT:
-        raise Invalid("The version with the fault is longer than 2 MB.")
+        raise Invalid("The version with the error is longer than 2 MB.")
     try:
         document = load_text(text)
     except ValueError as error:
-        raise Invalid(f"The version with the fault is not JSON: {error}.") from None
+        raise Invalid(f"The version with the error is not JSON: {error}.") from None
     if not isinstance(document, dict):
-        raise Invalid("The version with the fault must be a whole dialogue: a JSON object.")
+        raise Invalid("The version with the error must be a whole dialogue: a JSON object.")
     return document
 
 

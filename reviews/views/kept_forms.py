@@ -107,7 +107,7 @@ def _words(bench: Workbench, place: Place, verdict: str) -> str:
         return f"Ruling on {describe(bench.document, keys[0])}"
     if name == "review_session":
         return {"people": "Decided together", "note": "Note for the record"}.get(keys[0], "Review session")
-    return "What was wrong" if name == "findings" else reason_label(bench, verdict)
+    return "What was wrong" if name == "named_errors" else reason_label(bench, verdict)
 
 
 def _value(bench: Workbench, place: Place, value: Any) -> str:
@@ -116,7 +116,7 @@ def _value(bench: Workbench, place: Place, value: Any) -> str:
         return ""
     if place[0] == "checklist":
         return "yes" if value else "no"
-    if place[0] == "findings":
+    if place[0] == "named_errors":
         return "\n".join(
             f"{kinds.get(one['kind'], 'no kind')}, "
             f"{describe(bench.document, one['anchor']) if one['anchor'] else 'the whole dialogue'}: {one['note']}"

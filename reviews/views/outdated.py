@@ -30,7 +30,7 @@ def outdated_work(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         data = request.POST
     if request.method != "POST":
-        for name, known in (("policy", list(POLICY_LABELS)), ("kind", protocol.finding_kinds() if protocol else ())):
+        for name, known in (("policy", list(POLICY_LABELS)), ("kind", protocol.error_type_keys() if protocol else ())):
             for value in data.getlist(name):
                 one_of({name: value}, name, known)
     chosen = {"policies": data.getlist("policy"), "error_types": data.getlist("kind")}

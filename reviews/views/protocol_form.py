@@ -60,7 +60,7 @@ def _stage_of_table(pointer: str) -> str:
 
 
 def form_of(draft: Draft, complaints: Complaints, *, known_kinds: frozenset[str]) -> dict[str, Any]:
-    """Everything the editor's template shows. ``known_kinds``: kinds of faults in force, which are never removed."""
+    """Everything the editor's template shows. ``known_kinds``: error types in force, which are never removed."""
     maker = _Maker(draft, complaints)
     return {
         "name": maker.field("/name"),

@@ -131,7 +131,7 @@ def _shown(found: Replay) -> dict[str, Any]:
 
 
 def _problems(refused: DomainError | None) -> list[dict[str, str]]:
-    """The faults of a custom trajectory with their places; empty where the sentence says it all."""
+    """The errors of a custom trajectory with their places; empty where the sentence says it all."""
     found: list[dict[str, str]] = refused.details.get("problems", []) if refused else []
     return found if len(found) > 1 or any(one["pointer"] for one in found) else []
 

@@ -26,7 +26,7 @@ from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, re
 from reviews.services.statistics.revision_rates import read_revision_rounds, repeating_stages
 from reviews.services.statistics.throughput import (
     count_waiting_work,
-    read_faults,
+    read_error_types,
     read_outlook,
     read_people,
     read_throughput,
@@ -46,7 +46,7 @@ MOST_PAIRS = 30
 @require_safe
 @takes("by", "csv")
 def progress(request: PageRequest) -> HttpResponse:
-    """How fast the work goes, how long an item takes, which faults are named, and when it will be done."""
+    """How fast the work goes, how long an item takes, which errors are named, and when it will be done."""
     project, by_week = request.project, one_of(request.GET, "by", ["week"]) == "week"
     overseer = oversees(request.roles)
     shown_to = None if overseer else request.user
@@ -54,13 +54,13 @@ def progress(request: PageRequest) -> HttpResponse:
     titles = stage_titles(project)
     throughput = read_throughput(project=project, now=now, by_week=by_week, shown_to=shown_to)
     times = read_times(project=project, viewer=request.user, shown_to=shown_to)
-    faults = read_faults(project=project, hide_answers=not overseer)
+    error_types = read_error_types(project=project, hide_answers=not overseer)
     people = read_people(project=project) if overseer else []
     names = names_of(project=project)
     tables = {
         "throughput": made.throughput_table(throughput),
         "times": made.time_table(times),
-        "faults": made.fault_table(faults, titles, "faults", "Kinds of fault that were named"),
+        "error_types": made.error_type_table(error_types, titles, "error_types", "Error types that were named"),
     }
     if overseer:
         shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
@@ -73,8 +73,8 @@ def progress(request: PageRequest) -> HttpResponse:
             "by_week": by_week,
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",
-            "fault_chart": drawn(made.fault_chart(faults, "faults", "Kinds of fault that were named"))
-            if faults
+            "error_type_chart": drawn(made.error_type_chart(error_types, "error_types", "Error types that were named"))
+            if error_types
             else "",
             "outlook": read_outlook(project=project, now=now, shown_to=shown_to),
             "waiting": count_waiting_work(project),
@@ -204,15 +204,17 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     )
     times = read_times(project=project, viewer=request.user, person=whose, shown_to=shown_to)
     named, received = (
-        read_faults(project=project, person=whose, received=one, hide_answers=hides) for one in (False, True)
+        read_error_types(project=project, person=whose, received=one, hide_answers=hides) for one in (False, True)
     )
     found = read_accuracy(project=project, owner=whose, hide_answers=hides)
     tables, context = _accuracy(found)
     tables |= {
         "throughput": made.throughput_table(throughput),
         "times": made.time_table(times),
-        "named": made.fault_table(named, titles, "faults-named", "Faults named by this person"),
-        "received": made.fault_table(received, titles, "faults-received", "Faults named in this person’s versions"),
+        "named": made.error_type_table(named, titles, "error_types-named", "Errors named by this person"),
+        "received": made.error_type_table(
+            received, titles, "error_types-received", "Errors named in this person’s versions"
+        ),
     }
     return answer(
         request,
@@ -227,8 +229,8 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
             "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",
-            "named_chart": drawn(made.fault_chart(named, "faults-named", "Faults named")) if named else "",
-            "received_chart": drawn(made.fault_chart(received, "faults-received", "Faults received"))
+            "named_chart": drawn(made.error_type_chart(named, "error_types-named", "Errors named")) if named else "",
+            "received_chart": drawn(made.error_type_chart(received, "error_types-received", "Errors received"))
             if received
             else "",
         },

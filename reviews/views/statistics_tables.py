@@ -7,7 +7,7 @@ from types import SimpleNamespace as Row
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
-from reviews.services.statistics.throughput import FaultCount, PersonWork, StageTime, Throughput
+from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
 from reviews.views.tables import Column, Table, bounds, duration, figure_columns
 
 LABEL_NAMES = {
@@ -299,19 +299,19 @@ def time_chart(times: Sequence[StageTime]) -> str:
     )
 
 
-def fault_table(faults: Sequence[FaultCount], titles: Mapping[str, str], key: str, caption: str) -> Table:
-    """Kinds of fault by stage."""
-    columns = [Column("kind", "Kind of fault", of="label"), *_by_stage(faults, titles)]
-    return Table.listing(faults, key=key, caption=caption, columns=columns)
+def error_type_table(error_types: Sequence[ErrorTypeCount], titles: Mapping[str, str], key: str, caption: str) -> Table:
+    """Error types by stage."""
+    columns = [Column("kind", "Error type", of="label"), *_by_stage(error_types, titles)]
+    return Table.listing(error_types, key=key, caption=caption, columns=columns)
 
 
-def fault_chart(faults: Sequence[FaultCount], key: str, caption: str) -> str:
+def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: str) -> str:
     """The same as bars, the most frequent first."""
     return charts.row_bars(
         key,
-        rows=[charts.Bar(one.label, one.total) for one in faults],
+        rows=[charts.Bar(one.label, one.total) for one in error_types],
         title=caption,
-        description="; ".join(f"{one.label} {one.total:,}" for one in faults),
+        description="; ".join(f"{one.label} {one.total:,}" for one in error_types),
     )
 
 
@@ -322,7 +322,7 @@ def people_table(people: Sequence[PersonWork], titles: Mapping[str, str], names:
     return Table.listing(people, key="people", caption="Reviews by person", columns=columns)
 
 
-def _by_stage(found: Sequence[FaultCount | PersonWork], titles: Mapping[str, str]) -> list[Column]:
+def _by_stage(found: Sequence[ErrorTypeCount | PersonWork], titles: Mapping[str, str]) -> list[Column]:
     stages = [stage for stage in titles if any(stage in one.by_stage for one in found)]
     return [
         *(Column(stage, titles[stage], "count", partial(_count_in, stage)) for stage in stages),
@@ -330,7 +330,7 @@ def _by_stage(found: Sequence[FaultCount | PersonWork], titles: Mapping[str, str
     ]
 
 
-def _count_in(stage: str, one: FaultCount | PersonWork) -> int:
+def _count_in(stage: str, one: ErrorTypeCount | PersonWork) -> int:
     return one.by_stage.get(stage, 0)
 
 

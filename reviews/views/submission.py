@@ -27,8 +27,8 @@ from reviews.services.submission.workbench import Workbench, open_workbench, req
 from reviews.views.context import claim_handed_in, seen_version, workbench_context
 from reviews.views.kept_forms import ask, disputed, is_kept, reason_label, refusal_words, require_shown, window_of
 
-#: Empty rows for faults on the form; there is a button for more.
-FAULT_ROWS = 3
+#: Empty rows for errors on the form; there is a button for more.
+ERROR_ROWS = 3
 #: Conflicts of a merge on one page: a form may have a few thousand fields.
 CONFLICTS = 100
 _SIDES = ("mine", "theirs")
@@ -78,7 +78,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
                 verdict=verdict,
                 draft=bench.draft,
                 **checklist_of(filled),
-                findings=filled.get("findings", []),
+                named_errors=filled.get("named_errors", []),
                 reason=filled.get("reason", ""),
                 rulings=filled.get("rulings", {}),
             )
@@ -99,7 +99,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
         "reason_label": reason_label(bench, verdict),
         "checklist": checklist_rows(bench),
-    } | fault_rows(bench, is_open=verdict != Verdict.APPROVE)
+    } | named_error_rows(bench, is_open=verdict != Verdict.APPROVE)
     return render(request, "reviews/submit.html", context, status=refused.status if refused else 200)
 
 
@@ -189,7 +189,7 @@ def checklist_of(filled: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def filled_in(request: PageRequest) -> dict[str, Any]:
-    """The review's own fields in a form: reason, checklist, findings, rulings; only those that were sent."""
+    """The review's own fields in a form: reason, checklist, named errors, rulings; only those that were sent."""
     posted = request.POST
     out: dict[str, Any] = {}
     if "reason" in posted:
@@ -208,15 +208,15 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
         out["checklist"] = checklist
     if notes:
         out["notes"] = notes
-    if "finding-kind" in posted:
+    if "error-type" in posted:
         rows = zip(
-            posted.getlist("finding-kind"),
-            posted.getlist("finding-anchor"),
-            posted.getlist("finding-note"),
+            posted.getlist("error-type"),
+            posted.getlist("error-anchor"),
+            posted.getlist("error-note"),
             strict=False,
         )
         # Without a kind it can't be handed in yet; what was written is kept all the same.
-        out["findings"] = [
+        out["named_errors"] = [
             {"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind or note.strip()
         ]
     rulings = {}
@@ -272,19 +272,19 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
     return rows
 
 
-def fault_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
-    """What the rows on which faults are named need; ``is_open`` also where none was named yet."""
-    named = bench.form.get("findings", [])
+def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
+    """What the rows on which errors are named need; ``is_open`` also where none was named yet."""
+    named = bench.form.get("named_errors", [])
     return {
-        "finding_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(FAULT_ROWS))],
-        "faults_open": is_open or bool(named),
-        "taxonomy": bench.work.protocol.kinds_in_use(),
+        "named_error_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(ERROR_ROWS))],
+        "named_errors_open": is_open or bool(named),
+        "taxonomy": bench.work.protocol.error_types_in_use(),
         "places": _places(bench),
     }
 
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:
-    """Where a fault can be: the parts of the dialogue in words, then those that the reviewer has taken out."""
+    """Where an error can be: the parts of the dialogue in words, then those that the reviewer has taken out."""
     places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
     if bench.changed:
         seen = bench.work.slot.revision.document()

@@ -11,8 +11,8 @@ from django.utils import timezone
 from annotator import tasks
 from annotator.models import Event, Role
 from annotator.services import projects
-from annotator.services.history.events import EventLine, append_event, append_events, broken_links, chain_faults
-from annotator.services.integrity.checkpoints import checkpoint_faults, write_checkpoint, write_checkpoints
+from annotator.services.history.events import EventLine, append_event, append_events, broken_links, chain_problems
+from annotator.services.integrity.checkpoints import checkpoint_problems, write_checkpoint, write_checkpoints
 from tests.factories import make_dialogue, make_team
 from tests.racing import overlap
 
@@ -46,7 +46,7 @@ def unguard():
 
 def broken_checkpoints(project):
     """Ids of the checkpoints that do not hold."""
-    return [int(fault.split()[1]) for fault in checkpoint_faults(project)]
+    return [int(problem.split()[1]) for problem in checkpoint_problems(project)]
 
 
 def test_a_checkpoint_holds_as_long_as_nothing_is_touched(team, dialogue):
@@ -146,11 +146,11 @@ def test_chains_of_a_whole_project(team, dialogue):
     other = make_dialogue(team.project, external_id="d-two")
     happen(team, other, 4)
     both = [dialogue.pk, other.pk]
-    assert list(chain_faults(both)) == []
+    assert list(chain_problems(both)) == []
     unguard()
     Event.objects.filter(dialogue=other, number=2).delete()
-    assert list(chain_faults(both)) == [(other.pk, "dialogue d-two: event 2 was removed")]
-    assert list(chain_faults(both[:1])) == []
+    assert list(chain_problems(both)) == [(other.pk, "dialogue d-two: event 2 was removed")]
+    assert list(chain_problems(both[:1])) == []
 
 
 def test_the_command_says_what_was_touched(team, dialogue, capsys):

@@ -6,7 +6,7 @@ import pytest
 
 from annotator.models import Dialogue, Finding, Job
 from annotator.services.dialogues.variants import out_of_step
-from annotator.services.integrity.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch
 from reviews.models import GoldItem
@@ -119,7 +119,7 @@ def test_a_gold_item_whose_dialogue_was_joined_by_another_language_says_so(
     item = make_gold(team, english).dialogue
     kinds = [entry.kind for entry in read_history(actor=team.annotators[4], dialogue=item)]
     assert kinds.count("dialogue.joined_variants") == 1
-    assert not list(history_faults(team.project))
+    assert not list(history_problems(team.project))
 
 
 def test_a_gold_item_of_a_dialogue_that_was_reviewed_twice_came_in_as_that_was_reviewed_last(
@@ -144,4 +144,4 @@ def test_a_gold_item_of_a_dialogue_that_was_reviewed_twice_came_in_as_that_was_r
 
     assert shown(item) == shown(ordinary)
     assert item.content_hash == text
-    assert not list(history_faults(team.project))
+    assert not list(history_problems(team.project))

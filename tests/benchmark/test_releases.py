@@ -27,7 +27,7 @@ from annotator.models.content import DialogueStatus
 from annotator.presentation.components.labels import LABELS
 from annotator.services.dialogues.revisions import check_document, revise
 from annotator.services.dialogues.variants import match_variants
-from annotator.services.integrity.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
 from annotator.views.slow import AT_ONCE
 from benchmark.core.formats import READERS, WRITERS
@@ -735,11 +735,11 @@ def test_an_archive_with_another_bit_is_not_served(
         assert b"freeze_release --again" in refused.content
     assert "release 1.0 of" in caplog.text
     fault = "release 1.0: its archive is damaged: its bytes are not those of its SHA-256"
-    assert list(history_faults(team.project)) == [fault]
+    assert list(history_problems(team.project)) == [fault]
 
     hand_out(release, tmp_path / "out.zip")
     assert downloaded()
-    assert list(history_faults(team.project)) == []
+    assert list(history_problems(team.project)) == []
     # A disk that fails touches nothing: what was read an hour ago is read again.
     monkeypatch.setattr(stored_files, "REMEMBERED", -1.0)
     assert downloaded()

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def disputed_three(desk_of, team, *choices):
-    """The settle page of a dispute in three places, with a choice and a kind of fault at each."""
+    """The settle page of a dispute in three places, with a choice and a error type at each."""
     item = make_item(team, "cross_check", make_document("x"))
     hand_in(team.annotators[1], item, "approve")
     hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))

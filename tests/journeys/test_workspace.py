@@ -185,26 +185,26 @@ def test_errors_refuse_an_approval_and_say_where(desk_of, team, page_problems):
     assert Review.objects.get().reason == "No such city."
 
 
-def test_a_fourth_fault_is_added_named_and_kept(desk_of, team, page_problems):
+def test_a_fourth_error_is_added_named_and_kept(desk_of, team, page_problems):
     page_problems.allow("ERR_INTERNET_DISCONNECTED|Failed to fetch")
     page = sit_down(desk_of, team).page
     page.keyboard.press("x")
     page.wait_for_url("**/submit/**")
     page.get_by_label("Why?").fill("Wrong all over.")
-    page.get_by_role("button", name="Add another fault").click()
-    fourth = page.get_by_role("group", name="Fault 4")
+    page.get_by_role("button", name="Add another error").click()
+    fourth = page.get_by_role("group", name="Error 4")
     expect(fourth.get_by_label("Kind")).to_be_focused()
-    for row in page.get_by_role("group", name="Fault").all():
+    for row in page.get_by_role("group", name="NamedError").all():
         row.get_by_label("Kind").select_option(index=1)
     page.context.set_offline(True)
     fourth.get_by_label("Note").fill("The fourth.")
     page.wait_for_function("Object.values(localStorage).some((words) => words.includes('The+fourth'))")
     page.context.set_offline(False)
     page.reload()
-    expect(page.get_by_role("group", name="Fault 4").get_by_label("Note")).to_have_value("The fourth.")
+    expect(page.get_by_role("group", name="Error 4").get_by_label("Note")).to_have_value("The fourth.")
     page.get_by_role("button", name="Submit and stop").click()
     page.wait_for_url("**/")
-    assert [fault.note for fault in Review.objects.get().errors.order_by("pk")] == ["", "", "", "The fourth."]
+    assert [one.note for one in Review.objects.get().errors.order_by("pk")] == ["", "", "", "The fourth."]
 
 
 def test_skipping_and_giving_back_keep_the_draft(desk_of, team):

@@ -117,14 +117,14 @@ def test_a_whole_document_is_a_fix(team: Team, dialogue: Dialogue) -> None:
     fixed = changed(work["document"], "Clear, 18 degrees.")
     response = submit(
         team.annotator, work, verdict="fix", document=fixed, reason="The answer was stiff.",
-        findings=[{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1/text", "note": "Too long"}],
+        named_errors=[{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1/text", "note": "Too long"}],
     )  # fmt: skip
     assert response.status_code == 201, response.content
     review = response.json()
     made = Revision.objects.get(public_id=review["made_revision"])
     assert made.document() == fixed
     assert made.author == team.annotator
-    (finding,) = reviews_of(team.senior, dialogue)[0]["findings"]
+    (finding,) = reviews_of(team.senior, dialogue)[0]["named_errors"]
     assert (finding["kind"], finding["note"]) == ("answer_wrong", "Too long")
     dialogue.refresh_from_db()
     assert dialogue.head == made
@@ -165,7 +165,7 @@ def test_handing_in_twice_gives_the_same_review(team: Team, dialogue: Dialogue) 
         {"verdict": "fix"},
         {"reason": "Looks good."},
         {"checklist": {"dialogue": {"coherence": True}}},
-        {"findings": [{"kind": "answer_wrong", "anchor": "", "note": ""}]},
+        {"named_errors": [{"kind": "answer_wrong", "anchor": "", "note": ""}]},
     ],
 )
 def test_what_differs_from_the_review_that_is_stored_is_never_dropped_in_silence(
@@ -224,16 +224,16 @@ def test_errors_block_an_approval_and_are_listed(team: Team) -> None:
         ({"checklist_notes": {"t9": {"relevance": "It is about trains."}}}, 422),
         ({"checklist": {str(n): {} for n in range(501)}}, 400),
         ({"checklist": None}, 400),
-        ({"findings": {}}, 400),
-        ({"findings": [1]}, 400),
-        ({"findings": [{}]}, 400),
-        ({"findings": [{"kind": "nonsense"}]}, 422),
-        ({"findings": [{"kind": "other", "anchor": "/tasks/t9"}]}, 422),
-        ({"findings": [{"kind": "other", "anchor": "no anchor"}]}, 422),
-        ({"findings": [{"kind": "other", "anchor": ["x"]}]}, 400),
-        ({"findings": [{"kind": "other", "note": "x" * 1001}]}, 400),
-        ({"findings": [{"kind": "other"}] * 501}, 400),
-        ({"findings": [{"kind": "other"}] * 201}, 422),
+        ({"named_errors": {}}, 400),
+        ({"named_errors": [1]}, 400),
+        ({"named_errors": [{}]}, 400),
+        ({"named_errors": [{"kind": "nonsense"}]}, 422),
+        ({"named_errors": [{"kind": "other", "anchor": "/tasks/t9"}]}, 422),
+        ({"named_errors": [{"kind": "other", "anchor": "no anchor"}]}, 422),
+        ({"named_errors": [{"kind": "other", "anchor": ["x"]}]}, 400),
+        ({"named_errors": [{"kind": "other", "note": "x" * 1001}]}, 400),
+        ({"named_errors": [{"kind": "other"}] * 501}, 400),
+        ({"named_errors": [{"kind": "other"}] * 201}, 422),
         ({"reason": "x" * 4001}, 400),
         ({"reason": 5}, 400),
         ({"rulings": []}, 400),
@@ -270,7 +270,7 @@ ODD: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("field", ["token", "verdict", "document", "checklist", "findings", "reason", "rulings"])
+@pytest.mark.parametrize("field", ["token", "verdict", "document", "checklist", "named_errors", "reason", "rulings"])
 def test_odd_values_anywhere_never_break_the_server(team: Team, dialogue: Dialogue, field: str) -> None:
     work = claim(team, team.annotator)
     for value in ODD:

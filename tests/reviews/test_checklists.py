@@ -65,8 +65,8 @@ def test_without_the_wish_answers_stay_voluntary() -> None:
         ({"notes": {"t1": {"facts": "It rained."}}}, True),
         ({"notes": {"t1": {"facts": "   "}}}, False),
         ({"notes": {"t1": {"language": "Fine."}}}, False),
-        ({"findings": [{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1", "note": ""}]}, True),
-        ({"findings": [{"kind": "answer_wrong", "anchor": "/tasks/t2", "note": ""}]}, False),
+        ({"named_errors": [{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1", "note": ""}]}, True),
+        ({"named_errors": [{"kind": "answer_wrong", "anchor": "/tasks/t2", "note": ""}]}, False),
     ],
 )
 def test_a_no_says_what_is_wrong(more: dict[str, Any], fine: bool) -> None:
@@ -78,10 +78,10 @@ def test_a_no_says_what_is_wrong(more: dict[str, Any], fine: bool) -> None:
     else:
         with pytest.raises(Invalid, match=r"says no to “Arguments.*for task 1: say in its note"):
             hand_in(team.annotator, item, "escalate", checklist=answers, **more)
-    # Of the dialogue as a whole any fault will do.
+    # Of the dialogue as a whole any error will do.
     other = make_item(team, "self_check_single")
-    fault = [{"kind": "other", "anchor": "/tasks/t1", "note": "Twice the same."}]
-    hand_in(team.annotator, other, "escalate", checklist={"dialogue": {"variety": False}}, findings=fault)
+    named_error = [{"kind": "other", "anchor": "/tasks/t1", "note": "Twice the same."}]
+    hand_in(team.annotator, other, "escalate", checklist={"dialogue": {"variety": False}}, named_errors=named_error)
 
 
 def test_notes_that_make_no_sense_are_refused() -> None:
@@ -176,7 +176,7 @@ def test_the_note_of_a_no_that_became_a_yes_is_kept_with_the_form_and_not_handed
     assert ReviewSerializer(Review.objects.get()).data["checklist_notes"] == {"t2": {"facts": "It rained."}}
 
 
-def test_a_fault_without_a_kind_and_answers_for_any_task_are_kept_until_they_can_be_handed_in(client: Client) -> None:
+def test_an_error_without_a_kind_and_answers_for_any_task_are_kept_until_they_can_be_handed_in(client: Client) -> None:
     team = team_with()
     document = make_document("x")
     document["tasks"][0]["id"] = "t:1"
@@ -187,33 +187,33 @@ def test_a_fault_without_a_kind_and_answers_for_any_task_are_kept_until_they_can
     url = reverse("workspace-submit", args=[slot.public_id])
     form: dict[str, Any] = {
         "verdict": "escalate", "reason": "Wrong.", "check:t:1:facts": "no", "check-note:t:1:facts": "It rained.",
-        "finding-kind": "", "finding-anchor": "/tasks/t:1", "finding-note": "The city is wrong.",
+        "error-type": "", "error-anchor": "/tasks/t:1", "error-note": "The city is wrong.",
     }  # fmt: skip
     assert client.post(reverse("workspace-form", args=[slot.public_id]), form).status_code == 204
     assert "The city is wrong." in client.get(url).content.decode()
     refused = client.post(url, form)
     assert refused.status_code == 422
-    assert "Choose what kind of fault it is that you noted: “The city is wrong.”" in refused.content.decode()
-    assert client.post(url, form | {"finding-kind": "wrong_argument_value"}).status_code == 302
+    assert "Choose what error type it is that you noted: “The city is wrong.”" in refused.content.decode()
+    assert client.post(url, form | {"error-type": "wrong_argument_value"}).status_code == 302
     review = Review.objects.get()
     assert (review.checklist, review.checklist_notes) == ({"t:1": {"facts": False}}, {"t:1": {"facts": "It rained."}})
-    assert [fault.note for fault in review.errors.all()] == ["The city is wrong."]
+    assert [named_error.note for named_error in review.errors.all()] == ["The city is wrong."]
 
 
-def test_as_many_faults_are_named_as_there_are_also_without_scripts(client: Client) -> None:
+def test_as_many_errors_are_named_as_there_are_also_without_scripts(client: Client) -> None:
     """There were three rows, and no way to another."""
     team = team_with()
     slot = open_slot(make_item(team, "self_check_single"))
     claim_slot(actor=team.annotator, slot=slot)
     client.force_login(team.annotator)
-    named = {"finding-kind": [""] * 3, "finding-anchor": [""] * 3, "finding-note": ["First.", "Second.", "Third."]}
+    named = {"error-type": [""] * 3, "error-anchor": [""] * 3, "error-note": ["First.", "Second.", "Third."]}
     form = reverse("workspace-form", args=[slot.public_id])
     page = client.post(form, named | {"verdict": "reject", "more": ""}, follow=True)
     assert page.redirect_chain == [(reverse("workspace-submit", args=[slot.public_id]) + "?verdict=reject", 302)]
-    assert [row["note"] for row in page.context["finding_rows"]] == ["First.", "Second.", "Third.", "", "", ""]
+    assert [row["note"] for row in page.context["named_error_rows"]] == ["First.", "Second.", "Third.", "", "", ""]
 
 
-def test_a_fault_named_where_something_was_taken_out_keeps_its_place(client: Client) -> None:
+def test_an_error_named_where_something_was_taken_out_keeps_its_place(client: Client) -> None:
     team = team_with()
     item = make_item(team, "self_check_single")
     slot = open_slot(item)
@@ -222,7 +222,7 @@ def test_a_fault_named_where_something_was_taken_out_keeps_its_place(client: Cli
     gone = f"/tasks/t1/steps/{bench.document['tasks'][0]['steps'][0]['id']}"
     edit_draft(actor=team.annotator, draft=bench.draft, operation={"op": "delete_step", "anchor": gone}, seen=0)
     client.force_login(team.annotator)
-    form = {"finding-kind": "superfluous_call", "finding-anchor": gone, "finding-note": ""}
+    form = {"error-type": "superfluous_call", "error-anchor": gone, "error-note": ""}
     assert client.post(reverse("workspace-form", args=[slot.public_id]), form).status_code == 204
     text = client.get(reverse("workspace-submit", args=[slot.public_id])).content.decode()
     assert re.search(f'<option value="{gone}" selected>[^<]*, which you took out</option>', text)

@@ -35,7 +35,7 @@ def work(team: Team) -> None:
     for verdict in ("reject", "fix", ""):
         item = make_item(team, "cross_check")
         findings = [{"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}]
-        hand_in(team.annotators[1], item, "reject", findings=findings)
+        hand_in(team.annotators[1], item, "reject", named_errors=findings)
         hand_in(team.annotators[2], item, "approve")
         if verdict:
             hand_in(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)

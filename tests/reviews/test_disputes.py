@@ -245,7 +245,7 @@ def test_places_with_keys_of_any_length_are_settled(team: Team) -> None:
     item = disputed(team, edit(5), edit(7), document)
     hand_in(
         team.senior, item, rulings={SKY: {"choice": "right", **REASON}},
-        findings=[{"kind": "answer_wrong", "anchor": f"{SKY}/{escape(key)}a", "note": "Seven."}],
+        named_errors=[{"kind": "answer_wrong", "anchor": f"{SKY}/{escape(key)}a", "note": "Seven."}],
     )  # fmt: skip
     assert current(item)["tasks"][0]["steps"][0]["observation"]["sky"] == {f"{key}a": 7, f"{key}b": 7}
     assert ReviewError.objects.get().anchor == SKY
@@ -346,7 +346,7 @@ def test_what_both_added_alike_needs_no_ruling_and_none_is_taken_from_either(tea
         ({f"{ADDED}/name": {"choice": "left", **REASON}}, "Both agree on"),
         ({f"{ADDED}/arguments": {"choice": "third", **REASON}}, "Give the third value"),
         ({f"{ADDED}/arguments": {"choice": "third", "value": "5", **REASON}}, "arguments"),
-        ({f"{ADDED}/name": {"choice": "third", "value": "x", "reason_kind": ""}}, "which kind of fault"),
+        ({f"{ADDED}/name": {"choice": "third", "value": "x", "reason_kind": ""}}, "which error type"),
         ({"/tasks/t1/steps/s0/name": {"choice": "third", "value": "x", **REASON}}, "Nothing is disputed"),
     ):
         with pytest.raises(Invalid, match=words):

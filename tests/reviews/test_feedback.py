@@ -29,7 +29,7 @@ def test_the_author_hears_of_their_own_words_alone(team: Team) -> None:
     hand_in(team.senior, item, rulings=rulings)
     own = {"actor": team.annotator, "project": team.project}
     [told] = list_feedback(**own).rows
-    assert [fault.anchor for fault in told.faults] == [MESSAGE]
+    assert [named_error.anchor for named_error in told.named_errors] == [MESSAGE]
     assert told.feedback.text.count("\n") == 1
     assert [row.key for row in count_kinds(project=team.project, person=team.annotator)] == ["message_unnatural"]
 
@@ -44,7 +44,7 @@ def test_reviewers_hear_where_they_were_overruled(team: Team) -> None:
     notice = Notice.objects.get(subject=said[team.annotators[2]].public_id)
     assert notice.text.endswith("A dispute about a dialogue that you reviewed was settled otherwise than you had it.")
     [told] = list_feedback(actor=team.annotators[2], project=team.project).rows
-    assert [fault.note for fault in told.faults] == ["As observed."] * 2
+    assert [named_error.note for named_error in told.named_errors] == ["As observed."] * 2
     [counted] = count_kinds(project=team.project, person=team.annotators[2])
     assert (counted.key, counted.count) == ("answer_wrong", 2)
 
@@ -57,7 +57,7 @@ def test_why_a_reviewer_was_overruled_is_hidden_while_they_may_review_blind(team
     for _ in range(2):
         hand_in(team.annotator, item)
     [told] = list_feedback(actor=team.annotators[2], project=team.project).rows
-    assert (told.veiled, told.faults) == (True, [])
+    assert (told.veiled, told.named_errors) == (True, [])
 
 
 @pytest.mark.parametrize(("verdict", "whom"), [("approve", 2), ("reject", 1)])

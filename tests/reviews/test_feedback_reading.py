@@ -52,15 +52,15 @@ def page_of(team: Team, **more: Any) -> reading.FeedbackPage:
 def test_what_was_wrong_where_and_what_the_guideline_says(team: Team) -> None:
     item = told(team)
     [row] = page_of(team).rows
-    [fault] = row.faults
+    [named_error] = row.named_errors
     assert row.feedback.dialogue == item
-    assert (fault.label, fault.place, fault.note) == (
+    assert (named_error.label, named_error.place, named_error.note) == (
         "Hallucinated value",
         "task 1, answer s1, text",
         "Nobody said so.",
     )
-    assert fault.guideline is not None
-    assert (fault.guideline.slug, fault.guideline.sentence) == (
+    assert named_error.guideline is not None
+    assert (named_error.guideline.slug, named_error.guideline.sentence) == (
         "s-arguments", "An argument that nothing gives is a hallucinated value.",
     )  # fmt: skip
     assert row.unread

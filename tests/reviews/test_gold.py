@@ -95,22 +95,22 @@ def test_it_shows_what_came_into_the_stage_and_knows_what_was_verified(team: Tea
     assert item.dialogue.head is not None
     assert item.dialogue.head.document() == make_document(source.external_id)
     assert item.answer.document() == changed(make_document(source.external_id))
-    assert (item.faults, item.planted) == (1, False)
+    assert (item.errors, item.planted) == (1, False)
     assert item.dialogue.gold_role == GoldRole.GOLD
     assert (item.dialogue.status, item.dialogue.stage) == (DialogueStatus.IN_REVIEW, STAGE)
     source.refresh_from_db()
     assert (source.gold_role, source.status) == (GoldRole.ANSWER, DialogueStatus.VERIFIED)
 
 
-def test_it_may_show_a_planted_fault(team: Team) -> None:
+def test_it_may_show_a_planted_error(team: Team) -> None:
     source = verified(team)
     item = make_gold(team, source, document=planted(current(source)))
     assert item.planted
-    assert item.faults == 1
+    assert item.errors == 1
     assert current(item.dialogue)["tasks"][0]["steps"][1]["depends_on"] == [{"id": "s0", "kind": "logical"}]
 
 
-def test_a_fault_that_the_checks_name_is_not_planted(team: Team) -> None:
+def test_an_error_that_the_checks_name_is_not_planted(team: Team) -> None:
     """Nobody hands in a dialogue with an error, so in the stage only a gold item could have one."""
     source = verified(team)
     with pytest.raises(Invalid, match="people would know the item by it: get_weather"):
@@ -136,7 +136,7 @@ def test_who_was_told_of_the_verified_dialogue_is_not_tested(team: Team, monkeyp
     ("document", "said"),
     [(None, "Nothing has been planted"), ({"kind": "multi_turn"}, "cannot be stored")],
 )
-def test_a_planted_fault_must_be_one(team: Team, document: dict[str, Any] | None, said: str) -> None:
+def test_a_planted_error_must_be_one(team: Team, document: dict[str, Any] | None, said: str) -> None:
     source = verified(team)
     with pytest.raises(Invalid, match=said):
         make_gold(team, source, document=document or current(source))
@@ -567,7 +567,7 @@ def test_claiming_asks_no_more_than_before(team: Team, monkeypatch: pytest.Monke
         ("reject", "", False, 0, 0),
     ],
 )
-def test_scores_of_an_item_with_a_fault(
+def test_scores_of_an_item_with_an_error(
     team: Team, monkeypatch: pytest.MonkeyPatch, verdict: str, text: str, right: bool, found: int, false: int
 ) -> None:
     item, person = make_gold(team), team.annotators[3]
@@ -577,21 +577,21 @@ def test_scores_of_an_item_with_a_fault(
     review = answer_with(person, take(person, team), verdict, document=document)
     score = GoldScore.objects.get()
     assert (score.review, score.person, score.item) == (review, person, item)
-    assert (score.verdict_right, score.faults, score.found, score.false_changes) == (right, 1, found, false)
+    assert (score.verdict_right, score.errors, score.found, score.false_changes) == (right, 1, found, false)
 
 
-def test_an_item_without_a_fault_is_approved(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_item_without_an_error_is_approved(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     item = make_gold(team, verified(team, fix=""))
     make_item(team, STAGE)
     certain(monkeypatch, team)
     answer_with(team.annotators[3], take(team.annotators[3], team), "approve")
     document = changed(current(item.dialogue), "It rains.")
     answer_with(team.annotators[4], take(team.annotators[4], team), "fix", document=document)
-    rows = GoldScore.objects.order_by("pk").values_list("verdict_right", "faults", "found", "false_changes")
+    rows = GoldScore.objects.order_by("pk").values_list("verdict_right", "errors", "found", "false_changes")
     assert list(rows) == [(True, 0, 0, 0), (False, 0, 0, 1)]
 
 
-def test_a_fault_that_is_named_is_found(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_is_named_is_found(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_gold(team)
     make_item(team, STAGE)
     certain(monkeypatch, team)
@@ -599,7 +599,7 @@ def test_a_fault_that_is_named_is_found(team: Team, monkeypatch: pytest.MonkeyPa
     from reviews.core.protocols.taxonomy import TAXONOMY
 
     named = [{"kind": TAXONOMY[0].key, "anchor": "/tasks/t1/steps/s1/text", "note": "Wrong."}]
-    answer_with(person, take(person, team), "escalate", findings=named)
+    answer_with(person, take(person, team), "escalate", named_errors=named)
     assert GoldScore.objects.get().places == [{"anchor": "/tasks/t1/steps/s1/text", "label": "answer", "fate": "named"}]
 
 
@@ -645,7 +645,7 @@ def test_reviews_of_it_advance_nothing_and_are_counted_nowhere(team: Team, monke
 
 
 def test_the_dry_run_measures_nothing_of_gold_items(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many of them have a fault is the administrator's choice; the past that one is shown with is another's."""
+    """How many of them have an error is the administrator's choice; the past that one is shown with is another's."""
     protocol = current_protocol(team.project)
     assert protocol is not None
     make_gold(team)

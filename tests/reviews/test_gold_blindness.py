@@ -233,8 +233,8 @@ def test_warnings_are_waived_of_the_item_as_of_what_was_handed_in(team: Team, mo
             hand_in(person, sources[-1], "approve")
         sources[-1].refresh_from_db()
     make_gold(team, sources[0])
-    fault = changed(document, "It is sunny in [your city].")
-    make_gold(team, sources[1], document=fault)
+    error = changed(document, "It is sunny in [your city].")
+    make_gold(team, sources[1], document=error)
     make_item(team, STAGE)
     certain(monkeypatch, team)
     person = team.annotators[3]
@@ -327,7 +327,7 @@ def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
     assert read(team.administrator) == [3, 3, 3, 3, 3, 1, 3, 0]
 
 
-def test_a_fault_that_was_mended_before_the_stage_is_not_planted(team: Team) -> None:
+def test_an_error_that_was_mended_before_the_stage_is_not_planted(team: Team) -> None:
     """The version that mended it would change nothing of the one before, as no ordinary dialogue's does."""
     item = make_item(team, "self_check_multi")
     came = current(item)
@@ -335,40 +335,40 @@ def test_a_fault_that_was_mended_before_the_stage_is_not_planted(team: Team) -> 
     for person in team.annotators[1:3]:
         hand_in(person, item, "approve")
     item.refresh_from_db()
-    for fault in (came, changed(came, f"  {came['tasks'][0]['steps'][-1]['text']} ")):
+    for error in (came, changed(came, f"  {came['tasks'][0]['steps'][-1]['text']} ")):
         with pytest.raises(Invalid, match="Version 2 of the item would say what version 1 says"):
-            make_gold(team, item, document=fault)
+            make_gold(team, item, document=error)
     made = make_gold(team, item, document=changed(came, "It rains."))
     contents = [one.content for one in Revision.objects.filter(dialogue=made.dialogue)]
     assert len(contents) == len({*contents}) == 2
 
 
-def test_faults_that_were_named_in_answers_are_not_counted_for_annotators(team: Team) -> None:
+def test_errors_that_were_named_in_answers_are_not_counted_for_annotators(team: Team) -> None:
     """Their reviews are on no page that annotators see: the difference told of the gold items."""
-    fault = {"findings": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
+    error = {"named_errors": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
     for _ in range(2):
         item = make_item(team, STAGE)
         for person in team.annotators[1:3]:
-            hand_in(person, item, "fix", document=changed(current(item)), **fault)
+            hand_in(person, item, "fix", document=changed(current(item)), **error)
     item.refresh_from_db()
     make_gold(team, item)
     fold_all()
     for person, seen in ((team.annotators[4], 2), (team.senior, 4)):
         client = signed_in(person)
-        faults = client.get(f"/api/projects/{team.project.slug}/statistics/progress/").json()["faults"]
-        assert [sum(one["by_stage"].values()) for one in faults] == [seen]
-        text = client.get(f"/p/{team.project.slug}/statistics/?csv=faults").content.decode()
+        errors = client.get(f"/api/projects/{team.project.slug}/statistics/progress/").json()["errors"]
+        assert [sum(one["by_stage"].values()) for one in errors] == [seen]
+        text = client.get(f"/p/{team.project.slug}/statistics/?csv=errors").content.decode()
         assert re.search(rf",{seen}\b", text)
 
 
-def test_faults_that_were_named_in_answers_are_not_counted_for_those_who_named_or_received_them(team: Team) -> None:
-    """A count of faults in a blind stage that has not settled would say that it has: the dialogue is a known answer."""
-    fault = {"findings": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
+def test_errors_that_were_named_in_answers_are_not_counted_for_those_who_named_or_received_them(team: Team) -> None:
+    """A count of errors in a blind stage that has not settled would say that it has: the dialogue is a known answer."""
+    error = {"named_errors": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
     items = [make_item(team, "self_check_multi") for _ in range(2)]
     for item in items:
         hand_in(team.annotator, item, "fix", document=changed(current(item), "Sunny, 18 degrees."))
         for person in team.annotators[1:3]:
-            hand_in(person, item, "fix", document=changed(current(item)), **fault)
+            hand_in(person, item, "fix", document=changed(current(item)), **error)
         item.refresh_from_db()
     make_gold(team, items[0])
     fold_all()
@@ -376,7 +376,10 @@ def test_faults_that_were_named_in_answers_are_not_counted_for_those_who_named_o
     def read(reader: User, whose: User) -> list[int]:
         path = f"/api/projects/{team.project.slug}/statistics/people/{whose.public_id}/"
         found = signed_in(reader).get(path).json()
-        return [sum(sum(one["by_stage"].values()) for one in found[key]) for key in ("faults_named", "faults_received")]
+        return [
+            sum(sum(one["by_stage"].values()) for one in found[key])
+            for key in ("error_types_named", "error_types_received")
+        ]
 
     namer, author = team.annotators[1], team.annotators[0]
     assert [read(namer, namer), read(author, author)] == [[1, 0], [0, 2]]
@@ -439,7 +442,7 @@ def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team
 
     assert shapes(item) == shapes(items[1])
     assert len(shapes(item)) == 4
-    # The left fix says what the expert took of it, where the fault was planted: it shows nothing beside it.
+    # The left fix says what the expert took of it, where the error was planted: it shows nothing beside it.
     assert not item.revisions.filter(content_hash=items[0].content_hash).exists()
 
 

@@ -1,4 +1,4 @@
-"""Gold items of constrained cases: a fault in a validator can be planted, and nothing on their pages tells them."""
+"""Gold items of constrained cases: an error in a validator can be planted, and nothing on their pages tells them."""
 
 import pytest
 from django.db import transaction
@@ -38,9 +38,9 @@ class CasePair(Pair):
     def __init__(self, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
         self.team, self.person = team, team.annotators[3]
         toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
-        fault = coded(CODE.replace("return", "return  ", 1))
+        error = coded(CODE.replace("return", "return  ", 1))
         rows = []
-        for number, document in enumerate((coded(CODE), fault), 1):
+        for number, document in enumerate((coded(CODE), error), 1):
             row = make_dialogue(team.project, document, toolset=toolset, external_id=f"pair-1-000000{number}")
             Dialogue.objects.filter(pk=row.pk).update(variant_group=f"talk-{number}")
             # As the job after an import does.
@@ -55,15 +55,15 @@ class CasePair(Pair):
                 for person in team.annotators[1:3]:
                     hand_in(person, row, "approve")
         source, self.ordinary = rows
-        trials.ValidatorTrial.objects.filter(key__in=[one.key for one in trials.subjects_of(fault)]).delete()
+        trials.ValidatorTrial.objects.filter(key__in=[one.key for one in trials.subjects_of(error)]).delete()
         source.refresh_from_db()
-        with pytest.raises(Invalid, match="being tried as they stand with the fault"):
-            make_gold(team, source, document=fault)
+        with pytest.raises(Invalid, match="being tried as they stand with the error"):
+            make_gold(team, source, document=error)
         job = Job.objects.get(kind=trials.KIND)
         assert source.public_id not in str(job.parameters)
         jobs.run(job.pk)
-        self.item = make_gold(team, source, document=fault)
-        assert (self.item.planted, self.item.faults) == (True, 1)
+        self.item = make_gold(team, source, document=error)
+        assert (self.item.planted, self.item.errors) == (True, 1)
         self.client = signed_in(self.person)
         certain(monkeypatch, team)
         self.claims = {"gold": self.claim()}
@@ -73,7 +73,7 @@ class CasePair(Pair):
         self.siblings = {"gold": self.item.dialogue, "ordinary": self.ordinary}
 
 
-def test_a_fault_in_a_validator_is_tried_as_the_item_is_made_and_tells_nothing(
+def test_an_error_in_a_validator_is_tried_as_the_item_is_made_and_tells_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pair = CasePair(gold_team(), monkeypatch)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviews.core.gold import Fate, faults_of, score
+from reviews.core.gold import Fate, errors_in, score
 from tests.factories import changed, make_document
 
 ANSWER = make_document()
@@ -31,7 +31,7 @@ def other_tool(document: dict[str, Any]) -> dict[str, Any]:
     return copy
 
 
-#: Two faults: the policy, and an argument.
+#: Two errors: the policy, and an argument.
 SHOWN = other_city(relabelled(ANSWER))
 
 
@@ -53,8 +53,8 @@ def test_what_became_of_each_place(
     verdict = "approve" if handed_in == SHOWN else "fix"
     result = score(shown=SHOWN, answer=ANSWER, handed_in=handed_in, verdict=verdict)
     assert {place.anchor: str(place.fate) for place in result.places} == fates
-    assert (result.faults, result.found, result.false_changes) == (2, found, false)
-    # Whatever was changed, who leaves a fault lets it pass.
+    assert (result.errors, result.found, result.false_changes) == (2, found, false)
+    # Whatever was changed, who leaves an error lets it pass.
     assert result.verdict_right is right
 
 
@@ -104,5 +104,5 @@ def test_what_is_named_is_found_only_where_it_is() -> None:
     }
 
 
-def test_white_space_is_no_fault() -> None:
-    assert faults_of(changed(ANSWER, "It is  clear and 18 degrees in Ghent. "), ANSWER) == []
+def test_white_space_is_no_error() -> None:
+    assert errors_in(changed(ANSWER, "It is  clear and 18 degrees in Ghent. "), ANSWER) == []

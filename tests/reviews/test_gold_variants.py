@@ -57,9 +57,9 @@ def test_variants_are_hidden_while_the_item_is_in_use_and_each_has_its_own(team:
     stranger = make_dialogue(team.project)
     before = stored_counters(team.project)
     item = make_gold(team, english)
-    assert (item.source, item.faults) == (english, 1)
+    assert (item.source, item.errors) == (english, 1)
     twin = GoldItem.objects.get(source=chinese)
-    assert (twin.faults, twin.stage_run.stage) == (0, STAGE)
+    assert (twin.errors, twin.stage_run.stage) == (0, STAGE)
     assert set(Dialogue.objects.shown_to(team.annotators[5])) == {stranger, item.dialogue, twin.dialogue}
     assert chinese in Dialogue.objects.shown_to(team.senior)
     after = stored_counters(team.project)
@@ -143,7 +143,7 @@ def test_what_was_found_to_say_the_same_is_so_of_the_items_too(team: Team) -> No
     assert {match.first_id, match.second_id} == {item.dialogue.head_id, twin.dialogue.head_id}
 
 
-def test_a_fault_is_planted_in_every_language(team: Team, client: Client) -> None:
+def test_an_error_is_planted_in_every_language(team: Team, client: Client) -> None:
     english, chinese = pair(team)
     slug = team.project.slug
     client.force_login(team.administrator)
@@ -153,7 +153,7 @@ def test_a_fault_is_planted_in_every_language(team: Team, client: Client) -> Non
     assert not GoldItem.objects.exists()
     page = client.get(f"/p/{slug}/gold/new/?dialogue={english.external_id}").content.decode()
     assert f'name="document-{chinese.public_id}"' in page
-    assert "The same fault" not in page.partition('name="document"')[0]
+    assert "The same error" not in page.partition('name="document"')[0]
     sent = {
         "dialogue": english.external_id,
         "stage": STAGE,
@@ -163,18 +163,18 @@ def test_a_fault_is_planted_in_every_language(team: Team, client: Client) -> Non
     }
     assert client.post(f"/p/{slug}/gold/new/", sent | {f"document-{chinese.public_id}": "{"}).status_code == 422
     assert client.post(f"/p/{slug}/gold/new/", sent).status_code == 302
-    assert list(GoldItem.objects.values_list("planted", "faults")) == [(True, 1), (True, 1)]
+    assert list(GoldItem.objects.values_list("planted", "errors")) == [(True, 1), (True, 1)]
     for one in GoldItem.objects.all():
         assert [
             other.why for other in variants_of(actor=team.annotators[5], dialogue=one.dialogue) if other.shared
         ] == []
 
 
-def test_a_fault_of_words_stands_in_one_language_alone(team: Team) -> None:
+def test_an_error_of_words_stands_in_one_language_alone(team: Team) -> None:
     english, chinese = pair(team)
     make_gold(team, english, document=changed(current(english), "It snows."))
     twin = GoldItem.objects.get(source=chinese)
-    assert (twin.planted, twin.faults) == (True, 0)
+    assert (twin.planted, twin.errors) == (True, 0)
 
 
 def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def test_policies_and_error_types_narrow_it(team: Team) -> None:
     faulty = make_item(team, "self_check_single", external_id="faulty")
     hand_in(
         team.annotator, faulty, "escalate",
-        findings=[{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}],
+        named_errors=[{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}],
     )  # fmt: skip
     publish(team)
 
@@ -95,7 +95,7 @@ def test_policies_and_error_types_narrow_it(team: Team) -> None:
     assert touched(policies=["chat"], error_types=["wrong_argument_value"]) == {"with chat", "faulty"}
     with pytest.raises(Invalid, match="no policy"):
         scope(team, policies=["dance"])
-    with pytest.raises(Invalid, match="no kind of fault"):
+    with pytest.raises(Invalid, match="no error type"):
         scope(team, error_types=["dance"])
 
 

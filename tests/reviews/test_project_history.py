@@ -27,7 +27,7 @@ from annotator.services.dialogues.revisions import ensure_toolset_revision
 from annotator.services.history.events import append_event, event_digest
 from annotator.services.integrity import history_checks
 from annotator.services.integrity.checkpoints import write_checkpoint
-from annotator.services.integrity.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
 from reviews.models import Draw, Priority, ProtocolVersion, Review, Slot
 from reviews.services.assignments.changes import prioritise
@@ -372,7 +372,7 @@ def test_content_that_was_changed_in_the_database_shows(
 
 def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> None:
     item, _ = (make_item(team, "expert", external_id=name) for name in ("d-one", "d-two"))
-    assert list(history_faults(team.project)) == []
+    assert list(history_problems(team.project)) == []
     review = Review.objects.get(dialogue=item, person=team.annotators[1])
     run, slot = review.stage_run, Slot.objects.get(dialogue=item, state="open")
     round_ = f"stage {run.stage} in round 1 of cycle 1"
@@ -395,11 +395,11 @@ def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> Non
     ):  # fmt: skip
         with transaction.atomic():
             type(row).objects.filter(pk=row.pk).update(**change)
-            faults = list(history_faults(team.project))
+            problems = list(history_problems(team.project))
             transaction.set_rollback(True)
-        assert any(fault.startswith(f"dialogue d-one: {words}") for fault in faults), (change, faults)
-        assert not any("d-two" in fault for fault in faults)
-    assert list(history_faults(team.project)) == []
+        assert any(problem.startswith(f"dialogue d-one: {words}") for problem in problems), (change, problems)
+        assert not any("d-two" in problem for problem in problems)
+    assert list(history_problems(team.project)) == []
 
 
 def test_whatever_a_review_leads_to_agrees_with_its_history(team: Team) -> None:
@@ -410,7 +410,7 @@ def test_whatever_a_review_leads_to_agrees_with_its_history(team: Team) -> None:
     rejected, anew = make_item(team, "expert"), make_item(team, "expert")
     hand_in(team.senior, rejected, "reject", reason="Not worth it.")
     supersede_cycle(actor=team.administrator, dialogue=anew, reason="Once more.", force=True)
-    assert list(history_faults(team.project)) == []
+    assert list(history_problems(team.project)) == []
 
 
 def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
@@ -418,7 +418,7 @@ def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
     unguard("annotator_toolsetrevision")
     tools = ToolsetRevision.objects.get(project=team.project)
     ToolsetRevision.objects.filter(pk=tools.pk).update(content=tools.content.replace("city", "town"))
-    assert list(history_faults(team.project)) == ["toolset weather: version 1 is not what its checksum says"]
+    assert list(history_problems(team.project)) == ["toolset weather: version 1 is not what its checksum says"]
 
 
 def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -> None:
@@ -426,14 +426,14 @@ def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -
     assert jobs.run(batch.job_id).state == "done"
     tools = [{"name": "find_ferry", "parameters": {"properties": {}}}]
     ensure_toolset_revision(actor=team.administrator, project=team.project, tools=tools, name="ferries")
-    assert list(history_faults(team.project)) == []
+    assert list(history_problems(team.project)) == []
     unguard("annotator_toolsetrevision")
     for version in ToolsetRevision.objects.filter(project=team.project):
         text = version.content.replace("city", "town").replace("ferry", "boat")
         assert text != version.content
         ToolsetRevision.objects.filter(pk=version.pk).update(content=text, content_hash=content_hash(text))
     imported = Dialogue.objects.get(external_id="d-one").head.toolset_revision.toolset  # type: ignore[union-attr]
-    assert list(history_faults(team.project)) == [
+    assert list(history_problems(team.project)) == [
         "dialogue d-one: its toolset is not the one that event 1 (dialogue.imported) names",
         "toolset ferries: no version has the content with which it was added",
         f"toolset {imported.name}: no version has the content with which it was imported",
@@ -446,11 +446,11 @@ def test_a_protocol_or_a_draw_that_was_changed_shows(team: Team) -> None:
         hand_in(person, item, "approve")
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
     assert draw is not None
-    assert list(history_faults(team.project)) == []
+    assert list(history_problems(team.project)) == []
     version = ProtocolVersion.objects.get(project=team.project)
     ProtocolVersion.objects.update(definition=version.definition.replace("0.1", "0.9"))
     Draw.objects.update(seed="0" * 64)
-    assert list(history_faults(team.project)) == [
+    assert list(history_problems(team.project)) == [
         "version 1 of the protocol is not what was adopted",
         "draw 1 of expert is not what was recorded as it was drawn",
     ]
@@ -461,15 +461,15 @@ def test_checking_the_history_holds_a_portion_in_memory(team: Team, monkeypatch:
     for _ in range(5):
         make_item(team, "self_check_multi")
     sizes: list[int] = []
-    looks = (history_checks.chain_faults, history_checks.content_faults, *history_checks.RECORDS)
+    looks = (history_checks.chain_problems, history_checks.content_problems, *history_checks.RECORDS)
 
     def counted(look: Any) -> Any:
         return lambda keys: (sizes.append(len(keys)), look(keys))[1]
 
-    for name, look in zip(("chain_faults", "content_faults"), looks, strict=False):
+    for name, look in zip(("chain_problems", "content_problems"), looks, strict=False):
         monkeypatch.setattr(history_checks, name, counted(look))
     monkeypatch.setattr(history_checks, "RECORDS", [counted(look) for look in looks[2:]])
-    assert list(history_checks.history_faults(team.project)) == []
+    assert list(history_checks.history_problems(team.project)) == []
     assert sizes == [2] * 6 + [1] * 3
 
 

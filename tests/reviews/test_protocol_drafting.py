@@ -179,7 +179,7 @@ def test_stages_come_go_and_change_places() -> None:
     assert lines(step(c3(), "up:/stages/1"))[0][1] == "Order of stages"
 
 
-def test_kinds_of_faults_and_questions() -> None:
+def test_error_types_and_questions() -> None:
     draft = c3()
     draft["taxonomy"][0] |= {"label": "Tool is wrong"}
     draft["taxonomy"][1]["retired"] = True
@@ -200,7 +200,7 @@ def test_a_kind_out_of_use_is_not_offered_but_known() -> None:
     draft["taxonomy"][0]["retired"] = True
     protocol = read_protocol(draft)
     assert validate(protocol) == []
-    assert "wrong_tool" not in protocol.finding_kinds()
+    assert "wrong_tool" not in protocol.error_type_keys()
     assert protocol.taxonomy[0].label == "Wrong tool"
 
 

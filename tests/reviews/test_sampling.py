@@ -144,7 +144,7 @@ def test_an_error_in_the_sample_goes_back_to_whoever_let_it_pass(team: Team, ver
     document = changed(current(item)) if verdict == "fix" else None
     hand_in(
         team.senior, item, verdict, document=document, reason="The answer claims what no tool said.",
-        findings=[{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1/text", "note": "Not observed."}],
+        named_errors=[{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1/text", "note": "Not observed."}],
     )  # fmt: skip
     notices = Feedback.objects.order_by("person")
     assert [notice.person for notice in notices] == team.annotators[:3]

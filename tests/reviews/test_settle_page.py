@@ -1,4 +1,4 @@
-"""The page of a dispute: faults named besides, refusals in words, what was edited offered as the third version."""
+"""The page of a dispute: errors named besides, refusals in words, what was edited offered as the third version."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotator.services.dialogues.drafts import edit_draft
 from reviews.models import Review
 from reviews.services.statistics.all_counts import fold_all
-from reviews.services.statistics.throughput import read_faults
+from reviews.services.statistics.throughput import read_error_types
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import Team, adopt_c3, changed, make_document, make_team
 from tests.reviews.test_adjudication import TEXT
@@ -40,10 +40,10 @@ def settle(team: Team, client: Client, slot: str, choice: str, **more: Any) -> A
 
 
 def test_whoever_settles_names_what_was_wrong_besides(team: Team, client: Client, slot: str) -> None:
-    """The page had no rows for it, so a fault in what is not disputed was told nobody."""
+    """The page had no rows for it, so an error in what is not disputed was told nobody."""
     client.force_login(team.senior)
     assert "What was wrong" in client.get(reverse("workspace-settle", args=[slot])).content.decode()
-    named = {"finding-kind": "message_unnatural", "finding-anchor": "/tasks/t1/user_message", "finding-note": "Stiff."}
+    named = {"error-type": "message_unnatural", "error-anchor": "/tasks/t1/user_message", "error-note": "Stiff."}
     assert settle(team, client, slot, "right", **named).status_code == 302
     review = Review.objects.get(stage_kind="expert")
     assert [(one.kind, one.anchor, one.note) for one in review.errors.all()] == [tuple(named.values())]
@@ -52,7 +52,7 @@ def test_whoever_settles_names_what_was_wrong_besides(team: Team, client: Client
         in client.get(reverse("dialogue", args=[team.project.slug, review.dialogue.public_id])).content.decode()
     )
     fold_all()
-    assert {one.kind: one.total for one in read_faults(project=team.project)} == {WHY: 1, "message_unnatural": 1}
+    assert {one.kind: one.total for one in read_error_types(project=team.project)} == {WHY: 1, "message_unnatural": 1}
 
 
 def test_a_refused_settlement_names_the_place_in_words_and_leads_there(team: Team, client: Client, slot: str) -> None:

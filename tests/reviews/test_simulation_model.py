@@ -34,7 +34,7 @@ def an_item(seed: int, **rates: float) -> Item:
 
 
 def faulty(seed: int) -> Item:
-    return an_item(seed, baseline=0.0, hopeless=0.0, another_fault=0.6)
+    return an_item(seed, baseline=0.0, hopeless=0.0, another_error=0.6)
 
 
 def look(person: Person, item: Item, document: dict[str, Any] | None = None, seed: int = 0) -> Judgement:
@@ -63,8 +63,8 @@ def test_more_items_or_people_do_not_change_those_that_were_there() -> None:
 @given(SEEDS)
 def test_what_is_planted_is_what_is_wrong(seed: int) -> None:
     for item in make_world(seed=seed, dialogues=4, annotators=1, experts=0).items:
-        assert {place.anchor for place in item.faults(load_text(item.candidate))} == {p.anchor for p in item.planted}
-        assert item.faults(item.original.document()) == []
+        assert {place.anchor for place in item.errors(load_text(item.candidate))} == {p.anchor for p in item.planted}
+        assert item.errors(item.original.document()) == []
         assert item.hopeless or (item.truth == content_hash(item.candidate)) == (not item.planted)
 
 
@@ -76,7 +76,7 @@ def test_candidates_are_right_as_often_as_said() -> None:
 
 @settings(max_examples=15)
 @given(SEEDS)
-def test_no_fault_is_one_that_the_checks_would_not_let_pass(seed: int) -> None:
+def test_no_error_is_one_that_the_checks_would_not_let_pass(seed: int) -> None:
     item = an_item(seed)
     toolset = CompiledToolset.of(canonical({"tools": read_tools(TOOLS)}))
     kinds = {kind.key for kind in TAXONOMY}
@@ -88,7 +88,7 @@ def test_no_fault_is_one_that_the_checks_would_not_let_pass(seed: int) -> None:
             put(document, place, wrong.value)
             found = run_checks(read_document(document), toolset, stage="submit", settings=SETTINGS)
             assert {finding.severity for finding in found} <= {"info", "warning"}
-            assert [one.anchor for one in item.faults(document)] == [place.anchor]
+            assert [one.anchor for one in item.errors(document)] == [place.anchor]
             assert wrong.kind in kinds
             assert place.kind_of(wrong.value) == wrong.kind
 
@@ -151,9 +151,9 @@ def test_only_what_is_offered_is_said(seed: int) -> None:
         assert (judgement.verdict is Verdict.REJECT) == (Verdict.REJECT in offered)
 
 
-def test_faults_are_seen_as_often_as_said() -> None:
+def test_errors_are_seen_as_often_as_said() -> None:
     items = make_world(
-        seed=3, dialogues=3000, annotators=1, experts=0, rates=Rates(baseline=0, hopeless=0, another_fault=0)
+        seed=3, dialogues=3000, annotators=1, experts=0, rates=Rates(baseline=0, hopeless=0, another_error=0)
     ).items
     person = someone(detection=0.4)
     seen = sum(look(person, item, seed=n).verdict is Verdict.FIX for n, item in enumerate(items))
@@ -190,7 +190,7 @@ def test_an_expert_who_sees_everything_finds_the_truth(seed: int) -> None:
     )
     both = [p for p in item.original.places if value_at(left, p) == value_at(right, p) != value_at(base, p)]
     # What both changed alike is no dispute, so nobody rules on it.
-    assert [place.anchor for place in item.faults(judgement.document)] == [place.anchor for place in both]
+    assert [place.anchor for place in item.errors(judgement.document)] == [place.anchor for place in both]
 
 
 @given(SEEDS, st.floats(0, 1))

@@ -16,7 +16,7 @@ def test_statistics_are_drawn_for_everybody(transactional_db: None, open_page: A
     finding = {"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}
     item = make_item(team, "cross_check")
     hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=changed(current(item)), findings=[finding])
+    hand_in(team.annotators[2], item, "fix", document=changed(current(item)), named_errors=[finding])
     hand_in(team.senior, item, "reject")
     fold_all()
     page = open_page(team.administrator, width=1440)

@@ -19,7 +19,7 @@ from reviews.services.statistics import workload
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.throughput import (
     expected_to_follow,
-    read_faults,
+    read_error_types,
     read_outlook,
     read_throughput,
     read_times,
@@ -47,11 +47,11 @@ def rows(response: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(response.content.decode())))
 
 
-def rejected(team: Team, faults: tuple[str, ...] = ()) -> None:
-    """An item that goes all the way and is rejected; the first colleague names faults."""
+def rejected(team: Team, error_types: tuple[str, ...] = ()) -> None:
+    """An item that goes all the way and is rejected; the first colleague names errors."""
     item = make_item(team, "cross_check")
-    findings = [{"kind": kind, "anchor": "/tasks/t1", "note": ""} for kind in faults]
-    hand_in(team.annotators[1], item, "reject", findings=findings)
+    findings = [{"kind": kind, "anchor": "/tasks/t1", "note": ""} for kind in error_types]
+    hand_in(team.annotators[1], item, "reject", named_errors=findings)
     hand_in(team.annotators[2], item, "approve")
     hand_in(team.senior, item, "reject")
 
@@ -152,19 +152,19 @@ def test_of_many_pairs_the_page_shows_those_with_most_in_common(team: Team, monk
 def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
     item = make_item(team, "cross_check")
     finding = {"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}
-    hand_in(team.annotators[1], item, "reject", findings=[finding])
+    hand_in(team.annotators[1], item, "reject", named_errors=[finding])
     fold_all()
     for viewer in (team.administrator, team.annotator):
         for path in (*PAGES, f"people/{team.annotator.public_id}/"):
             text = page(viewer, team, path).content.decode()
             assert "Wrong answer" not in text
             assert "answer_wrong" not in text
-    assert read_faults(project=team.project) == []
+    assert read_error_types(project=team.project) == []
     assert WORK.recount(team.project) == []
     hand_in(team.annotators[2], item, "approve")
     fold_all()
-    [fault] = read_faults(project=team.project)
-    assert (fault.kind, fault.by_stage) == ("answer_wrong", {"cross_check": 1})
+    [error_type] = read_error_types(project=team.project)
+    assert (error_type.kind, error_type.by_stage) == ("answer_wrong", {"cross_check": 1})
     assert WORK.recount(team.project) == []
 
 
@@ -286,7 +286,7 @@ def test_the_api_says_what_the_pages_say(team: Team) -> None:
         "cross_check",
         "expert",
     ]
-    assert [(one["kind"], one["total"]) for one in progress["faults"]] == [("answer_wrong", 1)]
+    assert [(one["kind"], one["total"]) for one in progress["error_types"]] == [("answer_wrong", 1)]
     assert progress["forecast"]["reason"] == "Nothing is left to review."
     agreement = api(team.annotator, team, "agreement/", stage="cross_check", label="verdict").json()
     [verdict] = agreement["labels"]

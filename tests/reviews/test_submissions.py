@@ -340,11 +340,11 @@ def test_answers_about_a_task_that_was_deleted_are_dropped(team: Team) -> None:
     assert review.checklist == {"t1": {"facts": True}}
 
 
-def test_faults_are_named_from_the_taxonomy_at_a_place(team: Team, item: Dialogue) -> None:
+def test_errors_are_named_from_the_taxonomy_at_a_place(team: Team, item: Dialogue) -> None:
     place = "/tasks/t1/steps/s1/text"
     review = submit(
         team, held(team, item), "escalate", reason="Odd.",
-        findings=[{"kind": "answer_wrong", "anchor": place, "note": "Not said."}, {"kind": "other"}],
+        named_errors=[{"kind": "answer_wrong", "anchor": place, "note": "Not said."}, {"kind": "other"}],
     )  # fmt: skip
     first, second = review.errors.order_by("pk")
     assert (first.kind, first.anchor, first.note) == ("answer_wrong", place, "Not said.")
@@ -352,28 +352,28 @@ def test_faults_are_named_from_the_taxonomy_at_a_place(team: Team, item: Dialogu
     assert (second.kind, second.anchor) == ("other", "")
 
 
-def test_a_place_at_which_many_faults_are_named_is_read_once(
+def test_a_place_at_which_many_errors_are_named_is_read_once(
     team: Team, item: Dialogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two hundred faults of a dialogue of some megabytes took half a minute of the web server."""
+    """Two hundred errors of a dialogue of some megabytes took half a minute of the web server."""
     read: list[Any] = []
     monkeypatch.setattr(validation, "value_hash", lambda value: str(read.append(value) or "hash"))
-    faults = [{"kind": "other", "anchor": anchor} for anchor in ("", "/tasks/t1") for _ in range(100)]
-    review = submit(team, held(team, item), "escalate", reason="Odd.", findings=faults)
+    named_errors = [{"kind": "other", "anchor": anchor} for anchor in ("", "/tasks/t1") for _ in range(100)]
+    review = submit(team, held(team, item), "escalate", reason="Odd.", named_errors=named_errors)
     assert (review.errors.count(), len(read)) == (200, 2)
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("named_error", "words"),
     [
-        ({"kind": "ugly", "anchor": ""}, "no kind of fault called “ugly”"),
+        ({"kind": "ugly", "anchor": ""}, "no error type called “ugly”"),
         ({"kind": "other", "anchor": "/tasks/t9"}, "nothing there"),
         ({"kind": "other", "anchor": "", "note": "x" * 1001}, "longer than 1,000"),
     ],
 )
-def test_faults_that_make_no_sense(team: Team, item: Dialogue, fault: dict[str, Any], words: str) -> None:
+def test_errors_that_make_no_sense(team: Team, item: Dialogue, named_error: dict[str, Any], words: str) -> None:
     with pytest.raises(Invalid, match=words):
-        submit(team, held(team, item), "escalate", reason="Odd.", findings=[fault])
+        submit(team, held(team, item), "escalate", reason="Odd.", named_errors=[named_error])
 
 
 def test_rulings_are_the_experts(team: Team, item: Dialogue) -> None:
@@ -437,13 +437,13 @@ def test_what_is_nested_too_deeply_is_refused_and_passes_for_no_other_submission
         return [{"kind": "answer_wrong", "anchor": "/tasks/t1", "note": note, "more": deep}]
 
     with pytest.raises(Invalid, match="nested far more than 60 levels deep"):
-        submit(team, claim, findings=finding("one"))
+        submit(team, claim, named_errors=finding("one"))
     first = submit(team, claim)
     for unknown in ("", None):
         # As of reviews from before it was kept, or of one that came so once.
         Review.objects.filter(pk=first.pk).update(submission_hash=unknown)
         with pytest.raises(Invalid, match="nested far more"):
-            submit(team, claim, findings=finding("two"))
+            submit(team, claim, named_errors=finding("two"))
         with pytest.raises(Conflict, match="was not stored") as refused:
             submit(team, claim, "fix", document=changed(current(item)))
         assert refused.value.details["review"]["public_id"] == first.public_id

@@ -5,7 +5,7 @@ from typing import Any
 
 from annotator.management.base import REFUSED, ProjectsCommand
 from annotator.models import Event
-from annotator.services.integrity.history_checks import history_faults
+from annotator.services.integrity.history_checks import history_problems
 
 
 class Command(ProjectsCommand):
@@ -19,8 +19,8 @@ class Command(ProjectsCommand):
         projects = self.projects(options["project"])
         problems = []
         for project in projects:
-            for fault in history_faults(project):
-                problems.append(f"{project.slug}: {fault}.")
+            for problem in history_problems(project):
+                problems.append(f"{project.slug}: {problem}.")
                 self.say(problems[-1])
         events = Event.objects.filter(project__in=projects).count()
         self.stdout.write(json.dumps({"ok": not problems, "events": events, "problems": problems}, ensure_ascii=False))

@@ -84,18 +84,18 @@ def broken_links(dialogue: Dialogue) -> list[int]:
     return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
 
 
-def chain_faults(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
+def chain_problems(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
     """What was removed from, changed in or slipped into the chains of dialogues, as (its key, a sentence)."""
     events = Event.objects.filter(dialogue__in=dialogues).select_related("dialogue")
     events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
     chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
     for dialogue, links in chains:
         if dialogue is not None:
-            for fault in _faults(links):
-                yield dialogue.pk, f"dialogue {dialogue.external_id}: {fault}"
+            for problem in _problems(links):
+                yield dialogue.pk, f"dialogue {dialogue.external_id}: {problem}"
 
 
-def loose_faults(project: Project) -> Iterable[str]:
+def loose_problems(project: Project) -> Iterable[str]:
     """What was changed in events that belong to no dialogue, as sentences.
 
     They are in no chain: that one is missing shows in the checkpoints, which hold the hashes of all.
@@ -114,7 +114,7 @@ def _broken_links(events: Iterable[Event]) -> list[int]:
     return broken
 
 
-def _faults(events: Iterable[Event]) -> Iterable[str]:
+def _problems(events: Iterable[Event]) -> Iterable[str]:
     expected, last = 1, ""
     for event in events:
         number = event.number or 0

@@ -47,13 +47,13 @@ def write_checkpoint(*, project: Project, rest: timedelta = REST) -> Event | Non
         )
 
 
-def checkpoint_faults(project: Project) -> list[str]:
+def checkpoint_problems(project: Project) -> list[str]:
     """A sentence for each checkpoint that does not hold: an event before it was removed, altered or slipped in.
 
     It says of which time, and by how many events. Checkpoints that follow a broken one are judged by what that one
     says, so that each tells of its own time alone.
     """
-    faults, since, digest, began = [], _BEFORE_ALL, "", "the beginning"
+    problems, since, digest, began = [], _BEFORE_ALL, "", "the beginning"
     for checkpoint in Event.objects.filter(project=project, kind=KIND).order_by("pk"):
         said = checkpoint.after
         sealed, count = _seal(project, since, said["through"], digest)
@@ -63,9 +63,9 @@ def checkpoint_faults(project: Project) -> list[str]:
             what = "an event was changed or exchanged"
             if missing:
                 what = f"{abs(missing)} {'fewer' if missing > 0 else 'more'} than the {said['events']} that were sealed"
-            faults.append(f"checkpoint {checkpoint.pk} does not hold: between {began} and {ended}, {what}")
+            problems.append(f"checkpoint {checkpoint.pk} does not hold: between {began} and {ended}, {what}")
         since, digest, began = said["through"], said["digest"], ended
-    return faults
+    return problems
 
 
 def _seal(project: Project, since: int, through: int, digest: str) -> tuple[str, int]:

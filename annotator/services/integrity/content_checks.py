@@ -16,7 +16,7 @@ _TEXTS = 200
 _HASH, _TOOLSET = "content_hash", "toolset_hash"
 
 
-def toolset_faults(project: Project) -> Iterable[str]:
+def toolset_problems(project: Project) -> Iterable[str]:
     """Toolsets of a project that were changed, as sentences: by them every call is judged."""
     there: set[str] = set()
     versions = ToolsetRevision.objects.filter(project=project).order_by("pk")
@@ -37,7 +37,7 @@ def toolset_faults(project: Project) -> Iterable[str]:
                 yield f"toolset {toolset['name']}: no version has the content with which it was imported"
 
 
-def content_faults(dialogues: Sequence[int]) -> Iterable[str]:
+def content_problems(dialogues: Sequence[int]) -> Iterable[str]:
     """What was changed in, or removed from, the versions of dialogues, as sentences. All that their events name is held
     in memory: ask for some hundred at a time.
     """

@@ -7,13 +7,13 @@ from django.db import transaction
 
 from annotator.models import Dialogue, Event, Job, Project, User
 from annotator.services.access.permissions import require_administrator
-from annotator.services.history.events import chain_faults, loose_faults
-from annotator.services.integrity.checkpoints import checkpoint_faults
-from annotator.services.integrity.content_checks import content_faults, toolset_faults
+from annotator.services.history.events import chain_problems, loose_problems
+from annotator.services.integrity.checkpoints import checkpoint_problems
+from annotator.services.integrity.content_checks import content_problems, toolset_problems
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 
 JOB = "history"
-#: Dialogues whose chains and versions one step reads; faults that the page names, the others are counted.
+#: Dialogues whose chains and versions one step reads; problems that the page names, the others are counted.
 PORTION, MOST_NAMED = 500, 50
 #: What else holds rows against the history, by keys of dialogues; other apps add theirs. The events are sound.
 RECORDS: list[Callable[[Sequence[int]], Iterable[str]]] = []
@@ -38,22 +38,22 @@ def last_check(project: Project) -> Job | None:
     return Job.objects.filter(project=project, kind=JOB).select_related("requester").order_by("-pk").first()
 
 
-def history_faults(project: Project) -> Iterator[str]:
+def history_problems(project: Project) -> Iterator[str]:
     """What does not hold in the history of a project, and in the rows it speaks of, as sentences."""
     after = 0
     while keys := _portion(project, after):
-        yield from _faults_among(keys)
+        yield from _problems_among(keys)
         after = keys[-1]
-    yield from _faults_of(project)
+    yield from _problems_of(project)
 
 
-def _faults_of(project: Project) -> Iterator[str]:
+def _problems_of(project: Project) -> Iterator[str]:
     """Those that are no dialogue's."""
-    yield from toolset_faults(project)
+    yield from toolset_problems(project)
     for look in PROJECT_RECORDS:
         yield from look(project)
-    yield from loose_faults(project)
-    yield from checkpoint_faults(project)
+    yield from loose_problems(project)
+    yield from checkpoint_problems(project)
 
 
 def _portion(project: Project, after: int) -> list[int]:
@@ -61,12 +61,12 @@ def _portion(project: Project, after: int) -> list[int]:
     return list(dialogues.values_list("pk", flat=True)[:PORTION])
 
 
-def _faults_among(keys: Sequence[int]) -> Iterator[str]:
+def _problems_among(keys: Sequence[int]) -> Iterator[str]:
     broken = set()
-    for key, fault in chain_faults(keys):
+    for key, problem in chain_problems(keys):
         broken.add(key)
-        yield fault
-    yield from content_faults(keys)
+        yield problem
+    yield from content_problems(keys)
     # A chain that does not hold is nothing to hold rows against.
     sound = [key for key in keys if key not in broken]
     for look in RECORDS:
@@ -82,14 +82,14 @@ def _run(running: Running) -> dict[str, Any]:
     named: list[str] = running.checkpoint.get("named", [])
     total = Dialogue.objects.filter(project=project).count()
     while keys := _portion(project, after):
-        found = list(_faults_among(keys))
+        found = list(_problems_among(keys))
         after, done, count, named = keys[-1], done + len(keys), count + len(found), [*named, *found][:MOST_NAMED]
         with running.chunk() as chunk:
             state = {"after": after, "done": done, "count": count, "named": named}
             chunk.advance(done=done, total=total, checkpoint=state)
-    found = list(_faults_of(project))
+    found = list(_problems_of(project))
     return {
         "events": Event.objects.filter(project=project).count(),
-        "faults": count + len(found),
+        "problems": count + len(found),
         "named": [*named, *found][:MOST_NAMED],
     }

@@ -1,6 +1,6 @@
 """Known answers mixed into people's work: whose turn it is, how a review compares. Pure."""
 
-from reviews.core.gold.scoring import FATES, Fate, Place, Score, faults_of, score
+from reviews.core.gold.scoring import FATES, Fate, Place, Score, errors_in, score
 from reviews.core.gold.turns import draw_number, is_due, why_not
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "Place",
     "Score",
     "draw_number",
-    "faults_of",
+    "errors_in",
     "is_due",
     "score",
     "why_not",

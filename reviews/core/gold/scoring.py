@@ -1,7 +1,7 @@
 """How a review of a gold item compares with the known answer.
 
 Places are those of ``core.comparison.discrepancies``, counted from the answer: where what was shown differs from
-it there is a fault; where what was handed in still differs from it, something is left.
+it there is an error; where what was handed in still differs from it, something is left.
 """
 
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ Document = dict[str, Any]
 class Fate(StrEnum):
     """What became of a place."""
 
-    #: A fault that is as the answer has it now.
+    #: An error that is as the answer has it now.
     REPAIRED = "repaired"
-    #: A fault that was changed, but not into what the answer has.
+    #: An error that was changed, but not into what the answer has.
     OTHERWISE = "otherwise"
-    #: A fault that was left, and named by who refused or escalated the item.
+    #: An error that was left, and named by who refused or escalated the item.
     NAMED = "named"
     MISSED = "missed"
-    #: No fault was there, and one is there now.
+    #: No error was there, and one is there now.
     FALSE = "false"
 
 
@@ -47,7 +47,7 @@ _FOUND = (Fate.REPAIRED, Fate.OTHERWISE, Fate.NAMED)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place with a fault, or where one was made. The anchor is the answer's."""
+    """A place with an error, or where one was made. The anchor is the answer's."""
 
     anchor: str
     #: Of ``annotator.core.comparison.Label``.
@@ -63,8 +63,8 @@ class Score:
     places: tuple[Place, ...]
 
     @property
-    def faults(self) -> int:
-        """How many faults were there."""
+    def errors(self) -> int:
+        """How many errors were there."""
         return sum(place.fate is not Fate.FALSE for place in self.places)
 
     @property
@@ -77,24 +77,24 @@ class Score:
         return sum(place.fate is Fate.FALSE for place in self.places)
 
 
-def faults_of(shown: Document, answer: Document) -> list[Discrepancy]:
+def errors_in(shown: Document, answer: Document) -> list[Discrepancy]:
     """The places on which what is shown differs in meaning from the answer."""
     return discrepancies(answer, shown)
 
 
 def score(*, shown: Document, answer: Document, handed_in: Document, verdict: str, named: Iterable[str] = ()) -> Score:
-    """Compare a review with the answer. ``named``: anchors of the faults the reviewer named.
+    """Compare a review with the answer. ``named``: anchors of the errors the reviewer named.
 
-    The verdict is right where an item without a fault is approved as it is, and one with a fault is escalated, or
-    approved with changes that leave none of its faults: it can be mended, so to reject it is as wrong as to let it
+    The verdict is right where an item without an error is approved as it is, and one with an error is escalated, or
+    approved with changes that leave none of its errors: it can be mended, so to reject it is as wrong as to let it
     pass. Words may be mended otherwise than the answer has them: no program can tell whether they say the same.
     """
-    faults, left = faults_of(shown, answer), discrepancies(answer, handed_in)
+    errors, left = errors_in(shown, answer), discrepancies(answer, handed_in)
     named = list(named)
     # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
-    here = [[one for one in left if _touch(one.anchor, fault.anchor)] for fault in faults]
+    here = [[one for one in left if _touch(one.anchor, error.anchor)] for error in errors]
     places = [
-        Place(fault.anchor, fault.label, _fate(fault, rest, named)) for fault, rest in zip(faults, here, strict=True)
+        Place(error.anchor, error.label, _fate(error, rest, named)) for error, rest in zip(errors, here, strict=True)
     ]
     mended = all(
         not rest or (place.fate is Fate.OTHERWISE and all(_is_words(one.anchor) for one in rest))
@@ -103,9 +103,9 @@ def score(*, shown: Document, answer: Document, handed_in: Document, verdict: st
     places += [
         Place(one.anchor, one.label, Fate.FALSE)
         for one in left
-        if not any(_touch(one.anchor, fault.anchor) for fault in faults)
+        if not any(_touch(one.anchor, error.anchor) for error in errors)
     ]
-    if not faults:
+    if not errors:
         right = verdict == Verdict.APPROVE
     else:
         right = verdict == Verdict.ESCALATE or (verdict == Verdict.FIX and mended)
@@ -117,13 +117,13 @@ def _is_words(anchor: str) -> bool:
     return (len(parts), *parts[-1:]) in _WORDS
 
 
-def _fate(fault: Discrepancy, here: list[Discrepancy], named: list[str]) -> Fate:
-    """``here``: what still differs from the answer at the fault."""
+def _fate(error: Discrepancy, here: list[Discrepancy], named: list[str]) -> Fate:
+    """``here``: what still differs from the answer at the error."""
     if not here:
         return Fate.REPAIRED
-    if any(one.anchor != fault.anchor or one.right != fault.right for one in here):
+    if any(one.anchor != error.anchor or one.right != error.right for one in here):
         return Fate.OTHERWISE
-    return Fate.NAMED if any(_touch(anchor, fault.anchor) for anchor in named if anchor) else Fate.MISSED
+    return Fate.NAMED if any(_touch(anchor, error.anchor) for anchor in named if anchor) else Fate.MISSED
 
 
 def _touch(one: str, other: str) -> bool:

@@ -45,7 +45,7 @@ _KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "ou
 class Difference:
     """One thing that is not as it was. Blank: it was not there, or is there no more."""
 
-    #: "The protocol", "Stage “Cross-check”" or "Kinds of faults".
+    #: "The protocol", "Stage “Cross-check”" or "Error types".
     place: str
     what: str
     before: str
@@ -186,7 +186,7 @@ def _item(text: str, per_task: bool) -> str:
 def _taxonomy(before: Protocol, after: Protocol) -> Iterator[Difference]:
     old = {kind.key: kind for kind in before.taxonomy}
     new = {kind.key: kind for kind in after.taxonomy}
-    place = "Kinds of faults"
+    place = "Error types"
     for key, kind in new.items():
         was = old.get(key)
         if was is None:

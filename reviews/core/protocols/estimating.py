@@ -6,7 +6,7 @@ verdicts), and a cohort of items moves through the stages as dialogues do: what 
 to the experts, what is sent back begins again at its author, and a pool is drawn when nothing is left before it, of
 n items the ceil(f · n) that a draw takes. (A real draw may take a few more, so that it misses nobody's work.)
 
-What comes into a stage again is less likely to be found faulty there: of the chances of a change, a refusal or an
+What comes into a stage again is less likely to be found wrong there: of the chances of a change, a refusal or an
 escalation the share ``again`` is left after each look. A stage that goes by rounds draws ceil(f · n) of its n items
 each time, unseen ones first, until a round finds no error and everything was seen once without conflict.
 

@@ -22,7 +22,7 @@ from reviews.core.protocols.protocol import (
     Stage,
     StageKind,
     Verdict,
-    fault_in_words,
+    form_error_in_words,
 )
 from reviews.core.protocols.taxonomy import TAXONOMY
 
@@ -321,7 +321,7 @@ def load_preset(name: str, **options: Any) -> Protocol:
     try:
         return PRESETS[name](**options)
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        option = next((one for one, given in options.items() if given is fault["input"]), "")
+        named_error = error.errors(include_url=False)[0]
+        option = next((one for one, given in options.items() if given is named_error["input"]), "")
         which = f"“{option.replace('_', ' ')}” is {options[option]}. " if option else ""
-        raise ImpossibleOption(f"{which}{fault_in_words(fault).rstrip('.')}", option) from None
+        raise ImpossibleOption(f"{which}{form_error_in_words(named_error).rstrip('.')}", option) from None

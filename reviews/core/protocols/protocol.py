@@ -197,8 +197,8 @@ class Stage(_Part):
         return self.consecutive > 1 or any(rule.outcome is Outcome.RESTART for rule in self.outcomes)
 
 
-class FindingKind(_Part):
-    """A kind of fault that reviewers name."""
+class ErrorType(_Part):
+    """A error type that reviewers name."""
 
     key: Key
     label: Words
@@ -215,7 +215,7 @@ class Protocol(_Part):
     name: Words = Field(title="Name of the protocol")
     preset: str = Field(default="", max_length=20)
     stages: tuple[Stage, ...] = Field(min_length=1, max_length=20)
-    taxonomy: tuple[FindingKind, ...] = ()
+    taxonomy: tuple[ErrorType, ...] = ()
     #: Share of compared items with a discrepancy above which the administrator is warned.
     discrepancy_alarm: float = Field(
         default=0.05,
@@ -283,29 +283,29 @@ class Protocol(_Part):
         before = self.stages[: keys.index(key)]
         return next((stage for stage in reversed(before) if stage.kind is StageKind.CROSS_CHECK), None)
 
-    def kinds_in_use(self) -> tuple[FindingKind, ...]:
-        """The kinds of faults that reviewers may name."""
+    def error_types_in_use(self) -> tuple[ErrorType, ...]:
+        """The error types that reviewers may name."""
         return tuple(kind for kind in self.taxonomy if not kind.retired)
 
-    def finding_kinds(self) -> frozenset[str]:
-        """The keys of the kinds of faults that reviewers may name."""
-        return frozenset(kind.key for kind in self.kinds_in_use())
+    def error_type_keys(self) -> frozenset[str]:
+        """The keys of the error types that reviewers may name."""
+        return frozenset(kind.key for kind in self.error_types_in_use())
 
 
 def read_protocol(data: Any) -> Protocol:
-    """A protocol from JSON values. Raises SchemaProblem with every fault of form; for the sense see ``validate``."""
+    """A protocol from JSON values. Raises SchemaProblem with every error of form; for the sense see ``validate``."""
     try:
         return Protocol.model_validate(data)
     except ValidationError as error:
         raise SchemaProblem(
             [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), fault_in_words(item))
+                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), form_error_in_words(item))
                 for item in error.errors(include_url=False)
             ]
         ) from None
 
 
-#: What people are told of a fault of form; of others what the reader of the JSON says.
+#: What people are told of an error of form; of others what the reader of the JSON says.
 _SENTENCES = {
     "string_too_short": "Write something here.",
     "string_too_long": "Write at most {max_length} characters.",
@@ -325,8 +325,8 @@ _SENTENCES = {
 }
 
 
-def fault_in_words(item: Any) -> str:
-    """What people are told of one of the faults that a ValidationError lists."""
+def form_error_in_words(item: Any) -> str:
+    """What people are told of one of the errors that a ValidationError lists."""
     given = item.get("ctx", {})
     if any(isinstance(given.get(bound), float) for bound in ("ge", "le")):
         # The editor takes shares in per cent, JSON and presets as they are: the sentence is right in both.

@@ -1,9 +1,9 @@
-"""Kinds of faults that reviewers and experts name, in the words of the benchmarks' error analyses."""
+"""Error types that reviewers and experts name, in the words of the benchmarks' error analyses."""
 
-from reviews.core.protocols.protocol import FindingKind
+from reviews.core.protocols.protocol import ErrorType
 
-TAXONOMY: tuple[FindingKind, ...] = tuple(
-    FindingKind(key=key, label=label, description=description)
+TAXONOMY: tuple[ErrorType, ...] = tuple(
+    ErrorType(key=key, label=label, description=description)
     for key, label, description in (
         ("wrong_tool", "Wrong tool", "Another tool of the toolset is the one to call."),
         ("missing_call", "Missing call", "The task cannot be completed without a call that is not there."),

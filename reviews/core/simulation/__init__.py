@@ -1,4 +1,4 @@
-"""Simulated projects: dialogues with planted faults, people with known error rates. Pure: no Django here."""
+"""Simulated projects: dialogues with planted errors, people with known error rates. Pure: no Django here."""
 
 from reviews.core.simulation.documents import TOOLS, Document, Original, Place, Wrong, put, value_at, write_original
 from reviews.core.simulation.judging import Judgement, judge, settle

@@ -18,7 +18,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A value that does not belong there, and which kind of fault it is (a key of the taxonomy)."""
+    """A value that does not belong there, and which error type it is (a key of the taxonomy)."""
 
     kind: str
     value: Any
@@ -26,14 +26,14 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a fault can be."""
+    """Where an error can be."""
 
     anchor: str
     right: Any
     wrongs: tuple[Wrong, ...]
 
     def kind_of(self, value: Any) -> str:
-        """The kind of fault that this value is; of the first wrong one where the value is right or unknown."""
+        """The error type that this value is; of the first wrong one where the value is right or unknown."""
         return next((wrong.kind for wrong in self.wrongs if wrong.value == value), self.wrongs[0].kind)
 
 

@@ -21,7 +21,7 @@ class Judgement:
     changed: tuple[Place, ...]
 
     def kinds(self, seen: Document) -> list[tuple[Place, str]]:
-        """The changed places with the kind of fault that was found at each."""
+        """The changed places with the error type that was found at each."""
         return [(place, place.kind_of(value_at(seen, place))) for place in self.changed]
 
 

@@ -1,4 +1,4 @@
-"""A world in which the truth is known: dialogues with planted faults, and people with known error rates.
+"""A world in which the truth is known: dialogues with planted errors, and people with known error rates.
 
 Everything follows from the seed. What a person makes of an item depends on the seed, the person, the item and which
 look at it this is, not on what else has happened, so that the order in which people take turns changes nothing but who
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from annotator.core.schema import canonical, content_hash, read_document
 from reviews.core.simulation.documents import Document, Original, Place, put, value_at, write_original
 
-#: How easily people see each kind of fault, before their own skill counts: such that the protocol of C3-Bench leads
+#: How easily people see each error type, before their own skill counts: such that the protocol of C3-Bench leads
 #: from its baseline about as the paper reports (62, 78, 86, 94 and 100 %).
 VISIBILITY: Mapping[str, float] = {
     "wrong_argument_value": 0.55,
@@ -39,17 +39,17 @@ class Rates:
     baseline: float = 0.62
     #: That a candidate cannot be saved: part of those that are not right.
     hopeless: float = 0.02
-    #: That a faulty candidate has one more fault, and then one more again.
-    another_fault: float = 0.35
+    #: That a wrong candidate has one more error, and then one more again.
+    another_error: float = 0.35
     #: How much people's skill differs: each sees from (1 - spread) to (1 + spread) times as much as is usual.
     spread: float = 0.25
-    #: That somebody mends a fault wrongly, where there is more than one way to be wrong.
+    #: That somebody mends an error wrongly, where there is more than one way to be wrong.
     mistaken_fix: float = 0.05
     #: That somebody, at one look at an item, spoils something that was right.
     false_alarm: float = 0.02
     #: That somebody who has found something asks an expert instead of mending it.
     escalation: float = 0.08
-    #: The same of an expert: seeing a fault (or what is right of two versions), and spoiling something.
+    #: The same of an expert: seeing an error (or what is right of two versions), and spoiling something.
     expert_detection: float = 0.99
     expert_false_alarm: float = 0.001
 
@@ -67,7 +67,7 @@ class Person:
 
     name: str
     expert: bool
-    #: Kind of fault → probability of seeing one, at one look.
+    #: Error type → probability of seeing one, at one look.
     detection: Mapping[str, float]
     false_alarm: float
     escalation: float
@@ -92,7 +92,7 @@ class Item:
         """The hash of the one right version; None of an item that cannot be saved."""
         return None if self.hopeless else content_hash(self.original.text)
 
-    def faults(self, document: Document) -> list[Place]:
+    def errors(self, document: Document) -> list[Place]:
         """The places at which a version is wrong."""
         return [place for place in self.original.places if value_at(document, place) != place.right]
 
@@ -147,7 +147,7 @@ def _make_item(world: World, number: int) -> Item:
         return Item(name, original, original.text, (), hopeless=False)
     hopeless = fate < rates.baseline + rates.hopeless
     count = 1
-    while count < len(original.places) and chance.random() < rates.another_fault:
+    while count < len(original.places) and chance.random() < rates.another_error:
         count += 1
     planted = tuple(chance.sample(original.places, count))
     document = original.document()

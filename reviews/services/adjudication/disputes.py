@@ -159,7 +159,7 @@ def read_sheet(
     ``whole``: also the agreeing places and the graphs.
     """
     rulings = effective_rulings(dispute, given)
-    kinds = protocol.finding_kinds()
+    kinds = protocol.error_type_keys()
     places, rows, inherited = [*dispute.places, *dispute.alike], [], None
     edited = draft.document() if draft.content != slot.revision.content else None
     for number, place in enumerate(places, 1):

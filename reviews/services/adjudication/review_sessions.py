@@ -68,7 +68,7 @@ class Table:
     decided: int = 0
     start: int = 0
     present: list[User] = field(default_factory=list)
-    #: (choice, how often) and (kind of fault, how often) over all rulings of the session's decisions.
+    #: (choice, how often) and (error type, how often) over all rulings of the session's decisions.
     choices: list[tuple[str, int]] = field(default_factory=list)
     reasons: list[tuple[str, int]] = field(default_factory=list)
 

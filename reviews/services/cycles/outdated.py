@@ -70,13 +70,13 @@ def read_scope(*, project: Project, number: int, policies: Sequence[str], error_
         raise Hidden("There is no such version of the guideline.")
     known = {policy.value for policy in Policy}
     protocol = current_protocol(project)
-    faults = protocol.finding_kinds() if protocol else frozenset()
+    known_types = protocol.error_type_keys() if protocol else frozenset()
     for value in policies:
         if value not in known:
             raise Invalid(f"There is no policy called “{value}”.")
     for value in error_types:
-        if value not in faults:
-            raise Invalid(f"There is no kind of fault called “{value}”.")
+        if value not in known_types:
+            raise Invalid(f"There is no error type called “{value}”.")
     return Scope(guideline, tuple(sorted(set(policies))), tuple(sorted(set(error_types))))
 
 

@@ -49,7 +49,7 @@ def report_ruling(
             mine = [one for one in rulings if one in own or one in besides]
             told += _notify(review, FeedbackKind.ADJUDICATION, [person], _words(opening, review, protocol, mine), mine)
     for person, (opening, lines) in overruled.items():
-        text = _words(opening, review, protocol, lines, faults=False)
+        text = _words(opening, review, protocol, lines, named_errors=False)
         told += _notify(review, FeedbackKind.OVERRULED, [person], text, lines)
     return told
 
@@ -123,13 +123,13 @@ def _tell(review: Review, told: Iterable[Feedback]) -> None:
 
 
 def _words(
-    opening: str, review: Review, protocol: Protocol, rulings: Iterable[Ruling] = (), *, faults: bool = True
+    opening: str, review: Review, protocol: Protocol, rulings: Iterable[Ruling] = (), *, named_errors: bool = True
 ) -> str:
     labels = {kind.key: kind.label for kind in protocol.taxonomy}
     lines = [opening]
     if review.reason:
         lines.append(review.reason)
-    named = [(fault.kind, fault.anchor, fault.note) for fault in review.errors.all()] if faults else []
+    named = [(one.kind, one.anchor, one.note) for one in review.errors.all()] if named_errors else []
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in rulings]
     document = review.seen_revision.document()
     for kind, anchor, note in named:

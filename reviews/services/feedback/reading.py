@@ -1,4 +1,4 @@
-"""Feedback as it is read: what was wrong, where, what the guideline says of it, and which kinds of fault recur."""
+"""Feedback as it is read: what was wrong, where, what the guideline says of it, and which error types recur."""
 
 from collections import Counter as Tally
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from annotator.services.access.blindness import blind_to
 from annotator.services.access.permissions import OVERSEERS, roles_in
 from annotator.services.database.keyset import read_page
 from annotator.services.dialogues.revisions import latest_guideline
-from reviews.core.protocols import FindingKind
+from reviews.core.protocols import ErrorType
 from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
 from reviews.services.protocols.versions import current_protocol
 
@@ -24,8 +24,8 @@ PAGE = 25
 
 
 @dataclass(frozen=True)
-class Fault:
-    """One fault a feedback names: its kind and place in words, the place's anchor, what was said of it."""
+class NamedError:
+    """One error a feedback names: its kind and place in words, the place's anchor, what was said of it."""
 
     kind: str
     label: str
@@ -40,7 +40,7 @@ class Told:
     """One feedback, ready for a page."""
 
     feedback: Feedback
-    faults: list[Fault]
+    named_errors: list[NamedError]
     unread: bool
     #: Whether reasons are hidden, since the person may look at the dialogue again, and blind.
     veiled: bool = False
@@ -57,7 +57,7 @@ class FeedbackPage:
 
 @dataclass(frozen=True)
 class KindCount:
-    """How often one kind of fault was found: ``share`` of the most frequent one's count, for a bar of 0 to 100."""
+    """How often one error type was found: ``share`` of the most frequent one's count, for a bar of 0 to 100."""
 
     key: str
     label: str
@@ -68,7 +68,7 @@ class KindCount:
 
 @dataclass
 class PersonCount:
-    """What one person was told: feedback in all, and their most frequent kinds of fault."""
+    """What one person was told: feedback in all, and their most frequent error types."""
 
     person: User
     count: int
@@ -126,9 +126,9 @@ def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
 
 
 def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:
-    """How often each kind of fault was found in what people (one person) were told, most frequent first.
+    """How often each error type was found in what people (one person) were told, most frequent first.
 
-    A fault counts once for each person it was told to. Two queries, over the feedback of the project alone.
+    An error counts once for each person it was told to. Two queries, over the feedback of the project alone.
     """
     tally: Tally[str] = Tally()
     for _, kind, count in _tallied(project, person):
@@ -155,8 +155,8 @@ def count_people(*, actor: User, project: Project) -> list[PersonCount]:
     return sorted(out.values(), key=lambda row: (-row.count, str(row.person)))
 
 
-def reference_of(kind: FindingKind | None, guideline: Guideline | None) -> GuidelineReference | None:
-    """Where the guideline explains a kind of fault; None where it does not."""
+def reference_of(kind: ErrorType | None, guideline: Guideline | None) -> GuidelineReference | None:
+    """Where the guideline explains an error type; None where it does not."""
     if kind is None or guideline is None:
         return None
     # “Other” is a word of every guideline and explained in none.
@@ -184,25 +184,25 @@ def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, 
     yield from rulings.annotate(count=Count("id")).order_by()
 
 
-def _kinds(project: Project) -> dict[str, FindingKind]:
+def _kinds(project: Project) -> dict[str, ErrorType]:
     protocol = current_protocol(project)
     return {kind.key: kind for kind in protocol.taxonomy} if protocol else {}
 
 
-def _label(kinds: dict[str, FindingKind], key: str) -> str:
+def _label(kinds: dict[str, ErrorType], key: str) -> str:
     return kinds[key].label if key in kinds else key.replace("_", " ").capitalize()
 
 
-def _told(row: Feedback, kinds: dict[str, FindingKind], guideline: Guideline | None, unread: bool) -> Told:
+def _told(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None, unread: bool) -> Told:
     head = row.dialogue.head
     document = head.document() if head is not None else {}
-    faults = row.review.errors.all() if row.kind != FeedbackKind.OVERRULED else ()
-    named = [(fault.kind, fault.anchor, fault.note) for fault in faults]
+    named_errors = row.review.errors.all() if row.kind != FeedbackKind.OVERRULED else ()
+    named = [(one.kind, one.anchor, one.note) for one in named_errors]
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.rulings.all()]
     return Told(
         row,
         [
-            Fault(
+            NamedError(
                 kind,
                 _label(kinds, kind),
                 describe(document, anchor) if anchor else "",

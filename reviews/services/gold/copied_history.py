@@ -86,7 +86,7 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
     for number, original in enumerate(_versions(run), 1):
         # The first is what came in, whatever had been made of it by then.
         origin = original if out else first
-        # Two reviewers may have made the same fix: beside the other's, a planted fault would show.
+        # Two reviewers may have made the same fix: beside the other's, a planted error would show.
         content = text if original.content_hash == run.entry_revision.content_hash else original.content
         parent = out.get(original.parent_id or 0)
         if parent is not None and original.parent is not None:
@@ -94,7 +94,7 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
             if shown and same_content(load_text(content), parent.document()):
                 raise Invalid(
                     f"Version {number} of the item would say what version {parent.number} says. An ordinary dialogue "
-                    "has no such versions, so people would know the item by it. Plant another fault.",
+                    "has no such versions, so people would know the item by it. Plant another error.",
                     field="document",
                 )
         out[original.pk] = Revision.objects.create(
@@ -246,7 +246,7 @@ def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mappin
 
 
 def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, versions: Mapping[int, Revision]) -> None:
-    """Those that everybody could read when the run opened; of a version with a planted fault there are none."""
+    """Those that everybody could read when the run opened; of a version with a planted error there are none."""
     ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, trajectory__isnull=True)
     ran = ran.filter(record__isnull=False, created_at__lte=run.opened_at).select_related("job", "revision")
     for replay in ran.order_by("pk"):

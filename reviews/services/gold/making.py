@@ -1,6 +1,6 @@
 """Gold items are made from verified dialogues: the answer is what was verified.
 
-What is shown is what once came into the stage, or the verified version with a fault that an administrator plants.
+What is shown is what once came into the stage, or the verified version with an error that an administrator plants.
 
 What people see is a dialogue of its own, with the history that the verified one had when it came into the stage: in
 every list, search and page it looks like an ordinary item that waits there. The verified one is seen by nobody who may
@@ -25,7 +25,7 @@ from annotator.services.access.permissions import OVERSEERS, require_administrat
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.dialogues.trials import start_trials
 from annotator.services.history.events import append_event
-from reviews.core.gold import faults_of, why_not
+from reviews.core.gold import errors_in, why_not
 from reviews.core.protocols import Stage
 from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, Review, StageRun, StageRunState
 from reviews.services.gold.copied_history import copy_matches, copy_past
@@ -66,8 +66,8 @@ def make_gold_item(
 ) -> GoldItem:
     """Make a gold item for a stage from a verified dialogue, and one from each of its variants in other languages.
 
-    ``document``: the verified version with the planted fault; without it, the item is shown as it came into the stage.
-    ``variants``: with a planted fault, by public id what is shown of the others; else of each its verified version.
+    ``document``: the verified version with the planted error; without it, the item is shown as it came into the stage.
+    ``variants``: with a planted error, by public id what is shown of the others; else of each its verified version.
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
@@ -77,7 +77,7 @@ def make_gold_item(
         # Of no dialogue: nobody is to find the trial beside the verified one.
         start_trials(actor=actor, project=project, document=untried.document)
         raise Invalid(
-            "The validators are being tried as they stand with the fault, since no dialogue comes into the stage with "
+            "The validators are being tried as they stand with the error, since no dialogue comes into the stage with "
             "one that never was; send it again in a moment.",
             field="document",
         ) from None
@@ -125,7 +125,7 @@ def _item(actor: User, way: Way, stage: Stage, run: StageRun, *, planted: bool) 
         answer=way.answer,
         stage_run=run,
         planted=planted,
-        faults=len(faults_of(run.entry_revision.document(), way.answer.document())),
+        errors=len(errors_in(run.entry_revision.document(), way.answer.document())),
         created_by=actor,
     )
     hidden = Dialogue.objects.filter(pk=way.source.pk)
@@ -135,7 +135,7 @@ def _item(actor: User, way: Way, stage: Stage, run: StageRun, *, planted: bool) 
         actor=actor,
         project=item.project,
         kind="gold.made",
-        after={"item": item.public_id, "stage": stage.key, "planted": planted, "faults": item.faults},
+        after={"item": item.public_id, "stage": stage.key, "planted": planted, "errors": item.errors},
         sealed=True,
     )
     return item
@@ -266,9 +266,9 @@ def _planted(ways: Sequence[Way], source: Dialogue, given: Mapping[str, dict[str
         try:
             shown[way.source.pk] = read_document(given.get(way.source.public_id, answer))
         except SchemaProblem as problem:
-            words = f"The version of {way.source.external_id} with the fault cannot be stored: {problem}"
+            words = f"The version of {way.source.external_id} with the error cannot be stored: {problem}"
             raise Invalid(words, field="document") from None
-        if way.source.pk == source.pk and not faults_of(shown[source.pk], answer):
+        if way.source.pk == source.pk and not errors_in(shown[source.pk], answer):
             raise Invalid(
                 "Nothing has been planted: what you sent says the same as the verified version. Change something.",
                 field="document",
@@ -277,7 +277,7 @@ def _planted(ways: Sequence[Way], source: Dialogue, given: Mapping[str, dict[str
         if difference := shared_difference(shown[source.pk], shown[way.source.pk]):
             raise Invalid(
                 f"What would be shown of {source.external_id} and of {way.source.external_id} differs in what variants "
-                f"share: {difference}. Their pages would point at the fault; plant it in every language.",
+                f"share: {difference}. Their pages would point at the error; plant it in every language.",
                 field="document",
             )
     return {key: canonical(document) for key, document in shown.items()}

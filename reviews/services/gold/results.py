@@ -58,7 +58,7 @@ class Result:
     person: User
     reviews: int = 0
     right: int = 0
-    faults: int = 0
+    errors: int = 0
     found: int = 0
     false_changes: int = 0
     #: What was missed: kind of place → how often.
@@ -71,8 +71,8 @@ class Result:
 
     @property
     def sight(self) -> Figure:
-        """Share of faults found."""
-        return wilson("Faults found", self.found, self.faults, none="None of these items had a fault.")
+        """Share of errors found."""
+        return wilson("Errors found", self.found, self.errors, none="None of these items had an error.")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def sum_up(scores: Iterable[GoldScore]) -> list[Result]:
         result = results.setdefault(score.person_id, Result(score.person))
         result.reviews += 1
         result.right += score.verdict_right
-        result.faults += score.faults
+        result.errors += score.errors
         result.found += score.found
         result.false_changes += score.false_changes
         result.missed.update(place["label"] for place in score.places if place["fate"] == Fate.MISSED)
@@ -178,7 +178,7 @@ def _told_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
 
 
 def suggest(*, project: Project, stage: str) -> list[Dialogue]:
-    """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real faults.
+    """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real errors.
 
     Without those of which no item can be made because of what became of them, or of a variant.
     """
@@ -267,7 +267,7 @@ def _together(results: list[Result]) -> Result | None:
     for one in results:
         total.reviews += one.reviews
         total.right += one.right
-        total.faults += one.faults
+        total.errors += one.errors
         total.found += one.found
         total.false_changes += one.false_changes
         total.missed += one.missed

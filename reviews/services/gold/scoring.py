@@ -20,7 +20,7 @@ def score_review(*, review: Review, seen: Revision, made: Revision | None) -> Go
         project_id=item.project_id,
         person_id=review.person_id,
         verdict_right=found.verdict_right,
-        faults=found.faults,
+        errors=found.errors,
         found=found.found,
         false_changes=found.false_changes,
         places=[{"anchor": one.anchor, "label": one.label, "fate": one.fate} for one in found.places],

@@ -14,7 +14,7 @@ from reviews.services.gold.copied_history import came_in
 
 
 class Untried(Exception):
-    """A planted fault with which validators stand as they were never tried; ``document`` is what holds it."""
+    """A planted error with which validators stand as they were never tried; ``document`` is what holds it."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -25,7 +25,7 @@ FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
 def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> None:
-    """Raises Invalid for a fault that a check calls an error: no ordinary dialogue comes into the stage with one.
+    """Raises Invalid for a planted error that a check finds as an error: no ordinary dialogue comes into the stage with one.
 
     Raises Untried where that is only that validators are still to be tried.
     """
@@ -40,7 +40,7 @@ def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> N
     for check, one in found.items():
         if check not in known:
             raise Invalid(
-                f"The checks call this fault an error, with which no ordinary dialogue comes into the stage, so people "
+                f"The checks find this error, with which no ordinary dialogue comes into the stage, so people "
                 f"would know the item by it: {one.message} Plant one that only people see.",
                 field="document",
             )
@@ -80,7 +80,7 @@ def describe_item(dialogue: Dialogue, head: Revision) -> None:
 
 def waive_alike(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
     """Waive the warnings about what is shown, as whoever handed in an ordinary dialogue had to: with the reasons that
-    were given for the verified one. Those of a planted fault are read by whoever wrote the version it replaces, as
+    were given for the verified one. Those of a planted error are read by whoever wrote the version it replaces, as
     their own: so they are in their words, or say no more than anybody would.
     """
     given = {

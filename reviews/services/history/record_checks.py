@@ -59,17 +59,17 @@ class _Recorded:
             self.head = (number, content)
 
 
-def record_faults(keys: Sequence[int]) -> Iterable[str]:
+def record_problems(keys: Sequence[int]) -> Iterable[str]:
     """Which rows of these dialogues differ from what the history recorded, as sentences."""
     if suspects := {key for key, _ in _differences(keys)}:
         # Somebody may have handed in between two looks: what is still so under the lock of every transition is so.
         with transaction.atomic():
             rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=suspects).order_by("pk")
             found = list(_differences(list(rows.values_list("pk", flat=True))))
-        yield from (fault for _, fault in found)
+        yield from (problem for _, problem in found)
 
 
-def project_record_faults(project: Project) -> Iterator[str]:
+def project_record_problems(project: Project) -> Iterator[str]:
     """What protocols and draws say otherwise than the history recorded as they were adopted and drawn, as sentences."""
     adopted: dict[int, str] = {}
     drawn: dict[str, dict[str, Any]] = {}
@@ -115,16 +115,16 @@ def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
     for key, name, gold_role, status, content, head in items:
         said = recorded[key]
         gold = gold_role == GoldRole.GOLD
-        faults = [
+        problems = [
             *_compare("review {}", said.reviews, reviews[key], contents[key], gold=gold),
             *_compare("stage {0[1]} in round {0[2]} of cycle {0[0]}", said.runs, runs[key], contents[key], gold=gold),
             *_compare("cycle {}", said.cycles, cycles[key], contents[key], gold=gold),
             *(f"item {slot} counts as done and has no review" for slot in done[key]),
         ]
         if not gold:
-            faults += _status_faults(said, status, content, head, contents[key])
-        for fault in faults:
-            yield key, f"dialogue {name}: {fault}"
+            problems += _status_problems(said, status, content, head, contents[key])
+        for problem in problems:
+            yield key, f"dialogue {name}: {problem}"
 
 
 def _compare(
@@ -148,7 +148,7 @@ def _compare(
         yield from (f"{name.format(key)} stands there, and no event tells of it" for key in rows)
 
 
-def _status_faults(said: _Recorded, status: str, content: str, head: str | None, contents: set[str]) -> Iterator[str]:
+def _status_problems(said: _Recorded, status: str, content: str, head: str | None, contents: set[str]) -> Iterator[str]:
     number, (state, *_) = said.cycles.get(said.cycle, (0, ("",)))
     if status not in _STANDS[state]:
         yield f"its status is not what event {number} left it in" if number else "its status is not what it began with"

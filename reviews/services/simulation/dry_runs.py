@@ -22,7 +22,7 @@ USUAL = 1024
 def assumptions_for(*, project: Project, protocol: Protocol) -> tuple[dict[str, Assumption], frozenset[str]]:
     """What to assume of each stage, and the stages of which it is measured: in the project's latest reviews.
 
-    Those of gold items are left out: an administrator settles how many of these have a fault. So are those that a blind
+    Those of gold items are left out: an administrator settles how many of them have an error. So are those that a blind
     stage seals: from the shares before and after anybody could tell what a colleague said.
 
     Minutes are the median of time spent at work; what took no time at all was handed in by a program.

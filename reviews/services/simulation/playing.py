@@ -214,7 +214,7 @@ def _submit(play: Play, look: Look, judgement: Judgement) -> Review:
         "token": look.claim.token,
         "verdict": "" if rulings else judgement.verdict,
         "reason": "It cannot be saved." if refused else "",
-        "findings": [] if refused or dispute else _findings(judgement, seen),
+        "named_errors": [] if refused or dispute else _findings(judgement, seen),
         "checklist": {} if refused else _checklist(look.stage, seen),
         "rulings": rulings,
     }

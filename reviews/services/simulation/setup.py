@@ -20,7 +20,7 @@ from reviews.services.simulation.playing import Play
 
 #: How the people of simulations are called; every simulation of an installation has the same ones.
 USERNAME = "simulated-"
-#: A label that does not fit the steps is a fault that people have to find here, so it must not be found for them.
+#: A label that does not fit the steps is an error that people have to find here, so it must not be found for them.
 CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
 
 
@@ -35,7 +35,7 @@ def set_up(*, world: World, preset: str, slug: str) -> Play:
         actor=None,
         name=f"Simulation of {preset}, seed {world.seed}",
         slug=slug,
-        description="Synthetic annotators with known error rates, and dialogues whose faults are known.",
+        description="Synthetic annotators with known error rates, and dialogues whose errors are known.",
     )
     administrator = _user("administrator")
     users = {person.name: _user(person.name) for person in world.people}

@@ -148,7 +148,7 @@ class Counting(Generic[Item, Key]):
         try:
             return self.count(project, items), {}
         except (DatabaseError, InterfaceError, MemoryError):
-            # Not the items' fault: try again later.
+            # Not the items' error: try again later.
             raise
         except Exception as problem:
             if len(items) == 1:

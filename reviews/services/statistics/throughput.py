@@ -1,4 +1,4 @@
-"""What the page on progress shows: reviews over time, time per item, faults named, and when the work will be done.
+"""What the page on progress shows: reviews over time, time per item, errors named, and when the work will be done.
 
 Everything is read from counts that are folded as reviews come in (``statistics.workload``) and from counters, but
 what a protocol's rounds and approvals in a row have still to bring, which is counted among the items under way.
@@ -68,8 +68,8 @@ class StageTime:
 
 
 @dataclass(frozen=True)
-class FaultCount:
-    """How often a kind of fault was named, by stage."""
+class ErrorTypeCount:
+    """How often an error type was named, by stage."""
 
     kind: str
     label: str
@@ -175,13 +175,13 @@ def read_times(
     return out
 
 
-def read_faults(
+def read_error_types(
     *, project: Project, person: User | None = None, received: bool = False, hide_answers: bool = False
-) -> list[FaultCount]:
-    """How often each kind of fault was named, the most frequent first.
+) -> list[ErrorTypeCount]:
+    """How often each error type was named, the most frequent first.
 
     Of one person: by them, or ``received``: in versions that they wrote. ``hide_answers``: for people who may not know
-    gold items, without the faults named in reviews of known answers, which to them still wait in their stage.
+    gold items, without the errors named in reviews of known answers, which to them still wait in their stage.
     """
     protocol = current_protocol(project)
     labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
@@ -192,8 +192,8 @@ def read_faults(
         less = Tally({key: count for key, count in less.items() if key[_PLACES["person"]] == person.pseudonym})
     for (stage, kind), count in _sums(rows, "stage", "key", less):
         counts[kind][stage] += count
-    faults = [FaultCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]
-    return sorted(faults, key=lambda one: (-one.total, one.label))
+    errors = [ErrorTypeCount(kind, labels.get(kind, kind), dict(stages)) for kind, stages in counts.items()]
+    return sorted(errors, key=lambda one: (-one.total, one.label))
 
 
 def read_people(*, project: Project) -> list[PersonWork]:
@@ -243,8 +243,8 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
 
 
 def count_waiting_work(project: Project) -> int:
-    """Reviews that are handed in and not counted yet; those whose faults wait for a blind stage are not meant."""
-    return WorkloadPending.objects.filter(project=project, faults=False, problem="").count()
+    """Reviews that are handed in and not counted yet; those whose errors wait for a blind stage are not meant."""
+    return WorkloadPending.objects.filter(project=project, errors=False, problem="").count()
 
 
 def expected_to_follow(

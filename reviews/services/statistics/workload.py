@@ -1,14 +1,14 @@
-"""Who reviewed how much, how long it took and which faults were named: counted from an outbox.
+"""Who reviewed how much, how long it took and which errors were named: counted from an outbox.
 
-A review is put into the outbox (see ``counting``) as it is handed in; what it says of faults is counted only when its
+A review is put into the outbox (see ``counting``) as it is handed in; what it says of errors is counted only when its
 stage has settled, so that nothing of a blind stage can be read off the counts. ``person`` is a pseudonym. Reviews
 of gold items are no work on the benchmark: they are counted apart (``gold_day``, ``gold_time``), for those who take
 them for ordinary ones. Keys:
 
     day      the day of the project's zone on which the reviewer handed in
     time     seconds of activity, to a second up to a minute, to 5 up to ten minutes, to 30 beyond; of no use where 0
-    named    a kind of the taxonomy, once for each fault or ruling of the reviewer
-    received a kind of the taxonomy, once for each fault named in a version that this person wrote
+    named    a kind of the taxonomy, once for each error or ruling of the reviewer
+    received a kind of the taxonomy, once for each error named in a version that this person wrote
 """
 
 from collections import Counter as Tally
@@ -27,28 +27,28 @@ from reviews.services.statistics.hidden_gold import hidden_runs
 
 #: what, stage, person, key
 Key = tuple[str, str, str, str]
-#: The key of a review, and whether its faults are meant instead of its time: a row of the outbox.
+#: The key of a review, and whether its errors are meant instead of its time: a row of the outbox.
 Part = tuple[int, bool]
 
 
 class _Work(Counting[Part, Key]):
     counts, key = WorkloadCount, ("what", "stage", "person", "key")
-    outbox, item = WorkloadPending, ("review_id", "faults")
-    #: The faults of a blind stage wait until it has settled.
-    ready = Q(faults=False) | Q(review__sealed=False)
+    outbox, item = WorkloadPending, ("review_id", "errors")
+    #: The errors of a blind stage wait until it has settled.
+    ready = Q(errors=False) | Q(review__sealed=False)
     portion = 500
 
     def items(self, project: Project) -> Iterable[Part]:
         reviews = Review.objects.filter(project=project).values_list("pk", flat=True)
-        return ((review, faults) for review in reviews for faults in (False, True))
+        return ((review, errors) for review in reviews for errors in (False, True))
 
     def count(self, project: Project, items: Sequence[Part]) -> dict[Part, Tally[Key]]:
         counted: dict[Part, Tally[Key]] = {item: Tally() for item in items}
-        reviews = Review.objects.filter(pk__in=[review for review, faults in items if not faults])
+        reviews = Review.objects.filter(pk__in=[review for review, errors in items if not errors])
         for what in ("day", "time"):
             for [review], key, count in _of_reviews(project, reviews, what, "pk"):
                 counted[review, False][key] += count
-        for review, key in _of_faults(Review.objects.filter(pk__in=[review for review, faults in items if faults])):
+        for review, key in _of_errors(Review.objects.filter(pk__in=[review for review, errors in items if errors])):
             counted[review, True][key] += 1
         return counted
 
@@ -56,9 +56,9 @@ class _Work(Counting[Part, Key]):
 WORK = _Work()
 
 
-def await_work_count(*, review: Review, faults: bool) -> None:
-    """Put a review that is being handed in into the outbox; ``faults``: whether it names any."""
-    WORK.put(review.project_id, [(review.pk, False), (review.pk, True)] if faults else [(review.pk, False)])
+def await_work_count(*, review: Review, errors: bool) -> None:
+    """Put a review that is being handed in into the outbox; ``errors``: whether it names any."""
+    WORK.put(review.project_id, [(review.pk, False), (review.pk, True)] if errors else [(review.pk, False)])
 
 
 def count_unsettled(project: Project, person: User | None, *, what: str, viewer: User | None = None) -> Tally[Key]:
@@ -71,7 +71,7 @@ def count_unsettled(project: Project, person: User | None, *, what: str, viewer:
         held = held.filter(person=person)
     if viewer is not None:
         held = held.exclude(person=viewer)
-    waiting = WorkloadPending.objects.filter(faults=False).values("review")
+    waiting = WorkloadPending.objects.filter(errors=False).values("review")
     return _added_up(project, held.exclude(pk__in=waiting), what)
 
 
@@ -80,15 +80,15 @@ def count_hidden(project: Project, *, what: str, viewer: User) -> Tally[Key]:
 
     ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
     """
-    waiting = WorkloadPending.objects.filter(faults=False).values("review")
+    waiting = WorkloadPending.objects.filter(errors=False).values("review")
     reviews = Review.objects.filter(stage_run__in=hidden_runs(project)).exclude(person=viewer)
     return _added_up(project, reviews.exclude(pk__in=waiting), what)
 
 
 def count_named(reviews: QuerySet[Review]) -> Tally[Key]:
-    """What is counted of the faults that these reviews name."""
-    waiting = WorkloadPending.objects.filter(faults=True).values("review")
-    return Tally(key for _, key in _of_faults(reviews.exclude(pk__in=waiting)))
+    """What is counted of the errors that these reviews name."""
+    waiting = WorkloadPending.objects.filter(errors=True).values("review")
+    return Tally(key for _, key in _of_errors(reviews.exclude(pk__in=waiting)))
 
 
 def seconds_key(seconds: int) -> str:
@@ -123,8 +123,8 @@ def _of_reviews(
         yield group, (f"{prefix}{what}", stage, person, value), count
 
 
-def _of_faults(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:
-    """The keys of the faults that each review names."""
+def _of_errors(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:
+    """The keys of the errors that each review names."""
     reviews = reviews.exclude(dialogue__gold_role=GoldRole.GOLD)
     found = reviews.filter(errors__isnull=False).values_list(
         "pk", "stage_run__stage", "person__pseudonym", "seen_author__pseudonym", "errors__kind"

@@ -96,21 +96,21 @@ def without_yes(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
 
 
 def require_grounds(
-    stage: Stage, document: Mapping[str, Any], answers: Answers, notes: Notes, fault_anchors: Sequence[str]
+    stage: Stage, document: Mapping[str, Any], answers: Answers, notes: Notes, error_anchors: Sequence[str]
 ) -> None:
-    """Every “no” says what is wrong: in a note of its own, or by a fault named in that task (or of the dialogue).
+    """Every “no” says what is wrong: in a note of its own, or by an error named in that task (or of the dialogue).
 
     Raises Invalid, naming the first that does not.
     """
     items = {item.key: item for item in stage.checklist.items}
     for place, given in answers.items():
         task = "" if place == WHOLE else f"/tasks/{place}"
-        named = any(covers(task, anchor) for anchor in fault_anchors)
+        named = any(covers(task, anchor) for anchor in error_anchors)
         for key, answer in given.items():
             if answer is False and not named and not notes.get(place, {}).get(key):
                 raise Invalid(
                     f"The checklist says no to “{items[key].text}” for {_words(document, place)}: say in its note what "
-                    f"is wrong, or name a fault there.",
+                    f"is wrong, or name an error there.",
                     checklist=[place, key],
                 )
 

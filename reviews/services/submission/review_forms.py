@@ -25,9 +25,9 @@ KEPT_STEPS = 100
 MAX_FORM = 8 << 20
 
 #: The fields of a form, and how many keys name one place in each.
-_DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "findings": 1, "rulings": 2, "review_session": 2}
+_DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "named_errors": 1, "rulings": 2, "review_session": 2}
 #: Fields in which nothing and an empty value are the same.
-_BLANK = ("reason", "notes", "findings")
+_BLANK = ("reason", "notes", "named_errors")
 Place = tuple[str, ...]
 _ANYWHERE: Place = ()
 #: A window shows what is stored.
@@ -148,7 +148,7 @@ def _leaves(form: Mapping[str, Any]) -> dict[Place, Any]:
             for key, part in value.items():
                 read((*place, key), part)
         else:
-            out[place] = None if value == "" or (place == ("findings",) and not value) else value
+            out[place] = None if value == "" or (place == ("named_errors",) and not value) else value
 
     for name, value in form.items():
         read((name,), value)

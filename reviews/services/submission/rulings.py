@@ -340,7 +340,7 @@ def _require_complete(
     for line in lines:
         if line.reason_kind not in kinds:
             raise Invalid(
-                f"Say which kind of fault decides {dispute.words(line.anchor)}: a ruling needs its reason.",
+                f"Say which error type decides {dispute.words(line.anchor)}: a ruling needs its reason.",
                 anchor=line.anchor,
             )
 

@@ -64,7 +64,7 @@ def submit_review(
     document: dict[str, Any] | None = None,
     checklist: Mapping[str, Any] | None = None,
     notes: Mapping[str, Any] | None = None,
-    findings: Sequence[Mapping[str, Any]] = (),
+    named_errors: Sequence[Mapping[str, Any]] = (),
     reason: str = "",
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
 ) -> Review:
@@ -73,7 +73,7 @@ def submit_review(
     ``claim``: the actor's hold on the slot, where the caller has loaded both; else they are looked up by the token.
     Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
     ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
-    {item: true | false | null}}, ``notes``: the same with texts. ``findings``: [{kind, anchor, note}]. ``rulings``:
+    {item: true | false | null}}, ``notes``: the same with texts. ``named_errors``: [{kind, anchor, note}]. ``rulings``:
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
 
     Handing in the same twice gives the same review; anything else is a Conflict with the ``review`` that is stored. A
@@ -84,7 +84,7 @@ def submit_review(
         claim = _load_claim(actor, slot, token)
         slot = claim.slot
     content = draft.content if document is None and draft is not None else document
-    sent = _fingerprint(verdict, content, checklist, notes, findings, reason, rulings)
+    sent = _fingerprint(verdict, content, checklist, notes, named_errors, reason, rulings)
     if claim.state == ClaimState.SUBMITTED:
         return _said_already(Review.objects.get(slot_id=slot.pk), sent)
     claim.slot = slot
@@ -100,7 +100,7 @@ def submit_review(
             document=document,
             checklist=checklist or {},
             notes=notes or {},
-            findings=findings,
+            named_errors=named_errors,
             reason=reason,
             rulings=rulings,
         )
@@ -144,7 +144,7 @@ def _said_already(review: Review, sent: str) -> Review:
             "reason": review.reason,
             "checklist": review.checklist,
             "checklist_notes": review.checklist_notes,
-            "findings": list(review.errors.values("kind", "anchor", "note")),
+            "named_errors": list(review.errors.values("kind", "anchor", "note")),
             "made_revision": made.public_id if made else None,
             "created_at": review.created_at,
         },
@@ -228,12 +228,12 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         sealed=run.blind,
     )
     if slot.is_gold:
-        # What it says of faults would wait for a stage that never settles.
-        await_work_count(review=review, faults=False)
+        # What it says of errors would wait for a stage that never settles.
+        await_work_count(review=review, errors=False)
         score_review(review=review, seen=seen, made=made)
         journal.write()
         return review
-    await_work_count(review=review, faults=bool(handed_in.faults or handed_in.rulings))
+    await_work_count(review=review, errors=bool(handed_in.named_errors or handed_in.rulings))
     journal.count(f"left:{slot.stage}", -1)
     journal.count(f"done:{slot.stage}")
     run.entry_revision = seen
@@ -328,10 +328,10 @@ def _make_revision(
 
 
 def _write_details(review: Review, handed_in: HandIn) -> None:
-    if handed_in.faults:
+    if handed_in.named_errors:
         ReviewError.objects.bulk_create(
             ReviewError(review=review, kind=one.kind, anchor=one.anchor, value_hash=one.value_hash, note=one.note)
-            for one in handed_in.faults
+            for one in handed_in.named_errors
         )
     if handed_in.rulings:
         Ruling.objects.bulk_create(

@@ -30,14 +30,14 @@ from reviews.services.submission.waivers import live_waivers, waive
 
 MAX_REASON = 4000
 MAX_NOTE = 1000
-MAX_FAULTS = 200
+MAX_ERRORS = 200
 
 PASSING = (Verdict.APPROVE, Verdict.FIX)
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A fault the reviewer names."""
+class NamedError:
+    """An error the reviewer names."""
 
     kind: str
     anchor: str
@@ -55,7 +55,7 @@ class HandIn:
     labels: dict[str, dict[str, str | None]]
     checklist: Answers
     notes: Notes
-    faults: list[Fault]
+    named_errors: list[NamedError]
     reason: str
     rulings: list[RulingLine] = field(default_factory=list)
     #: The draft the content comes from, as it was read.
@@ -81,7 +81,7 @@ def prepare(
     document: dict[str, Any] | None,
     checklist: Mapping[str, Any],
     notes: Mapping[str, Any],
-    findings: Sequence[Mapping[str, Any]],
+    named_errors: Sequence[Mapping[str, Any]],
     reason: str,
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
 ) -> HandIn:
@@ -96,7 +96,7 @@ def prepare(
     if lines and stage.kind is not StageKind.EXPERT:
         raise Invalid("Only an expert rules on disputed places; here, edit the dialogue itself.")
     if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT:
-        text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.finding_kinds())
+        text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.error_type_keys())
     if text != seen.content:
         text = as_stored(load_text(text), seen)
     changed = content_hash(text) != seen.content_hash
@@ -109,8 +109,8 @@ def prepare(
     answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
     noted = read_notes(stage, content, notes, answers)
     anchored = _Anchored(content, seen)
-    faults = [_fault(one, protocol, anchored) for one in _some(findings)]
-    require_grounds(stage, content, answers, noted, [fault.anchor for fault in faults])
+    errors_found = [_named_error(one, protocol, anchored) for one in _some(named_errors)]
+    require_grounds(stage, content, answers, noted, [one.anchor for one in errors_found])
     return HandIn(
         verdict=chosen,
         document=content,
@@ -121,7 +121,7 @@ def prepare(
         },
         checklist=answers,
         notes=noted,
-        faults=faults,
+        named_errors=errors_found,
         reason=reason,
         rulings=lines,
         draft=None if document is not None else draft,
@@ -236,14 +236,14 @@ def _as_data(findings: list[Finding]) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def _some(findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    if len(findings) > MAX_FAULTS:
-        raise Invalid(f"More than {MAX_FAULTS} faults are named; name the gravest.")
-    return findings
+def _some(named_errors: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    if len(named_errors) > MAX_ERRORS:
+        raise Invalid(f"More than {MAX_ERRORS} errors are named; name the gravest.")
+    return named_errors
 
 
 class _Anchored(dict[str, str]):
-    """Anchor → hash of what stands there, in what is handed in or else in what was seen. Two hundred faults may all be
+    """Anchor → hash of what stands there, in what is handed in or else in what was seen. Two hundred errors may all be
     of the whole dialogue, which is read and hashed once.
     """
 
@@ -263,17 +263,17 @@ class _Anchored(dict[str, str]):
         return self.seen.document()
 
 
-def _fault(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored) -> Fault:
+def _named_error(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored) -> NamedError:
     kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
     anchor = shortened(anchor)
     if not kind:
-        raise Invalid(f"Choose what kind of fault it is that you noted: “{note[:100]}”; or empty the note.")
-    if kind not in protocol.finding_kinds():
-        raise Invalid(f"There is no kind of fault called “{kind}”.")
+        raise Invalid(f"Choose what error type it is that you noted: “{note[:100]}”; or empty the note.")
+    if kind not in protocol.error_type_keys():
+        raise Invalid(f"There is no error type called “{kind}”.")
     if len(note) > MAX_NOTE:
         raise Invalid(f"A note is longer than {MAX_NOTE:,} characters; shorten it.")
     try:
-        return Fault(kind, anchor, anchored[anchor], note)
+        return NamedError(kind, anchor, anchored[anchor], note)
     except AnchorMissing:
         place = describe(anchored.document, anchor)
-        raise Invalid(f"A fault is named at {place}, but the dialogue has nothing there.", anchor=anchor) from None
+        raise Invalid(f"An error is named at {place}, but the dialogue has nothing there.", anchor=anchor) from None

@@ -53,8 +53,8 @@ class Workbench:
 
     @property
     def form(self) -> dict[str, Any]:
-        """Reason, checklist, findings and rulings filled in so far."""
-        form: dict[str, Any] = {"reason": "", "checklist": {}, "notes": {}, "findings": [], "rulings": {}}
+        """Reason, checklist, named errors and rulings filled in so far."""
+        form: dict[str, Any] = {"reason": "", "checklist": {}, "notes": {}, "named_errors": [], "rulings": {}}
         form |= self.kept.form
         return form
 
