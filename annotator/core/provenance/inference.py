@@ -1,4 +1,4 @@
-"""What follows from words without origin there: a date named relative to today, a code for a language or currency.
+"""What follows from words without standing there: a date named relative to today, a code for a language or currency.
 
 Only what everybody would infer alike. Anything else a person marks as inferable, with the reason.
 """

@@ -1,4 +1,4 @@
-"""Cycles: a dialogue's passages through the protocol begin here, one at a time or by the thousand."""
+"""Cycles: a dialogue's ways through the protocol begin here, one at a time or by the thousand."""
 
 from collections import Counter as Tally
 from collections.abc import Sequence

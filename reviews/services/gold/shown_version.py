@@ -25,7 +25,7 @@ FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
 def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> None:
-    """Raises Invalid for a planted error that a check finds as an error: no ordinary dialogue comes into the stage with one.
+    """Raises Invalid for an error that the checks find, too: no ordinary dialogue comes into the stage with one.
 
     Raises Untried where that is only that validators are still to be tried.
     """
