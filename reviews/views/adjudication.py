@@ -16,7 +16,7 @@ from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
 from reviews.models import ReviewSession, Slot, Verdict
 from reviews.services.adjudication import review_sessions
-from reviews.services.adjudication.dispute_places import unwritten
+from reviews.services.adjudication.dispute_anchors import unwritten
 from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.slot_work import load_slot_work

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.comparison import Effort, Part, word_diff
-from annotator.core.comparison.words import MAX_DIFFERENCES
+from annotator.core.comparison.text_diff import MAX_DIFFERENCES
 
 SAME, REMOVED, ADDED = Part.SAME, Part.REMOVED, Part.ADDED
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from annotator.core.comparison.anchors import resolve
 from annotator.core.provenance import ArgumentTrace, Origin, Quality, SourceKind, trace
-from annotator.core.provenance.bodies import Observation, Text
-from annotator.core.provenance.figures import dates_in, may_hold_date
-from annotator.core.provenance.forms import fold, forms_for, forms_of
+from annotator.core.provenance.numbers_and_dates import dates_in, may_hold_date
+from annotator.core.provenance.search_targets import Observation, Text
+from annotator.core.provenance.value_forms import fold, forms_for, forms_of
 from tests.annotator.check_cases import TOOLSET, answer, ask, call, depends, document, task
 
 

@@ -8,10 +8,10 @@ from annotator.core.checks import run_checks
 from annotator.core.provenance import Origin, trace
 from annotator.core.provenance.anchors import MAX_LEAVES as MAX_VALUES
 from annotator.core.provenance.anchors import MAX_LEAVES_OF_ALL
-from annotator.core.provenance.bodies import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
-from annotator.core.provenance.figures import dates_in, numbers_in, times_in
-from annotator.core.provenance.forms import forms_of
-from annotator.core.provenance.work import MAX_WORK, Work
+from annotator.core.provenance.numbers_and_dates import dates_in, numbers_in, times_in
+from annotator.core.provenance.search_targets import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
+from annotator.core.provenance.value_forms import forms_of
+from annotator.core.provenance.work_budget import MAX_WORK, Work
 from tests.annotator.check_cases import TOOLSET, call, document, task
 
 PIECES = {

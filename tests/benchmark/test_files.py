@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.core.formats.files import Limits, RawRecord, RecordFault
-from benchmark.core.formats.lines import split_lines
+from benchmark.core.formats.record_lines import split_lines
 from tests.benchmark.format_records import read_records
 
 

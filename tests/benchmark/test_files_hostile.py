@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.core.formats import files
-from benchmark.core.formats import lines as format_lines
+from benchmark.core.formats import record_lines as format_lines
 from benchmark.core.formats.files import Limits, RawRecord, RecordFault
-from benchmark.core.formats.lines import LineFault, parse_record
+from benchmark.core.formats.record_lines import LineFault, parse_record
 from tests.benchmark.format_records import read_records
 from tests.benchmark.test_files import faults, lines, read, zipped
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical, load_text, read_document, value_hash
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.check_files import mark, paths_of, unmark
+from benchmark.core.formats.cctu_check_files import mark, paths_of, unmark
 from benchmark.core.formats.files import RawRecord, RecordFault
 from benchmark.core.formats.outdated import forget_outdated
 from benchmark.services.releases.items import Item

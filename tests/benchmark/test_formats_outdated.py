@@ -14,8 +14,8 @@ from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.converting import Converter
 from benchmark.core.formats.files import RawLine
 from benchmark.core.formats.labels import WILD_INFORMATION
+from benchmark.core.formats.native_remainder import NATIVE
 from benchmark.core.formats.outdated import forget_outdated
-from benchmark.core.formats.residue import NATIVE
 from benchmark.core.formats.verifying import verify_archive
 from benchmark.services.releases.requests import archive_path
 from tests.annotator.case_documents import LIMIT, ROUNDS

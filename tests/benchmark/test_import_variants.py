@@ -10,7 +10,7 @@ from django.db import transaction
 from annotator.models import Dialogue
 from annotator.services.dialogues.revisions import lock_dialogue, revise
 from benchmark.core.formats import READERS
-from benchmark.core.formats.residue import native
+from benchmark.core.formats.native_remainder import native
 from benchmark.models import ImportBatch
 from reviews.models import Cycle
 from tests.benchmark.conftest import candidate, counters

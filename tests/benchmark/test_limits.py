@@ -37,7 +37,7 @@ from annotator.services.projects import MAX_GUIDELINE
 from benchmark.core.formats.files import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
 from benchmark.services.imports.preparing import Chunk, PreparedRecord, Preparer, Setup, TookTooLong, patience
-from reviews.services.adjudication.dispute_places import PlaceRow
+from reviews.services.adjudication.dispute_anchors import PlaceRow
 from reviews.services.adjudication.disputes import Outcome, Sheet
 from tests.factories import make_document
 
@@ -355,7 +355,7 @@ SHORT = {
     "annotator.core.schema.type_words._OF": ("fullmatch", 80),
     "annotator.core.schema.type_words._SEPARATOR": ("finditer", 80),
     "reviews.services.adjudication.review_sessions._ADDRESS": ("fullmatch", LONG),
-    "benchmark.core.formats.check_files._PATH": ("fullmatch", LONG),
+    "benchmark.core.formats.cctu_check_files._PATH": ("fullmatch", LONG),
 }
 PIECES = (
     "a", "0", " ", "\n", ".?", "-", "*", '"', "[", "<", "/", "一", "a_", "0,",

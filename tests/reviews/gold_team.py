@@ -74,7 +74,7 @@ def always(team: Team, rate: float = 0.5) -> None:
 def certain(monkeypatch: Any, team: Team) -> None:
     """Let everybody's every claim be due."""
     always(team)
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: True)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: True)
 
 
 def take(person: User, team: Team) -> Claim:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.core.comparison import added_alike, alike, consequences, resolve_choices
+from annotator.core.comparison import added_alike, consequences, resolve_choices, same_additions
 from annotator.core.comparison.anchors import split
 from annotator.core.comparison.consequences import moot_places
 from annotator.core.comparison.discrepancies import discrepancies
@@ -301,7 +301,7 @@ def test_what_both_added_alike_may_become_something_else(team: Team) -> None:
 def test_rulings_on_what_both_added_copy_the_two_versions_once(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     slot = open_slot(both_add(team))
     copies: list[Any] = []
-    monkeypatch.setattr(alike, "copied", lambda document: copies.append(1) or deepcopy(document))
+    monkeypatch.setattr(same_additions, "copied", lambda document: copies.append(1) or deepcopy(document))
     values = {"arguments": {"origin": "Ghent", "destination": "Ostend"}, "observation": {"trains": 5}, "depends_on": []}
     lines = [RulingLine(f"{ADDED}/{key}", "third", "answer_wrong", "", one, True) for key, one in values.items()]
     text, _ = settle_document(

@@ -39,7 +39,7 @@ from reviews.services.gold.settings import retire_gold_item, set_gold_rate
 from reviews.services.protocols.versions import adopt_protocol, current_protocol, parse
 from reviews.services.queue import claims
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat
-from reviews.services.queue.gold_turns import items_for
+from reviews.services.queue.gold_claims import items_for
 from reviews.services.queue.progress import read_my_work, read_progress
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.simulation.dry_runs import assumptions_for
@@ -313,7 +313,7 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         with pytest.raises(Conflict, match="You gave this item back"):
             load_slot_work(actor=claim.person, public_id=slot.public_id)
     prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
     with pytest.raises(Denied):
         claim_slot(actor=team.annotators[5], slot=slot)
     with pytest.raises(Invalid):
@@ -348,7 +348,7 @@ def test_given_back_it_comes_again_when_an_ordinary_one_would(
     gold = make_gold(team)
     first, *others = (make_item(team, STAGE).pk for _ in range(3))
     always(team)
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: turn["claims"] == 1)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: turn["claims"] == 1)
     assert offered(team.annotators[3], team, 12, give_back) == [first, gold.dialogue_id, *others] * 3
 
 
@@ -393,7 +393,7 @@ def test_who_comes_to_oversee_the_project_hands_in_no_gold_item(team: Team, monk
         answer_with(held[0].person, held[0], "approve")
     # What is ordinary stays theirs, whatever they become.
     person = team.annotators[5]
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
     claim = take(person, team)
     grant_role(actor=team.administrator, project=team.project, user=person, role=Role.SENIOR_REVIEWER)
     answer_with(person, claim, "approve")
@@ -410,7 +410,9 @@ def test_each_claim_leaves_one_item_less_to_wait_whether_it_is_gold_or_not(
     prioritise(actor=team.administrator, dialogue=ordinary[4], priority=Priority.HIGH)
     always(team)
     # Claims in turn are counted; the urgent item, which comes first, is not one.
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: turn["claims"] in (0, 2, 11))
+    monkeypatch.setattr(
+        "reviews.services.queue.gold_claims.is_due", lambda secret, **turn: turn["claims"] in (0, 2, 11)
+    )
     person, seen, got = team.annotators[3], [], []
     while (waiting := read_my_work(actor=person, project=team.project).total) or not seen:
         seen.append(waiting)
@@ -430,7 +432,7 @@ def test_a_lease_that_runs_out_is_nobody_elses_but_goes_on(team: Team, monkeypat
     person, other = team.annotators[3:5]
     claim = take(person, team)
     overdue(claim)
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
     # The ordinary one, and the gold item in a slot of their own.
     assert read_my_work(actor=other, project=team.project).total == 2
     assert take(other, team).slot.dialogue_id == waiting.pk
@@ -546,9 +548,9 @@ def test_claiming_asks_no_more_than_before(team: Team, monkeypatch: pytest.Monke
     without = statements(team, team.annotators[1])
     make_gold(team)
     always(team)
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
     assert statements(team, team.annotators[2]) == without
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: True)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: True)
     # The items, their variants, and seven questions of who knows them; the row, its last number, its slot (each insert
     # in a savepoint); the other slot goes back.
     assert statements(team, team.annotators[4]) <= without + 12

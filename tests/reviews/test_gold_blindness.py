@@ -103,7 +103,7 @@ class Pair:
         claimed = Q(stage_run__slots__public_id=self.claims["gold"]["slot"])
         self.item, twin = GoldItem.objects.get(claimed), GoldItem.objects.get(~claimed)
         self.siblings = {"gold": twin.dialogue, "ordinary": other}
-        monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
+        monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
         # Both are held at once, as by somebody whose first lease was still running when they gave it back.
         self.claims["ordinary"] = self.second()
 

@@ -12,7 +12,7 @@ from annotator.services.dialogues.revisions import ensure_toolset_revision, refr
 from annotator.services.jobs import jobs
 from reviews.models import GoldItem
 from reviews.services.gold.making import gold_stage, people_for
-from reviews.services.queue.gold_turns import items_for
+from reviews.services.queue.gold_claims import items_for
 from tests.annotator.case_documents import CODE, END, TOOLS, with_constraint
 from tests.factories import Team, begin, hand_in, make_dialogue
 from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold
@@ -68,7 +68,7 @@ class CasePair(Pair):
         certain(monkeypatch, team)
         self.claims = {"gold": self.claim()}
         assert GoldItem.objects.filter(Q(stage_run__slots__public_id=self.claims["gold"]["slot"])).exists()
-        monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: False)
+        monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
         self.claims["ordinary"] = self.second()
         self.siblings = {"gold": self.item.dialogue, "ordinary": self.ordinary}
 

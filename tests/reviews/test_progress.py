@@ -249,7 +249,7 @@ def test_what_was_given_back_waits_still(monkeypatch: pytest.MonkeyPatch, given:
         make_item(team, STAGE)
     always(team)
     person, due = team.annotators[3], 0 if given == "gold" else 1
-    monkeypatch.setattr("reviews.services.queue.gold_turns.is_due", lambda secret, **turn: turn["claims"] == due)
+    monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: turn["claims"] == due)
 
     def count() -> int:
         return read_my_work(actor=person, project=team.project).total

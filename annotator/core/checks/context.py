@@ -7,7 +7,7 @@ from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Severity, Stage
 from annotator.core.graph import Fault, GraphReading, read_graph
 from annotator.core.provenance.anchors import Places
-from annotator.core.provenance.finding import Finder
+from annotator.core.provenance.value_search import Finder
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 from annotator.core.schema.violations import Budget, Violation, find_violations

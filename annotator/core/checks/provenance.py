@@ -9,7 +9,7 @@ from annotator.core.checks.registry import Check, register
 from annotator.core.findings import Finding
 from annotator.core.provenance.anchors import MAX_LEAVES, MAX_LEAVES_OF_ALL, anchor_below
 from annotator.core.provenance.edges import missing, unsupported
-from annotator.core.provenance.finding import Origin
+from annotator.core.provenance.value_search import Origin
 from annotator.core.schema.value_words import listed, path_name, shown
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from annotator.core.comparison.alignment import align
+from annotator.core.comparison.anchor_wording import describe
 from annotator.core.comparison.anchors import Document, Places, lookup, named, ordered_list, split
 from annotator.core.comparison.changes import Change, ChangeKind, same_value
 from annotator.core.comparison.composing import compose, new_circles
@@ -10,7 +11,6 @@ from annotator.core.comparison.consequences import dropped
 from annotator.core.comparison.discrepancies import Discrepancy, Label, differences, matters
 from annotator.core.comparison.merging import Choice, chosen_value
 from annotator.core.comparison.placing import ABSENT
-from annotator.core.comparison.wording import describe
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.canonical import escape
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annotator.core.comparison.alignment import align
+from annotator.core.comparison.anchor_wording import describe, step_words
 from annotator.core.comparison.anchors import ORDER, Document, join, named, split
 from annotator.core.comparison.changes import edges
 from annotator.core.comparison.describing import value_text
 from annotator.core.comparison.discrepancies import Discrepancy
 from annotator.core.comparison.merging import Choice
-from annotator.core.comparison.wording import describe, step_words
 
 
 def moot_places(

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from annotator.core.comparison.anchor_wording import describe
 from annotator.core.comparison.anchors import Document
 from annotator.core.comparison.changes import Change, ChangeKind, diff
-from annotator.core.comparison.wording import describe
 from annotator.core.schema.indenting import indented
 
 

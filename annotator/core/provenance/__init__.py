@@ -1,10 +1,9 @@
 """Provenance: where each argument value of a call is visible before the call. Pure: no Django here."""
 
 from annotator.core.provenance.anchors import SourceKind
-from annotator.core.provenance.bodies import Quality
 from annotator.core.provenance.edges import Suggestion
-from annotator.core.provenance.finding import Origin
 from annotator.core.provenance.information import InformationEvidence
+from annotator.core.provenance.search_targets import Quality
 from annotator.core.provenance.tracing import (
     ArgumentTrace,
     CallTrace,
@@ -15,6 +14,7 @@ from annotator.core.provenance.tracing import (
     suggest_edges,
     trace,
 )
+from annotator.core.provenance.value_search import Origin
 
 __all__ = [
     "ArgumentTrace",

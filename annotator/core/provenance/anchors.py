@@ -6,9 +6,9 @@ from itertools import islice
 from typing import Any
 
 from annotator.core.graph import GraphReading, read_graph
-from annotator.core.provenance.bodies import Body, Observation, Text
-from annotator.core.provenance.forms import is_value
-from annotator.core.provenance.work import Work
+from annotator.core.provenance.search_targets import Body, Observation, Text
+from annotator.core.provenance.value_forms import is_value
+from annotator.core.provenance.work_budget import Work
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 

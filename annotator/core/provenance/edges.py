@@ -7,10 +7,10 @@ from typing import Any
 
 from annotator.core.graph.dag import positions
 from annotator.core.provenance.anchors import CallPlaces, Place, TaskPlaces, is_acknowledgement
-from annotator.core.provenance.bodies import Hit, Quality, Text, pointer
-from annotator.core.provenance.finding import Finder, Found, Origin
-from annotator.core.provenance.forms import Forms, is_specific
-from annotator.core.provenance.work import PLACE, Work
+from annotator.core.provenance.search_targets import Hit, Quality, Text, pointer
+from annotator.core.provenance.value_forms import Forms, is_specific
+from annotator.core.provenance.value_search import Finder, Found, Origin
+from annotator.core.provenance.work_budget import PLACE, Work
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[\u3400-\u9fff]")
 #: Plain words of an argument that fit any key.

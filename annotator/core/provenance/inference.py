@@ -6,7 +6,7 @@ Only what everybody would infer alike. Anything else a person marks as inferable
 import re
 from datetime import date, timedelta
 
-from annotator.core.provenance.figures import Date, Span
+from annotator.core.provenance.numbers_and_dates import Date, Span
 
 #: A word for a time → days from today it may mean, (first, last).
 _RANGES: tuple[tuple[str, int, int], ...] = (

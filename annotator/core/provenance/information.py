@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotator.core.provenance.anchors import anchor_below
-from annotator.core.provenance.finding import Finder, Found, Origin
+from annotator.core.provenance.value_search import Finder, Found, Origin
 
 LongRangeRule = Literal["c3", "wild"]
 

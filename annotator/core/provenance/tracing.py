@@ -5,11 +5,11 @@ from typing import Any
 
 from annotator.core.graph.dag import positions
 from annotator.core.provenance.anchors import Place, Places, SourceKind, anchor_below
-from annotator.core.provenance.bodies import Hit, Observation, Quality
 from annotator.core.provenance.edges import Suggestion, missing, suggestions, unsupported
-from annotator.core.provenance.finding import Finder, Found, Origin
-from annotator.core.provenance.forms import Forms
 from annotator.core.provenance.information import InformationEvidence, LongRangeRule, evidence
+from annotator.core.provenance.search_targets import Hit, Observation, Quality
+from annotator.core.provenance.value_forms import Forms
+from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.schema.toolsets import CompiledToolset
 
 #: Sources given for one value; the nearest come first.

@@ -2,7 +2,7 @@
 
 from benchmark.core.formats.c3 import C3Format, MmtbFormat
 from benchmark.core.formats.cctu import CctuFormat
-from benchmark.core.formats.guessing import guess_format
+from benchmark.core.formats.format_guess import guess_format
 from benchmark.core.formats.interface import CANARY, DialogueLike, ReadDialogue, Reader, Writer
 from benchmark.core.formats.neutral import NeutralFormat
 from benchmark.core.formats.openai import OpenAIFormat

@@ -33,7 +33,7 @@ from benchmark.core.formats.labels import (
     listed,
 )
 from benchmark.core.formats.messages import build_messages, check_style, read_style, split_blocks, without_role
-from benchmark.core.formats.residue import native, note
+from benchmark.core.formats.native_remainder import native, note
 from benchmark.core.formats.task_lists import (
     CHINESE,
     PREFIXES,

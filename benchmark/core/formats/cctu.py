@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 from annotator.core.constraints.taxonomy import find_category
 from annotator.core.schema import Problem, SchemaProblem
-from benchmark.core.formats.cctu_beyond import BEYOND, take_beyond
+from benchmark.core.formats.cctu_check_files import CHECK_CODE, is_folder, mark, paths_of
 from benchmark.core.formats.cctu_reading import RecordReader
+from benchmark.core.formats.cctu_remainder import BEYOND, take_beyond
 from benchmark.core.formats.cctu_writing import FILE, NO_FILES, plain_fields, write_record
-from benchmark.core.formats.check_files import CHECK_CODE, is_folder, mark, paths_of
-from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     DialogueLike,
@@ -26,7 +26,7 @@ from benchmark.core.formats.interface import (
     quote,
     require_object,
 )
-from benchmark.core.formats.residue import native, restore, unknown
+from benchmark.core.formats.native_remainder import native, restore, unknown
 
 #: What the published code asks of every record.
 _ASKED_FOR = {"codes": "{}", "unsolved_set": "{}", "data_source": "", "answer": ""}

@@ -8,7 +8,8 @@ from annotator.core.constraints.taxonomy import labelled
 from annotator.core.schema import Problem, SchemaProblem, read_document
 from annotator.core.schema.canonical import canonical, normalise
 from annotator.core.schema.constrained import MAX_CODE, MAX_CONSTRAINTS
-from benchmark.core.formats.cctu_beyond import BEYOND, put_beyond
+from benchmark.core.formats.cctu_check_files import CHECK_CODE, is_file_name, unmark
+from benchmark.core.formats.cctu_remainder import BEYOND, put_beyond
 from benchmark.core.formats.cctu_writing import (
     ENTRY,
     FIELDS,
@@ -20,7 +21,6 @@ from benchmark.core.formats.cctu_writing import (
     numbered,
     plain_fields,
 )
-from benchmark.core.formats.check_files import CHECK_CODE, is_file_name, unmark
 from benchmark.core.formats.interface import (
     CANARY,
     Faults,
@@ -33,7 +33,7 @@ from benchmark.core.formats.interface import (
     refuse_own_field,
 )
 from benchmark.core.formats.labels import listed
-from benchmark.core.formats.residue import compare, native, note
+from benchmark.core.formats.native_remainder import compare, native, note
 
 _KNOWN = frozenset((*FIELDS, "constraints_list", CHECK_CODE, BEYOND, CANARY))
 SYSTEM = ("system", "developer")

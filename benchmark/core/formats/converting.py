@@ -17,8 +17,8 @@ from annotator.core.schema.layout import lay_out, on_one_line
 from benchmark.core.formats import CANARY, READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.files import RawLine, parse_line
 from benchmark.core.formats.labels import wild_policy_word
+from benchmark.core.formats.native_remainder import NATIVE, native
 from benchmark.core.formats.openai_writing import round_of, turns_of
-from benchmark.core.formats.residue import NATIVE, native
 
 #: c3 and mmtb are one layout under two names.
 _ALIKE = frozenset(("c3", "mmtb"))

@@ -13,12 +13,12 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
-from benchmark.core.formats.check_files import CheckFiles, FileFault, is_check_file
+from benchmark.core.formats.cctu_check_files import CheckFiles, FileFault, is_check_file
+from benchmark.core.formats.file_signatures import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.core.formats.gzips import GzipStream, Readable, open_gzip
 from benchmark.core.formats.json_lists import ListFault, elements
 from benchmark.core.formats.limits import Budget, Limits, SourceFault, shown_size
-from benchmark.core.formats.lines import BOM, LineFault, has_too_many_values, parse_record, split_lines, too_long
-from benchmark.core.formats.sniffing import GZIP, ZIP, refuse_content, refuse_zip
+from benchmark.core.formats.record_lines import BOM, LineFault, has_too_many_values, parse_record, split_lines, too_long
 from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
 
 __all__ = ["Limits", "RawLine", "RawRecord", "RecordFault", "parse_line", "read_lines"]

@@ -9,7 +9,7 @@ import orjson
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.canonical import encode_faithful, normalise
 from annotator.core.schema.exact_json import JsonFault, dumps, loads
-from benchmark.core.formats.residue import NATIVE
+from benchmark.core.formats.native_remainder import NATIVE
 
 #: Longest external id that can be stored, the ``:zh`` of a language variant included.
 MAX_ID = 200

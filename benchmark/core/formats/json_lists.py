@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from benchmark.core.formats import lines
+from benchmark.core.formats import record_lines
 from benchmark.core.formats.limits import shown_size
 
 #: Signs before the end of a text within which a fault may come from its being cut there.
@@ -29,17 +29,17 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     """Where each element of the list begins and ends; little more than ``longest`` characters are parsed at once.
 
     Raises ListFault where the text is no JSON any more, where something stands behind the list, and where an element is
-    longer than ``longest`` or has more than ``lines.MAX_VALUES`` values. An element just above ``longest`` may come.
+    longer than ``longest`` or has more than ``record_lines.MAX_VALUES`` values. One just above ``longest`` may come.
     """
     slack = longest // 8
     most = longest + slack + _CUT
     decoder = json.JSONDecoder()
     at = _skip_blank(text, text.index("[") + 1)
     is_empty = text[at : at + 1] == "]"
-    base, piece = at, lines.up_to_values(text[at : at + most])
+    base, piece = at, record_lines.up_to_values(text[at : at + most])
     while not is_empty:
         if at - base > slack and base + len(piece) < len(text):
-            base, piece = at, lines.up_to_values(text[at : at + most])
+            base, piece = at, record_lines.up_to_values(text[at : at + most])
         is_cut = base + len(piece) < len(text)
         is_long = len(piece) == most
         try:
@@ -48,7 +48,7 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
             at_end = "Unterminated" in fault.msg or fault.pos > len(piece) - _CUT
             if is_cut and at_end and not is_long and at > base:
                 # What stood before it had most of the values.
-                base, piece = at, lines.up_to_values(text[at : at + most])
+                base, piece = at, record_lines.up_to_values(text[at : at + most])
                 continue
             raise (_too_large(at, longest, is_long) if is_cut and at_end else _no_json(text, at)) from None
         except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def _too_large(at: int, longest: int, is_long: bool) -> ListFault:
     what = (
         f"has more than {shown_size(longest)}, the most that a record may have"
         if is_long
-        else f"holds more than {lines.MAX_VALUES:,} values"
+        else f"holds more than {record_lines.MAX_VALUES:,} values"
     )
     rest = "Nothing behind it was read; split it, or take it out of the list."
     return ListFault(at, f"The record at line {{line}} {what}. {rest}")

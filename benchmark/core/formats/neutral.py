@@ -13,7 +13,7 @@ from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import normalise
-from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     MAX_ID,
@@ -26,7 +26,7 @@ from benchmark.core.formats.interface import (
     only_one,
     require_object,
 )
-from benchmark.core.formats.residue import native, note
+from benchmark.core.formats.native_remainder import native, note
 
 VERSION = 1
 _KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", CANARY))

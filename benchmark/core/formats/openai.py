@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash
 from annotator.core.schema.exact_json import same
-from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     DialogueLike,
@@ -26,10 +26,10 @@ from benchmark.core.formats.interface import (
     require_object,
     settle_document,
 )
-from benchmark.core.formats.openai_beside import with_what_stands_beside
+from benchmark.core.formats.native_remainder import compare, native, note, restore, unknown
 from benchmark.core.formats.openai_reading import MessageReader
+from benchmark.core.formats.openai_remainder import with_what_stands_beside
 from benchmark.core.formats.openai_writing import plain_fields
-from benchmark.core.formats.residue import compare, native, note, restore, unknown
 
 _KNOWN = frozenset(("id", "messages", "tools"))
 

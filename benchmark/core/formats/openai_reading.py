@@ -6,9 +6,9 @@ import orjson
 
 from annotator.core.schema import Problem
 from annotator.core.schema.exact_json import dumps
+from benchmark.core.formats.answer_nodes import MAX_STEPS, read_arguments
 from benchmark.core.formats.interface import Faults, describe, empty_task, guess_language, quote, read_json_text
-from benchmark.core.formats.nodes import MAX_STEPS, read_arguments
-from benchmark.core.formats.residue import NATIVE, note
+from benchmark.core.formats.native_remainder import NATIVE, note
 from benchmark.core.formats.task_lists import MAX_TASKS, new_document
 
 ROLES = ("system", "developer", "user", "assistant", "tool")

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from annotator.core.schema.layout import lay_out
 from benchmark.core.formats.interface import DialogueLike
 from benchmark.core.formats.messages import batches_of
+from benchmark.core.formats.native_remainder import native
 from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, dump
-from benchmark.core.formats.residue import native
 
 Step = dict[str, Any]
 

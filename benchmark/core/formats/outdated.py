@@ -18,10 +18,10 @@ from benchmark.core.formats.case_copies import forget_copies
 from benchmark.core.formats.cctu_reading import SYSTEM
 from benchmark.core.formats.cctu_writing import plain_fields as cctu_plain
 from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
-from benchmark.core.formats.openai_beside import carry_over
+from benchmark.core.formats.native_remainder import NATIVE, laid_out, native
+from benchmark.core.formats.openai_remainder import carry_over
 from benchmark.core.formats.openai_writing import plain_fields as openai_plain
 from benchmark.core.formats.openai_writing import write_messages
-from benchmark.core.formats.residue import NATIVE, laid_out, native
 from benchmark.core.formats.task_lists import CONTEXTS, TaskListFormat, kept_context
 
 #: Fields of a part that say nothing that a native copy could repeat.

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.exact_json import same
-from benchmark.core.formats.guessing import refuse_other_format
+from benchmark.core.formats.answer_nodes import read_steps, write_nodes
+from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     DialogueLike,
@@ -25,8 +26,7 @@ from benchmark.core.formats.interface import (
     require_object,
     settle_document,
 )
-from benchmark.core.formats.nodes import read_steps, write_nodes
-from benchmark.core.formats.residue import compare, native, note, restore, unknown
+from benchmark.core.formats.native_remainder import compare, native, note, restore, unknown
 
 ENGLISH, CHINESE = "en", "zh"
 PREFIXES = {ENGLISH: "english_", CHINESE: ""}

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from annotator.core.schema import SchemaProblem, canonical, content_hash
 from benchmark.core.formats import CANARY, READERS, guess_format
-from benchmark.core.formats.agreeing import Follower, hold_against
-from benchmark.core.formats.check_files import MAX_FILE, CheckFiles, is_check_file
+from benchmark.core.formats.archive_agreement import Follower, hold_against
+from benchmark.core.formats.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
 from benchmark.core.formats.gzips import Readable
 from benchmark.core.formats.limits import Budget, Limits, SourceFault
-from benchmark.core.formats.lines import LineFault, parse_record, split_lines, too_long
 from benchmark.core.formats.manifest import (
     ITEMS,
     MANIFEST,
@@ -27,6 +26,7 @@ from benchmark.core.formats.manifest import (
     read_manifest,
     sum_lines,
 )
+from benchmark.core.formats.record_lines import LineFault, parse_record, split_lines, too_long
 from benchmark.core.formats.table import TABLE
 from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
 

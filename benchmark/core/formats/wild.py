@@ -18,7 +18,7 @@ from benchmark.core.formats.labels import (
     listed,
     wild_policy_word,
 )
-from benchmark.core.formats.residue import native, note
+from benchmark.core.formats.native_remainder import native, note
 from benchmark.core.formats.task_lists import (
     PREFIXES,
     LanguageReading,

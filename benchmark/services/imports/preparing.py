@@ -18,7 +18,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
-from benchmark.core.formats.check_files import CHECK_CODE
+from benchmark.core.formats.cctu_check_files import CHECK_CODE
 from benchmark.core.formats.files import RawLine, RecordFault, parse_line
 
 #: Seconds of computing that one record gets. Published records take a hundredth of one.

@@ -19,13 +19,13 @@ from annotator.services.jobs.outages import DATABASE
 from benchmark.core.formats import WRITERS
 from benchmark.core.formats.files import RawLine, RecordFault, read_lines
 from benchmark.models import ImportBatch
+from benchmark.services.imports.classification import Sorter
 from benchmark.services.imports.discarding import discard_all, discard_slice
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
 from benchmark.services.imports.report import Note, Report
 from benchmark.services.imports.requests import open_upload
-from benchmark.services.imports.sorting import Sorter
 from benchmark.services.imports.storing import Storage
 from benchmark.services.imports.trials import start_import_trials
 

@@ -30,7 +30,7 @@ from benchmark.services.releases.items import Item
 from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
 from reviews.services.protocols.versions import stage_titles
-from reviews.services.queue.gold_turns import behind
+from reviews.services.queue.gold_claims import behind
 from reviews.services.statistics.all_counts import fold_all
 
 #: Dialogues decided upon at a time.

@@ -13,9 +13,9 @@ from annotator.core.schema.exact_json import dumps, escape, load_stored, loads, 
 from annotator.core.schema.layout import lay_out
 from annotator.models import Dialogue, Revision
 from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats.cctu_check_files import CHECK_CODE
 from benchmark.core.formats.cctu_writing import LOOSE, numbered
-from benchmark.core.formats.check_files import CHECK_CODE
-from benchmark.core.formats.residue import NATIVE, native, unknown
+from benchmark.core.formats.native_remainder import NATIVE, native, unknown
 from benchmark.core.formats.table import write_row
 from benchmark.models import NativeLine
 

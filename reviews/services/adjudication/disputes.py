@@ -14,7 +14,7 @@ from annotator.models import Draft, User
 from annotator.presentation.graph_pairs import GraphPair, pair_graphs
 from reviews.core.protocols import Protocol
 from reviews.models import Slot
-from reviews.services.adjudication.dispute_places import PlaceRow, add_steps, place_row, shown
+from reviews.services.adjudication.dispute_anchors import PlaceRow, add_steps, place_row, shown
 from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.protocols.versions import parse
 from reviews.services.submission.rulings import (

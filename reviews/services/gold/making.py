@@ -37,7 +37,7 @@ from reviews.services.gold.shown_version import (
     waive_alike,
 )
 from reviews.services.protocols.versions import parse, require_version
-from reviews.services.queue.gold_turns import behind, involved
+from reviews.services.queue.gold_claims import behind, involved
 from reviews.services.statistics.counters import write_deltas
 from reviews.services.transitions.outdated_flags import flag_newcomer
 

@@ -18,7 +18,7 @@ from annotator.services.history.events import append_event
 from reviews.core.protocols import Protocol
 from reviews.models import GoldItem, GoldRate, ProtocolVersion
 from reviews.services.gold.making import gold_stage, shown_as
-from reviews.services.queue.gold_turns import behind
+from reviews.services.queue.gold_claims import behind
 from reviews.services.statistics.counters import write_deltas
 
 #: More would be a burden: half of somebody's work that nobody can use.

@@ -16,7 +16,7 @@ from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
 from reviews.services.queue.eligibility import lock_eligibility, refusal
-from reviews.services.queue.gold_turns import take_gold
+from reviews.services.queue.gold_claims import take_gold
 from reviews.services.queue.notifications import notify_lapse
 from reviews.services.queue.order import (
     begun_beside,

@@ -10,7 +10,7 @@ from annotator.services.access.permissions import OVERSEERS, roles_in
 from reviews.core.protocols import Outcome, Protocol, Stage
 from reviews.models import Claim, ClaimState, SlotState
 from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
-from reviews.services.queue.gold_turns import items_for
+from reviews.services.queue.gold_claims import items_for
 from reviews.services.queue.order import (
     before_what_was_given_back,
     queues_for,

@@ -10,7 +10,7 @@ from annotator.core.constraints.code import function_for, outline
 from annotator.core.schema import Problem, SchemaProblem, read_document
 from annotator.core.validators import read_form
 from benchmark.core.formats.interface import Faults, describe, guess_language
-from benchmark.core.formats.residue import native
+from benchmark.core.formats.native_remainder import native
 
 BEYOND = "assay"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from annotator.core.schema.exact_json import same
 from benchmark.core.formats.interface import Faults, describe, read_json_text
-from benchmark.core.formats.residue import NATIVE, compare, native, note, restore
+from benchmark.core.formats.native_remainder import NATIVE, compare, native, note, restore
 
 ASK = "ask_user_for_required_parameters"
 ANSWER = "prepare_to_answer"

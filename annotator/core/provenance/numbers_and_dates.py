@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from annotator.core.provenance.work import PLACE, Work
+from annotator.core.provenance.work_budget import PLACE, Work
 
 Span = tuple[int, int]
 #: (year, month, day); a year or a day nobody named is None.

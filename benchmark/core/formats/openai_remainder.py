@@ -13,9 +13,9 @@ from typing import Any
 
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import same
+from benchmark.core.formats.native_remainder import restore
 from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, is_text_part
 from benchmark.core.formats.openai_writing import Written
-from benchmark.core.formats.residue import restore
 
 Message = dict[str, Any]
 #: Whether a value says what was corrected.

@@ -6,12 +6,12 @@ from typing import Any
 
 from annotator.core.graph.dag import positions
 from annotator.core.provenance.anchors import CallPlaces, Place, Places, TaskPlaces, text_of, text_size
-from annotator.core.provenance.bodies import Body
-from annotator.core.provenance.figures import Span
-from annotator.core.provenance.forms import Forms, forms_for
 from annotator.core.provenance.inference import named_code, relative_date
+from annotator.core.provenance.numbers_and_dates import Span
 from annotator.core.provenance.schema_values import Given, given_by_schema
-from annotator.core.provenance.work import LOOK
+from annotator.core.provenance.search_targets import Body
+from annotator.core.provenance.value_forms import Forms, forms_for
+from annotator.core.provenance.work_budget import LOOK
 from annotator.core.schema.canonical import escape
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from annotator.core.provenance.figures import Date, Time, dates_in, number_of, times_in
+from annotator.core.provenance.numbers_and_dates import Date, Time, dates_in, number_of, times_in
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _HAS_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")

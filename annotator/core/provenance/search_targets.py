@@ -10,7 +10,7 @@ from bisect import bisect_right
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from annotator.core.provenance.figures import (
+from annotator.core.provenance.numbers_and_dates import (
     Date,
     Span,
     Time,
@@ -22,8 +22,8 @@ from annotator.core.provenance.figures import (
     plainly,
     times_in,
 )
-from annotator.core.provenance.forms import APART, Forms, fold, forms_of, is_joined, squash
-from annotator.core.provenance.work import ITEM, LOOK, PLACE, Work
+from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, is_joined, squash
+from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
 from annotator.core.schema.canonical import escape
 
 #: Characters of one text that are looked at; what lies behind is not seen.
