@@ -60,7 +60,7 @@ def progress(request: PageRequest) -> HttpResponse:
     tables = {
         "throughput": made.throughput_table(throughput),
         "times": made.time_table(times),
-        "error_types": made.error_type_table(error_types, titles, "error_types", "Error types that were named"),
+        "error_types": made.error_type_table(error_types, titles, "error-types", "Error types that were named"),
     }
     if overseer:
         shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
@@ -73,7 +73,7 @@ def progress(request: PageRequest) -> HttpResponse:
             "by_week": by_week,
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",
-            "error_type_chart": drawn(made.error_type_chart(error_types, "error_types", "Error types that were named"))
+            "error_type_chart": drawn(made.error_type_chart(error_types, "error-types", "Error types that were named"))
             if error_types
             else "",
             "outlook": read_outlook(project=project, now=now, shown_to=shown_to),

@@ -355,9 +355,9 @@ def test_errors_that_were_named_in_answers_are_not_counted_for_annotators(team: 
     fold_all()
     for person, seen in ((team.annotators[4], 2), (team.senior, 4)):
         client = signed_in(person)
-        errors = client.get(f"/api/projects/{team.project.slug}/statistics/progress/").json()["errors"]
-        assert [sum(one["by_stage"].values()) for one in errors] == [seen]
-        text = client.get(f"/p/{team.project.slug}/statistics/?csv=errors").content.decode()
+        named = client.get(f"/api/projects/{team.project.slug}/statistics/progress/").json()["error_types"]
+        assert [sum(one["by_stage"].values()) for one in named] == [seen]
+        text = client.get(f"/p/{team.project.slug}/statistics/?csv=error-types").content.decode()
         assert re.search(rf",{seen}\b", text)
 
 
