@@ -590,7 +590,7 @@ def test_conflicts_of_a_merge_are_chosen_page_by_page_and_none_is_forgotten(clie
     answer = client.get(merge_page)
     for side, shown in (("mine", 100), ("theirs", 100), ("mine", 5)):
         page = answer.content.decode()
-        assert one_line(page).count("Take yours </label>") == shown
+        assert one_line(page).count("Take yours</label>") == shown
         answer = client.post(merge_page, choices(page, side))
     assert answer.status_code == 302
     assert (values_of(draft).count(1), values_of(draft).count(2)) == (105, 100)
