@@ -65,5 +65,5 @@ def pretending(clock: Clock) -> Iterator[None]:
         stack.enter_context(patch.object(timezone, "datetime", Told))
         for name in ("as_sql", "as_sqlite", "as_postgresql"):
             stack.enter_context(patch.object(Now, name, as_sql, create=True))
-        stack.enter_context(patch("reviews.services.queue.eligibility.clock", lambda: "NULL"))
+        stack.enter_context(patch("reviews.services.statements.clock", lambda: "NULL"))
         yield

@@ -18,9 +18,9 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotator.core.comparison.anchors import position
 from annotator.core.findings import Finding
 from annotator.core.forms.fields import Field
+from annotator.core.forms.validators import form_fields, read_form_fields
 from annotator.core.schema import SchemaProblem
 from annotator.core.validators import FORMS, Subject, read_form, subject_of
-from annotator.core.validators.fields import form_fields, read_form_fields
 from annotator.core.validators.trial import FUNCTION, reference_of
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Draft, Job

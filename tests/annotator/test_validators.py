@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotator.core.forms.validators import form_fields, read_form_fields
 from annotator.core.sandbox import Call, Sandbox
 from annotator.core.schema.errors import SchemaProblem
 from annotator.core.validators import (
@@ -23,7 +24,6 @@ from annotator.core.validators import (
     rows_for,
     suggest,
 )
-from annotator.core.validators.fields import form_fields, read_form_fields
 from annotator.core.validators.mutations import resized
 
 TABLE = "Here they are:\n\n| city | people |\n|---|---:|\n| Rome | 2.8 |\n| Oslo | 0.7 |\n\nThat is all."

@@ -48,7 +48,7 @@ def imported(team: Team, job: Job, count: int) -> list[Written]:
                 variant_group="",
                 content=text,
                 content_hash=content_hash(text),
-                named_errors=[],
+                findings=[],
                 toolset_revision_id=toolset.pk,
                 **listed_columns(document),
             )

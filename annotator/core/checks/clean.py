@@ -19,7 +19,10 @@ from annotator.core.findings import Finding
 from annotator.core.schema import canonical
 
 #: Where everything lies that decides what is found in a document, and what lists and counters read from it.
-PARTS = ("checks", "constraints", "findings.py", "graph", "provenance", "sandbox", "schema", "search.py", "validators")
+PARTS = (
+    *("checks", "constraints", "findings.py", "graph", "provenance", "sandbox", "schema", "search.py", "validators"),
+    "wording.py",
+)
 LIBRARIES = ("jsonschema-rs", "orjson", "pydantic")
 
 

@@ -8,11 +8,7 @@ from typing import Any
 from annotator.core.comparison.anchors import split
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.constraints.model import TOOL
-
-#: ``format`` of a list of texts, in a schema of our own: they are typed one a line.
-LINES = "lines"
-#: ``format`` of a share that is typed in per cent.
-PERCENT = "percent"
+from annotator.core.schema.formats import LINES, PERCENT
 
 
 class Kind(StrEnum):

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from annotator.core.forms.shapes import LINES
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.schema.formats import LINES
 from annotator.core.validators import checking
 from annotator.core.validators.aspects import Aspect
 

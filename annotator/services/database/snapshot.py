@@ -30,6 +30,8 @@ def _begins_as_a_reader(reader: bool) -> Iterator[None]:
     if connection.vendor != "sqlite" or not reader:
         yield
         return
+    # Connecting sets the mode anew.
+    connection.ensure_connection()
     usual: str | None = connection.transaction_mode  # type: ignore[attr-defined]
     connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
     try:

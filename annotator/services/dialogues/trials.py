@@ -228,4 +228,4 @@ def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
             return shared_sandbox().run(subject.source, subject.function, calls)
         except SandboxUnavailable as error:
             last = error
-    raise Conflict(f"{Status.SANDBOX_UNAVAILABLE.words} It is not the validator’s fault. {last}")
+    raise Conflict(f"{Status.SANDBOX_UNAVAILABLE.words} The validator is not the reason. {last}")
