@@ -1,6 +1,6 @@
 // Rows of a form that are all alike, of which anybody may want more than the page shows.
 //
-//   <div id="ID" data-rows="Fault">            holds the rows, each a <fieldset> whose <legend> says "Fault" and its number
+//   <div id="ID" data-rows="Error">            holds the rows, each a <fieldset> whose <legend> says "Error" and its number
 //   <button type="button" data-add-row="#ID">  adds one like the last, empty, and goes to it
 //
 // assay:rows-wanted {body}: words come back into a form (words.js), which needs a row for each of them.

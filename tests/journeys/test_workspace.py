@@ -194,7 +194,7 @@ def test_a_fourth_error_is_added_named_and_kept(desk_of, team, page_problems):
     page.get_by_role("button", name="Add another error").click()
     fourth = page.get_by_role("group", name="Error 4")
     expect(fourth.get_by_label("Kind")).to_be_focused()
-    for row in page.get_by_role("group", name="NamedError").all():
+    for row in page.get_by_role("group", name="Error").all():
         row.get_by_label("Kind").select_option(index=1)
     page.context.set_offline(True)
     fourth.get_by_label("Note").fill("The fourth.")
