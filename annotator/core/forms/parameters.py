@@ -18,7 +18,7 @@ from annotator.core.schema.errors import in_words
 
 #: No bound.
 INF = "inf"
-#: Tools called first, of a variant: a form of one row, which stands beside that of its parameters.
+#: The field for the tools that are called first in a variant. It has its own form, beside the variant's parameters.
 _FIRST = "called first"
 
 

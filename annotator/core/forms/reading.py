@@ -23,7 +23,7 @@ def parse(
 
     ``posted``: texts by ``Field.key``. A field that was not posted keeps its value in ``current``; a blank one means
     that there is no such value. Where there are errors, the values are not what somebody asked for: refuse them.
-    ``own``: the schema is one of our models'; its form keeps exactly what nobody touched, and takes no other fields.
+    ``own``: the schema is one of our models. Fields that nobody edited keep their exact values; others are ignored.
     """
     current = current or {}
     values: dict[str, Any] = copied(dict(current))
@@ -50,7 +50,7 @@ def parse(
 def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: bool) -> Any:
     """The value that was posted; ABSENT for none, ``before`` where it was not posted. Raises FieldProblem.
 
-    ``exact``: what nobody touched stays. Otherwise saving mends it where it stays spelled as it is.
+    ``exact``: a value that nobody edited stays as it is. Otherwise, saving may correct its type if its spelling stays.
     """
     if field.kind is Kind.LIST:
         return _read_rows(field, posted, before)
@@ -70,7 +70,7 @@ def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: b
     if len(text) > MAX_TEXT:
         raise FieldProblem(f"The text has {len(text):,} characters; {MAX_TEXT:,} are the most that is accepted.")
     as_json = key.startswith(AS_JSON) or field.shape.kind is Kind.JSON
-    # Blanks that nobody touched are a value of another kind than the field's, not a field that was emptied.
+    # A field that still holds the blanks it came with was not emptied: its value is of another type than the field's.
     emptied = not text.strip() and not (untouched and text)
     if emptied and (as_json or not text or field.shape.kind is not Kind.TEXT):
         return ABSENT if as_json else "" if posted.get(field.empty_key) else copied(field.shape.blank)

@@ -62,20 +62,9 @@ def update(instance: models.Model, *names: str) -> None:
     _cursor(database).execute(statement, [*values, instance.pk])
 
 
-def insert_unless_there(instance: models.Model) -> bool:
-    """Write one new row, as ``insert`` does, unless a constraint says that there is one already; says whether it did.
-
-    One statement, which harms no transaction around it and needs none of its own.
-    """
-    keys = _write_rows([instance], "ON CONFLICT DO NOTHING")
-    for (key,) in keys:
-        _is_stored(instance, key)
-    return bool(keys)
-
-
-def _write_rows(instances: Sequence[models.Model], otherwise: str = "") -> list[Row]:
+def _write_rows(instances: Sequence[models.Model]) -> list[Row]:
     database = _database()
-    fields, statement = _insertion(database.vendor, type(instances[0]), len(instances), otherwise)
+    fields, statement = _insertion(database.vendor, type(instances[0]), len(instances))
     values = [
         field.get_db_prep_save(field.pre_save(instance, add=True), database)
         for instance in instances
@@ -117,15 +106,13 @@ def database_time() -> datetime:
 
 
 @lru_cache(maxsize=64)
-def _insertion(
-    vendor: str, model: type[models.Model], count: int, otherwise: str
-) -> tuple[list["models.Field[Any, Any]"], str]:
+def _insertion(vendor: str, model: type[models.Model], count: int) -> tuple[list["models.Field[Any, Any]"], str]:
     """The fields of a new row, and the statement that writes so many of them."""
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     names = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
     marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * count)
     table = connection.ops.quote_name(model._meta.db_table)
-    return fields, f"INSERT INTO {table} ({names}) VALUES {marks} {otherwise} RETURNING id"  # noqa: S608 - our own names
+    return fields, f"INSERT INTO {table} ({names}) VALUES {marks} RETURNING id"  # noqa: S608 - our own names
 
 
 @lru_cache(maxsize=64)
