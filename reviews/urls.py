@@ -2,28 +2,13 @@
 
 from django.urls import path
 
-from reviews.views import (
-    adjudication,
-    assignments,
-    comments,
-    dialogues,
-    examples,
-    feedback,
-    gold,
-    graph,
-    history,
-    outdated,
-    paths,
-    project,
-    protocol,
-    replays,
-    review_sessions,
-    samples,
-    statistics,
-    submission,
-    validators,
-    workspace,
-)
+from reviews.views import assignments, comments, dialogues, examples, feedback, gold, history, outdated, project
+from reviews.views.adjudication import disputes, review_sessions
+from reviews.views.protocol import pages as protocol
+from reviews.views.statistics import pages as statistics
+from reviews.views.statistics import samples
+from reviews.views.workspace import decision_tree, graph, replays, submission, validators
+from reviews.views.workspace import page as workspace
 
 _WORK = "work/<str:slot>/"
 
@@ -74,7 +59,11 @@ urlpatterns = [
     ),
     path("p/<slug:slug>/dialogues/<str:public_id>/variant/", dialogues.match_variant, name="variant-match"),
     path("p/<slug:slug>/dialogues/<str:public_id>/changes/", dialogues.revision_diff, name="revision-diff"),
-    path("p/<slug:slug>/dialogues/<str:public_id>/tasks/<str:task>/paths/", paths.decision_tree, name="decision-tree"),
+    path(
+        "p/<slug:slug>/dialogues/<str:public_id>/tasks/<str:task>/paths/",
+        decision_tree.decision_tree,
+        name="decision-tree",
+    ),
     path(
         "p/<slug:slug>/dialogues/<str:public_id>/validators/<str:constraint>/", validators.validator, name="validator"
     ),
@@ -87,7 +76,7 @@ urlpatterns = [
     path("p/<slug:slug>/examples/<str:public_id>/", examples.example, name="example"),
     path("p/<slug:slug>/examples/<str:public_id>/withdraw/", examples.withdraw, name="example-withdraw"),
     path(_WORK, workspace.workspace, name="workspace"),
-    path(_WORK + "tasks/<str:task>/paths/", paths.workspace_decision_tree, name="workspace-decision-tree"),
+    path(_WORK + "tasks/<str:task>/paths/", decision_tree.workspace_decision_tree, name="workspace-decision-tree"),
     path(_WORK + "validators/<str:constraint>/", validators.workspace_validator, name="workspace-validator"),
     path(_WORK + "replay/", replays.workspace_replay, name="workspace-replay"),
     path(_WORK + "look/", graph.look, name="workspace-look"),
@@ -102,7 +91,7 @@ urlpatterns = [
     path(_WORK + "comment/", workspace.comment, name="workspace-comment"),
     path(_WORK + "form/", submission.review_form, name="workspace-form"),
     path(_WORK + "submit/", submission.submit, name="workspace-submit"),
-    path(_WORK + "settle/", adjudication.settle, name="workspace-settle"),
-    path(_WORK + "settle/keep/", adjudication.keep, name="workspace-settle-keep"),
+    path(_WORK + "settle/", disputes.settle, name="workspace-settle"),
+    path(_WORK + "settle/keep/", disputes.keep, name="workspace-settle-keep"),
     path(_WORK + "merge/", submission.merge, name="workspace-merge"),
 ]

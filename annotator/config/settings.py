@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.constants import NONE, SELF
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse
 from kombu.entity import Exchange, Queue
@@ -100,6 +101,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "annotator.views.middleware.CacheMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "annotator.views.middleware.SizeMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -409,10 +411,14 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
-LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+LANGUAGE_CODE = "en"
+#: Translations: a folder in locale/ for each language besides English. A person gets the one that their browser asks for.
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGES = [
+    (code, name) for code, name in global_settings.LANGUAGES if code == "en" or (BASE_DIR / "locale" / code).is_dir()
+]
 # What people type to come here. Links in mails and invitations begin with it, whatever a request's Host header says.
 _host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")
 if not (_host or EMBEDDED or given.text("SITE_URL")):

@@ -85,8 +85,8 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "rules": _rule_fields(request, rules, wrong),
         "rules_open": bool(wrong) or rules is not None,
     }
-    template = "reviews/assignment_list.html#slots" if request.htmx and not wrong else "reviews/assignment_list.html"
-    return render(request, template, context, status=422 if wrong or refused else 200)
+    part = "#slots" if request.htmx and not wrong else ""
+    return render(request, f"reviews/project/assignments.html{part}", context, status=422 if wrong or refused else 200)
 
 
 def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dict[str, str]) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
                 messages.success(request, f"Done: {len(plan.items)} changed.")
             return redirect("assignment-plan-detail", slug=project.slug, public_id=public_id)
     context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
-    return render(request, "reviews/assignment_plan.html", context, status=409 if refused else 200)
+    return render(request, "reviews/project/assignment_plan.html", context, status=409 if refused else 200)
 
 
 def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:

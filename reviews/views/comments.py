@@ -62,4 +62,4 @@ def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpR
 def _partial(request: PageRequest, dialogue: Dialogue, comment_form: dict[str, Any] | None) -> HttpResponse:
     document = dialogue.head.document() if dialogue.head else {}
     context = {"dialogue": dialogue, **comment_context(request, dialogue, document, comment_form)}
-    return render(request, "reviews/comments.html", context, status=422 if comment_form else 200)
+    return render(request, "reviews/dialogues/comments.html", context, status=422 if comment_form else 200)

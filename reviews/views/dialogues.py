@@ -86,7 +86,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
             ("check", "Check", [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
     }
-    template = "reviews/dialogue_list.html#results" if request.htmx else "reviews/dialogue_list.html"
+    template = "reviews/dialogues/list.html#results" if request.htmx else "reviews/dialogues/list.html"
     return render(request, template, context)
 
 
@@ -120,7 +120,7 @@ def render_dialogue(
     veil_owners([dialogue], actor=request.user)
     return render(
         request,
-        "reviews/dialogue_detail.html",
+        "reviews/dialogues/detail.html",
         {
             "dialogue": dialogue,
             "marks": bool(request.roles & OVERSEERS),
@@ -225,7 +225,7 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
     before = load_revision(actor=request.user, dialogue=dialogue, public_id=older)
     return render(
         request,
-        "reviews/revision_diff.html",
+        "reviews/dialogues/revision_diff.html",
         {
             "dialogue": dialogue,
             "revisions": revisions,

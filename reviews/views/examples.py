@@ -40,7 +40,7 @@ def example_list(request: PageRequest) -> HttpResponse:
         "policy": policy,
         "may_mark": bool(request.roles & examples.MARKERS),
     }
-    return render(request, "reviews/example_list.html", context)
+    return render(request, "reviews/examples/list.html", context)
 
 
 @project_page
@@ -52,7 +52,7 @@ def example(request: PageRequest, public_id: str) -> HttpResponse:
         "view": examples.view_example(one),
         "may_mark": bool(request.roles & examples.MARKERS),
     }
-    return render(request, "reviews/example.html", context)
+    return render(request, "reviews/examples/detail.html", context)
 
 
 @project_page
@@ -91,7 +91,7 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
         "stages": [(key, title, key in sent.getlist("stage")) for key, title in stage_titles(request.project).items()],
         "policies": [(key, title, key in sent.getlist("policy")) for key, title in POLICY_LABELS.items()],
     }
-    return render(request, "reviews/example_mark.html", context, status=refused.status if refused else 200)
+    return render(request, "reviews/examples/mark.html", context, status=refused.status if refused else 200)
 
 
 @project_page

@@ -47,4 +47,4 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         "oversees": oversees,
         "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
     }
-    return render(request, "reviews/feedback_list.html", context)
+    return render(request, "reviews/project/feedback.html", context)

@@ -40,7 +40,7 @@ def gold_list(request: PageRequest) -> HttpResponse:
         rows = [
             {**_score_row(score), "item": score.item, "stage": titles.get(score.item.stage, "")} for score in scores
         ]
-        return render(request, "reviews/gold_own.html", {"rows": rows})
+        return render(request, "reviews/gold/own.html", {"rows": rows})
     return _overview(request)
 
 
@@ -63,7 +63,7 @@ def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
         "refused_stage": request.POST.get("stage", ""),
         "refused_percent": request.POST.get("percent", "")[:20],
     }
-    return render(request, "reviews/gold_list.html", context, status=422 if refused else 200)
+    return render(request, "reviews/gold/list.html", context, status=422 if refused else 200)
 
 
 @project_page
@@ -157,7 +157,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
         "suggested": results.suggest(project=project, stage=stage) if offered else [],
         "trail": _trail(request, "Make a gold item"),
     }
-    return render(request, "reviews/gold_new.html", context, status=422 if refused else 200)
+    return render(request, "reviews/gold/new.html", context, status=422 if refused else 200)
 
 
 @project_page
@@ -185,7 +185,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "trail": _trail(request, item.dialogue.external_id),
     }
-    return render(request, "reviews/gold_item.html", context)
+    return render(request, "reviews/gold/item.html", context)
 
 
 @project_page

@@ -65,7 +65,7 @@ def history_list(request: PageRequest) -> HttpResponse:
         "is_admin": is_admin,
         "check": last_check(project) if is_admin and not request.htmx else None,
     }
-    template = "reviews/history.html#results" if request.htmx else "reviews/history.html"
+    template = "reviews/project/history.html#results" if request.htmx else "reviews/project/history.html"
     return render(request, template, context, status=422 if wrong else 200)
 
 

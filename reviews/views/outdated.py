@@ -66,7 +66,7 @@ def outdated_work(request: PageRequest) -> HttpResponse:
         "sending": change_sent,
         "moving": outdated.preview_send_back(actor=actor, project=project, change=change_sent) if change_sent else None,
     }
-    return render(request, "reviews/outdated.html", context, status=status)
+    return render(request, "reviews/project/outdated.html", context, status=status)
 
 
 def _of_change(request: PageRequest) -> HttpResponse:

@@ -54,7 +54,7 @@ def home(request: PageRequest) -> HttpResponse:
         "first": first,
         "may_create": not rows and may_create_projects(request.user),
     }
-    return render(request, "reviews/home.html", context)
+    return render(request, "reviews/project/home.html", context)
 
 
 @project_page
@@ -72,7 +72,7 @@ def project(request: PageRequest) -> HttpResponse:
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "overseer": oversees(request.roles),
     }
-    template = "reviews/project.html#figures" if request.htmx else "reviews/project.html"
+    template = "reviews/project/page.html#figures" if request.htmx else "reviews/project/page.html"
     return render(request, template, context)
 
 

@@ -20,7 +20,7 @@ from annotator.models import Dialogue
 from annotator.presentation.document import present
 from annotator.services.jobs import jobs
 from benchmark.core.formats import READERS, WRITERS
-from reviews.views.operations import operation_of
+from reviews.views.workspace.operations import operation_of
 from tests.annotator.case_documents import tool
 from tests.benchmark.cctu_records import members, record
 from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of
@@ -127,7 +127,9 @@ def test_all_go_through_their_pages_and_forms_unchanged(published: list[dict[str
             shown += 1
             assert json.dumps(next(iter(constraint["parameters"]))) in page.replace("&quot;", '"')
             fields = parameter_fields(category, constraint["parameters"], list(toolset.names))
-            form = Inputs(render_to_string("reviews/inspector/parameters.html", {"fields": fields, "prefix": "p:"}))
+            form = Inputs(
+                render_to_string("reviews/workspace/inspector/parameters.html", {"fields": fields, "prefix": "p:"})
+            )
             posted = QueryDict(mutable=True)
             posted.update({"op": "set_parameters", "anchor": f"/constraints/{constraint['id']}"} | form.found)
             assert form.found

@@ -22,7 +22,7 @@ from reviews.services.statistics.accuracy import Accuracy, read_accuracy
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
 from reviews.services.statistics.item_history import ITEM_HISTORY
-from reviews.views.statistics_tables import revision_table
+from reviews.views.statistics.tables import revision_table
 from tests.factories import (
     STAGES,
     Team,

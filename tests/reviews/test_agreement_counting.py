@@ -14,7 +14,7 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_pairs
 from reviews.services.statistics.all_counts import fold_all
-from reviews.views import statistics_tables as made
+from reviews.views.statistics import tables as made
 from tests.factories import Team, changed, current, hand_in, make_item
 
 pytestmark = pytest.mark.django_db

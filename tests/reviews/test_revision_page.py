@@ -10,7 +10,7 @@ from django.test import Client
 from reviews.models import ItemHistoryCount
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.statistics.accuracy import StageRevisions
-from reviews.views.revision_tables import rounds_chart, rounds_table
+from reviews.views.statistics.revision_tables import rounds_chart, rounds_table
 from tests.factories import Team, adopt_c3, make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -25,7 +25,7 @@ from reviews.services.statistics.throughput import (
     read_times,
 )
 from reviews.services.statistics.workload import WORK, seconds_key
-from reviews.views import statistics
+from reviews.views.statistics import pages as statistics
 from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_item, make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -1,0 +1,337 @@
+"""The page on which a dispute is settled: place by place, with what the rulings make of the dialogue."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotator.core.comparison import describe, describe_changes
+from annotator.errors import Conflict, DomainError
+from annotator.views.pages import PageRequest, takes
+from reviews.models import ReviewSession, Slot, Verdict
+from reviews.services.adjudication import review_sessions
+from reviews.services.adjudication.dispute_anchors import unwritten
+from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
+from reviews.services.protocols.versions import parse
+from reviews.services.queue.slot_work import load_slot_work
+from reviews.services.submission import submit, waivers
+from reviews.services.submission.checklists import answer_rows
+from reviews.services.submission.review_forms import Kept, keep_form, read_form
+from reviews.services.submission.rulings import Dispute, Side, load_dispute
+from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
+from reviews.views.workspace.context import claim_handed_in, seen_version, workbench_context
+from reviews.views.workspace.form_versions import (
+    ask,
+    disputed,
+    is_kept,
+    reason_label,
+    refusal_words,
+    require_shown,
+    window_of,
+)
+from reviews.views.workspace.graph import open_bench
+from reviews.views.workspace.submission import (
+    after_submission,
+    checklist_of,
+    checklist_rows,
+    filled_in,
+    named_error_rows,
+)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+@takes("from")
+def settle(request: PageRequest, slot: str) -> HttpResponse:
+    """Both sides of a dispute, a ruling at every place on which they differ, and the decision."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    dispute = load_dispute(bench.work.slot)
+    if dispute is None:
+        return redirect("workspace", slot=slot)
+    refused: DomainError | None = None
+    seen = seen_version(request, bench.draft)
+    if request.method == "POST":
+        claim = claim_handed_in(request, bench)
+        try:
+            kept = _keep(request, bench, dispute)
+            require_shown(kept)
+            filled = kept.form
+            require_draft_version(bench.draft, seen)
+            verdict = Verdict.REJECT if request.POST.get("verdict") == Verdict.REJECT else ""
+            submission = {
+                "slot": bench.work.slot,
+                "token": bench.work.claim.token,
+                "claim": claim,
+                "verdict": verdict,
+                "draft": bench.draft,
+                **checklist_of(filled),
+                "named_errors": filled.get("named_errors", []),
+                "reason": filled.get("reason", ""),
+                "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
+            }
+            table = _review_session(request, bench)
+            if table is None:
+                submit.submit_review(actor=request.user, **submission)
+            else:
+                review_sessions.decide_together(
+                    actor=request.user,
+                    session=table["session"],
+                    people=filled["review_session"].get("people", table["usual"]),
+                    note=filled["review_session"].get("note", ""),
+                    submission=submission,
+                )
+        except DomainError as error:
+            refused = error
+            bench = open_workbench(actor=request.user, slot_id=slot)
+        else:
+            return after_submission(request, bench) if table is None else _next_in_session(request, bench, table)
+    urls = {"keep_url": reverse("workspace-settle-keep", args=[slot]), "page_url": _page_url(request, bench)}
+    question = disputed(request, bench, refused, **urls)
+    context = _context(request, bench, dispute)
+    context |= {
+        "disputed": question,
+        "reason_label": reason_label(bench, ""),
+        "refused": refusal_words(refused, bench, seen) if refused else "",
+        "refused_places": _refused_places(context["sheet"], bench, dispute, refused) if refused else [],
+    }
+    return render(request, "reviews/adjudication/page.html", context, status=refused.status if refused else 200)
+
+
+@login_required
+@require_POST
+def keep(request: PageRequest, slot: str) -> HttpResponse:
+    """Keep what has been filled in, and say how far one has got; waive a warning about what the rulings make."""
+    bench = open_bench(request, slot)
+    dispute = load_dispute(bench.work.slot)
+    if dispute is None:
+        raise Conflict("Nothing is disputed here; edit the dialogue itself.")
+    try:
+        kept = _keep(request, bench, dispute)
+    except Conflict as conflict:
+        return ask(request, bench, conflict, _page_url(request, bench))
+    if "leaving" in request.POST:
+        return HttpResponse(status=204)
+    sheet = _sheet(request, bench, dispute, whole=False)
+    if "waive" in request.POST:
+        _waive(request, bench, sheet)
+        sheet = _sheet(request, bench, dispute, whole=False)
+    if not request.htmx:
+        if "waive" not in request.POST and any(
+            key.startswith("waive-reason:") and request.POST[key].strip() for key in request.POST
+        ):
+            messages.warning(request, "Kept. Nothing is waived yet: press “Waive” beside the reason.")
+        else:
+            messages.success(request, "Kept. You can leave and come back.")
+        return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
+    context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
+    return is_kept(render(request, "reviews/adjudication/kept.html", context), kept)
+
+
+def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
+    """Keep what the form holds. A field that shows what it always shows where nobody has written says nothing."""
+    filled, draft = filled_in(request), bench.draft.document()
+    for anchor, row in filled.get("rulings", {}).items():
+        written = row["choice"] or row["reason_kind"] or row["reason"] or row["follow"]
+        # The page may be older than an edit of the place.
+        if not written and row["value"] in (unwritten(dispute, anchor), unwritten(dispute, anchor, draft)):
+            filled["rulings"][anchor] = None
+    if "review_session" in filled:
+        session = review_sessions.session_of(slot=bench.work.slot, session=filled["review_session"]["session"])
+        if session and {one.public_id for one in session.participants.all()} == set(filled["review_session"]["people"]):
+            filled["review_session"]["people"] = None
+        filled["review_session"]["claim"] = bench.work.claim.pk
+    return keep_form(actor=request.user, work=bench.work, changes=filled, window=window_of(request))
+
+
+def _page_url(request: PageRequest, bench: Workbench) -> str:
+    return f"{reverse('workspace-settle', args=[bench.work.slot.public_id])}?from={_start(request)}"
+
+
+def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
+    number = request.POST["waive"]
+    known = dict(enumerate(sheet.outcome.warnings))
+    found = known.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 6 else None
+    key = request.POST.get(f"waive-key:{number}", "")
+    reason = request.POST.get(f"waive-reason:{key}", "")
+    if found is None or key != f"{found.check} {found.value_hash} {found.anchor}":
+        raise Conflict("This warning is gone: the value it was about has changed.")
+    waivers.waive(
+        actor=request.user, work=bench.work, check=found.check, anchor=found.anchor, value_hash=found.value_hash,
+        reason=reason,
+    )  # fmt: skip
+
+
+def _sheet(request: PageRequest, bench: Workbench, dispute: Dispute, *, whole: bool) -> Sheet:
+    return read_sheet(
+        actor=request.user,
+        slot=bench.work.slot,
+        dispute=dispute,
+        draft=bench.draft,
+        protocol=bench.work.protocol,
+        given=bench.form.get("rulings", {}),
+        whole=whole,
+        start=_start(request),
+    )
+
+
+def _start(request: PageRequest) -> int:
+    """How many places come before those of the page that is shown, or was sent."""
+    number = request.GET.get("from") or request.POST.get("from") or "0"
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 0
+
+
+def _links(bench: Workbench) -> dict[str, Any]:
+    slot = bench.work.slot.public_id
+    kinds = {kind.key: kind.label for kind in bench.work.protocol.taxonomy}
+    return {"keep_url": reverse("workspace-settle-keep", args=[slot]), "kind_labels": kinds}
+
+
+def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
+    sheet = _sheet(request, bench, dispute, whole=True)
+    sides = [dispute.left, dispute.right, *dispute.more]
+    named_errors = named_error_rows(bench, is_open=False)
+    return (
+        workbench_context(request, bench)
+        | _links(bench)
+        | named_errors
+        | {
+            "error_types_in_use": named_errors["taxonomy"],
+            "sheet": sheet,
+            "outcome_rows": _found(sheet, bench),
+            "taxonomy": bench.work.protocol.taxonomy,
+            "summaries": [_summary(side, bench, dispute) for side in sides],
+            "left_title": dispute.left.title,
+            "right_title": dispute.right.title,
+            "checklist": checklist_rows(bench),
+            "review_session": _review_session(request, bench),
+        }
+    )
+
+
+def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
+    """The review session in which the item was taken up, and where one is in it; None outside of one.
+
+    What was given back there, and is taken up alone later, is under another claim.
+    """
+    kept = bench.form.get("review_session") or {}
+    here = kept.get("claim") == bench.work.claim.pk
+    session = review_sessions.session_of(slot=bench.work.slot, session=kept.get("session")) if here else None
+    if session is None:
+        return None
+    project = bench.work.slot.project
+    where = review_sessions.find_round(actor=request.user, project=project, address=f"{session.stage}-{session.round}")
+    table = review_sessions.read_table(actor=request.user, project=project, round=where)
+    able = table.free_for(request.user)
+    place = next((i for i, one in enumerate(able) if one.dialogue.pk == bench.dialogue.pk), 0)
+    usual = [one.public_id for one in table.present]
+    people = set(kept.get("people", usual))
+    return {
+        "session": session,
+        "round": where,
+        "url": reverse("review-session", args=[project.slug, where.address]),
+        "decided": table.decided,
+        "total": table.total,
+        "previous": able[place - 1] if place else None,
+        "following": able[place + 1] if place + 1 < len(able) else None,
+        "usual": usual,
+        "members": [(one, one.public_id in people) for one in review_sessions.members_of(project)],
+        "note": kept.get("note", ""),
+    }
+
+
+def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, Any]) -> HttpResponse:
+    """On to the dispute after this one, or back to the session where there is none."""
+    messages.success(request, f"{bench.dialogue.external_id}: decided together.")
+    following = table["following"]
+    if following is None or "stay" in request.POST:
+        return redirect(table["url"])
+    try:
+        project = bench.work.slot.project
+        slot = review_sessions.take_up(
+            actor=request.user, project=project, round=table["round"], dialogue_id=following.dialogue.public_id
+        )
+    except DomainError as error:
+        messages.info(request, error.sentence)
+        return redirect(table["url"])
+    return open_in_session(request, slot, table["session"])
+
+
+def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) -> HttpResponse:
+    """To the page of a dispute that was taken up in a session."""
+    work = load_slot_work(actor=request.user, public_id=slot.public_id)
+    kept = read_form(actor=request.user, work=work).form.get("review_session") or {}
+    # What was written of it in this session stands; another one begins afresh.
+    blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
+    changes = {"review_session": {**blank, "session": session.pk, "claim": work.claim.pk}}
+    keep_form(actor=request.user, work=work, changes=changes)
+    return redirect("workspace-settle", slot=slot.public_id)
+
+
+def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
+    """What a reviewer said besides the content: verdict, reason, errors, checklist. Of one whose version stands in
+    neither column, also what it changes.
+    """
+    review = side.review
+    if review is None:
+        return {"side": side}
+    protocol = parse(bench.work.slot.protocol)
+    kinds = {kind.key: kind.label for kind in protocol.taxonomy}
+    answers = answer_rows(protocol.stage(review.slot.stage), side.document, review.checklist, review.checklist_notes)
+    return {
+        "side": side,
+        "changes": describe_changes(dispute.base, side.document) if side in dispute.more else [],
+        "named_errors": [
+            (kinds.get(one.kind, one.kind), one.anchor and describe(side.document, one.anchor), one.note)
+            for one in review.errors.all()
+        ],
+        "answers": answers,
+        "noes": sum(row.answer is False for row in answers),
+    }
+
+
+def _found(sheet: Sheet, bench: Workbench) -> list[dict[str, Any]]:
+    """What the checks object to in what the rulings make, each with the way to its place."""
+    outcome = sheet.outcome
+    return [
+        {
+            "found": one,
+            "href": _way_to(sheet, bench, one.anchor),
+            "number": number if one.severity == "warning" else None,
+            "key": f"{one.check} {one.value_hash} {one.anchor}",
+        }
+        for group in (outcome.errors, outcome.warnings)
+        for number, one in enumerate(group)
+    ]
+
+
+def _refused_places(sheet: Sheet, bench: Workbench, dispute: Dispute, refused: DomainError) -> list[tuple[str, str]]:
+    """(words, link) of every place that a refusal speaks of."""
+    details = refused.details
+    anchors = [*details.get("anchors", []), *filter(None, [details.get("anchor")])]
+    out = [(sheet_words(sheet, dispute, anchor), _way_to(sheet, bench, anchor)) for anchor in anchors]
+    out += [(one["message"], _way_to(sheet, bench, one["anchor"])) for one in details.get("findings", [])]
+    return list(dict.fromkeys(out))
+
+
+def sheet_words(sheet: Sheet, dispute: Dispute, anchor: str) -> str:
+    """A place as the page calls it: by its number, where it is disputed."""
+    row = sheet.row_at(anchor)
+    if row is None:
+        return dispute.words(anchor)
+    return row.place if row.optional else f"Place {row.number}: {row.place}"
+
+
+def _way_to(sheet: Sheet, bench: Workbench, anchor: str) -> str:
+    """Where an anchor is settled: its ruling on this page, else its editor in the workspace."""
+    row = sheet.row_at(anchor) if anchor else None
+    if row is not None:
+        start = (row.number - 1) // PLACES * PLACES
+        return f"{'' if start == sheet.start else f'?from={start}'}#place-{row.number}"
+    return f"{reverse('workspace', args=[bench.work.slot.public_id])}?{urlencode({'at': anchor or '/'})}"

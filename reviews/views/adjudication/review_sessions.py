@@ -1,0 +1,73 @@
+"""The review session: the disputed items of a round, one after the other, and what was decided."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotator.errors import DomainError
+from annotator.views.pages import PageRequest, project_page, takes
+from reviews.services.adjudication import review_sessions
+from reviews.services.protocols.versions import current_protocol
+from reviews.views.adjudication.disputes import open_in_session
+
+_CHOICES = {"left": "Left taken", "right": "Right taken", "third": "A third version", "none": "Neither"}
+
+
+@project_page
+@require_safe
+def review_session_list(request: PageRequest) -> HttpResponse:
+    """The rounds in which something is in dispute."""
+    rounds = review_sessions.rounds_in_dispute(actor=request.user, project=request.project)
+    return render(request, "reviews/adjudication/review_session_list.html", {"rounds": rounds})
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+@takes("from")
+def session(request: PageRequest, round: str) -> HttpResponse:
+    """Who is present, what is open, what was decided; POST says who is present, or takes an item up."""
+    project = request.project
+    where = review_sessions.find_round(actor=request.user, project=project, address=round)
+    refused: DomainError | None = None
+    if request.method == "POST":
+        try:
+            if "dialogue" in request.POST:
+                return _take_up(request, where, request.POST["dialogue"])
+            review_sessions.gather(
+                actor=request.user, project=project, round=where, people=request.POST.getlist("present")
+            )
+        except DomainError as error:
+            refused = error
+        else:
+            messages.success(request, "Noted who is present.")
+            return redirect("review-session", slug=project.slug, round=where.address)
+    start = request.GET.get("from", "")
+    known = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0
+    table = review_sessions.read_table(actor=request.user, project=project, round=where, start=known)
+    until = table.start + len(table.decisions)
+    protocol = current_protocol(project)
+    kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
+    ticked = {one.pk for one in table.present}
+    context = {
+        "table": table,
+        "refused": refused.sentence if refused else "",
+        "members": [(one, one.pk in ticked) for one in review_sessions.members_of(project)],
+        "first": next(iter(table.free_for(request.user)), None),
+        "progress": f"{table.decided} of {table.total}",
+        "until": until,
+        "earlier": f"?from={table.start - review_sessions.MOST}" if table.start else None,
+        "later": f"?from={until}" if until < table.decided else None,
+        "choices": [(_CHOICES[key], count) for key, count in table.choices],
+        "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],
+    }
+    return render(
+        request, "reviews/adjudication/review_session.html", context, status=refused.status if refused else 200
+    )
+
+
+def _take_up(request: PageRequest, where: review_sessions.Round, dialogue_id: str) -> HttpResponse:
+    slot = review_sessions.take_up(actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id)
+    review_session = review_sessions.session_for(project=request.project, round=where)
+    assert review_session is not None  # noqa: S101 - nothing is taken up without one
+    return open_in_session(request, slot, review_session)

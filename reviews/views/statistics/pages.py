@@ -1,0 +1,296 @@
+"""Pages of statistics: progress, accuracy and agreement of a project, and what one person did.
+
+Each table on a page is also a file: the same address with ``?csv=`` and the table's name.
+"""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from annotator.errors import Hidden
+from annotator.presentation.components.labels import LABELS
+from annotator.services.database.filters import day_of, one_of
+from annotator.views.pages import PageRequest, project_page, takes
+from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.services.gold.results import count_own_results
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.sampling.samples import has_draws
+from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
+from reviews.services.statistics.accuracy import Accuracy, read_accuracy
+from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
+from reviews.services.statistics.revision_rates import read_revision_rounds, repeating_stages
+from reviews.services.statistics.throughput import (
+    count_waiting_work,
+    read_error_types,
+    read_outlook,
+    read_people,
+    read_throughput,
+    read_times,
+)
+from reviews.services.statistics.workload import WORK
+from reviews.views.statistics import tables as made
+from reviews.views.statistics.layout import Table, as_csv
+from reviews.views.statistics.revision_tables import rounds_chart, rounds_table
+
+_LABELS = (*RATED, *OVERLAPPING)
+#: Pairs that the page shows with their figures; the file has them all.
+MOST_PAIRS = 30
+
+
+@project_page
+@require_safe
+@takes("by", "csv")
+def progress(request: PageRequest) -> HttpResponse:
+    """How fast the work goes, how long an item takes, which errors are named, and when it will be done."""
+    project, by_week = request.project, one_of(request.GET, "by", ["week"]) == "week"
+    overseer = oversees(request.roles)
+    shown_to = None if overseer else request.user
+    now = timezone.now()
+    titles = stage_titles(project)
+    throughput = read_throughput(project=project, now=now, by_week=by_week, shown_to=shown_to)
+    times = read_times(project=project, viewer=request.user, shown_to=shown_to)
+    error_types = read_error_types(project=project, hide_answers=not overseer)
+    people = read_people(project=project) if overseer else []
+    names = names_of(project=project)
+    tables = {
+        "throughput": made.throughput_table(throughput),
+        "times": made.time_table(times),
+        "error_types": made.error_type_table(error_types, titles, "error-types", "Error types that were named"),
+    }
+    if overseer:
+        shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
+        tables["people"] = made.people_table(people, titles, shown_names)
+    return answer(
+        request,
+        "reviews/statistics/progress.html",
+        tables,
+        {
+            "by_week": by_week,
+            "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
+            "time_chart": drawn(made.time_chart(times)) if times else "",
+            "error_type_chart": drawn(made.error_type_chart(error_types, "error-types", "Error types that were named"))
+            if error_types
+            else "",
+            "outlook": read_outlook(project=project, now=now, shown_to=shown_to),
+            "waiting": count_waiting_work(project),
+            "set_aside": WORK.set_aside(project),
+            "people": [(one, names[one.pseudonym]) for one in people if one.pseudonym in names],
+        },
+    )
+
+
+@project_page
+@require_safe
+@takes("csv")
+def accuracy(request: PageRequest) -> HttpResponse:
+    """How right the items were after each stage and each round, what was revised, and what is left."""
+    found = read_accuracy(project=request.project, hide_answers=not oversees(request.roles))
+    tables, context = _accuracy(found)
+    if oversees(request.roles) and found.audits:
+        names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
+        tables["strata"] = made.strata_table(found.audits, names)
+    return answer(request, "reviews/statistics/accuracy.html", tables, context)
+
+
+@project_page
+@require_safe
+@takes("csv")
+def revisions(request: PageRequest) -> HttpResponse:
+    """How many items the stages that repeat after a change revised, and in how many rounds."""
+    hide = not oversees(request.roles)
+    stages = read_revision_rounds(request.project, hide_answers=hide)
+    return answer(
+        request,
+        "reviews/statistics/revisions.html",
+        {"rounds": rounds_table(stages)} if stages else {},
+        {
+            "found": read_accuracy(project=request.project, hide_answers=hide),
+            "stages": stages,
+            "chart": drawn(rounds_chart(stages)) if stages else "",
+        },
+    )
+
+
+@project_page
+@require_safe
+@takes("stage", "label", "pair", "since", "until", "csv")
+def agreement(request: PageRequest) -> HttpResponse:
+    """How far independent reviewers agree on a label of a stage: all of them, or two people."""
+    project, asked = request.project, request.GET
+    overseer = oversees(request.roles)
+    stages = read_compared_stages(project=project)
+    stage = one_of(asked, "stage", stages, otherwise=next(iter(stages), ""))
+    label = one_of(asked, "label", _LABELS)
+    chosen = [label] if label else list(_LABELS)
+    since, until = day_of(asked, "since"), day_of(asked, "until")
+    pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=request.roles)
+    less = None if overseer else hidden_patterns(project)
+    counts = {
+        label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less)
+        for label in chosen
+    }
+    figures = [(label, summarise(label, counts[label], pair=pair is not None)) for label in chosen]
+    words = {value: label.text for kind in RATED for value, label in LABELS[kind].items()}
+    sections: list[dict[str, Any]] = [
+        {
+            "label": label,
+            "name": made.LABEL_NAMES[label],
+            "chart": drawn(made.agreement_chart(label, found)),
+            "table": made.label_table(label, found),
+            "patterns": made.pattern_table(label, counts[label], words),
+            "overlapping": label in OVERLAPPING,
+        }
+        for label, found in figures
+        if len(counts[label])
+    ]
+    tables = {"agreement": made.agreement_table(figures)}
+    tables |= {f"patterns-{section['label']}": section["patterns"] for section in sections}
+    people = {person.pk: person for person in names_of(project=project).values()}
+    pairs = {}
+    if overseer and stage:
+        found = read_each_pair(project=project, stage=stage, label="verdict", since=since, until=until)
+        pairs = {pair: of_pair for pair, of_pair in found.items() if people.keys() >= set(pair)}
+        known = list(pairs.items())
+        if "csv" not in asked:
+            # An interval of each statistic of each pair takes its time, and there are many pairs of fifty people.
+            known = sorted(known, key=lambda one: -sum(count for _, count in one[1].checked()))[:MOST_PAIRS]
+        tables["pairs"] = made.pair_table(
+            [
+                (str(people[one]), str(people[other]), summarise("verdict", of_pair, pair=True))
+                for (one, other), of_pair in known
+            ]
+        )
+    return answer(
+        request,
+        "reviews/statistics/agreement.html",
+        tables,
+        {
+            "stages": stages,
+            "stage": stage,
+            "label": chosen[0] if len(chosen) == 1 else "",
+            "label_names": made.LABEL_NAMES,
+            "since": since,
+            "until": until,
+            "pair": asked.get("pair", "") if pair else "",
+            "pairs": [
+                (f"{people[one].public_id}:{people[other].public_id}", f"{people[one]} and {people[other]}")
+                for one, other in pairs
+            ],
+            "most_pairs": MOST_PAIRS,
+            "sections": sections,
+            "missing": [made.LABEL_NAMES[label] for label in chosen if not len(counts[label])],
+            "set_aside": AGREEMENT.set_aside(project),
+        },
+    )
+
+
+@project_page
+@require_safe
+@takes("csv")
+def person(request: PageRequest, public_id: str) -> HttpResponse:
+    """What one person did: they see their own, and whoever oversees the project sees everybody's."""
+    project = request.project
+    whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
+    titles, now = stage_titles(project), timezone.now()
+    hides = not oversees(request.roles)
+    shown_to = request.user if hides else None
+    throughput = read_throughput(
+        project=project, now=now, person=whose, by_week=True, shown_to=shown_to, settled=whose.pk != request.user.pk
+    )
+    times = read_times(project=project, viewer=request.user, person=whose, shown_to=shown_to)
+    named, received = (
+        read_error_types(project=project, person=whose, received=one, hide_answers=hides) for one in (False, True)
+    )
+    found = read_accuracy(project=project, owner=whose, hide_answers=hides)
+    tables, context = _accuracy(found)
+    tables |= {
+        "throughput": made.throughput_table(throughput),
+        "times": made.time_table(times),
+        "named": made.error_type_table(named, titles, "error_types-named", "Errors named by this person"),
+        "received": made.error_type_table(
+            received, titles, "error_types-received", "Errors named in this person’s versions"
+        ),
+    }
+    return answer(
+        request,
+        "reviews/statistics/person.html",
+        tables,
+        context
+        | {
+            "whose": whose,
+            "set_aside": WORK.set_aside(project, review__person=whose),
+            "whose_heading": f"Work of {whose}",
+            "is_me": whose.pk == request.user.pk,
+            "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
+            "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
+            "time_chart": drawn(made.time_chart(times)) if times else "",
+            "named_chart": drawn(made.error_type_chart(named, "error_types-named", "Errors named")) if named else "",
+            "received_chart": drawn(made.error_type_chart(received, "error_types-received", "Errors received"))
+            if received
+            else "",
+        },
+    )
+
+
+def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
+    rounds = made.round_charts(found.by_round)
+    tables = {
+        "curve": made.curve_table(found.by_stage),
+        "revisions": made.revision_table(found),
+        "residual": made.audit_table(found.audits),
+    }
+    tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
+    return tables, {
+        "found": found,
+        "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, "Accuracy after each stage"))
+        if found.finished
+        else "",
+        "rounds": [(stage, drawn(chart), table) for stage, chart, table in rounds],
+    }
+
+
+def answer(request: PageRequest, template: str, tables: dict[str, Table], context: dict[str, Any]) -> HttpResponse:
+    """The page, or the one of its tables that is asked for as a file."""
+    wanted = request.GET.get("csv")
+    if wanted is not None:
+        for table in tables.values():
+            if table.key == wanted:
+                return as_csv(table, project=request.project.slug)
+        raise Hidden("There is no such table on this page.")
+    query = request.GET.copy()
+    return render(
+        request,
+        template,
+        context
+        | {
+            "tables": tables,
+            "query": f"{query.urlencode()}&" if query else "",
+            "tabs": _tabs(request),
+            "overseer": oversees(request.roles),
+        },
+    )
+
+
+def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
+    project, here = request.project, request.path
+    revised = reverse("statistics-revisions", args=[project.slug])
+    drawn_from = reverse("statistics-samples", args=[project.slug])
+    pages = [
+        (reverse("statistics", args=[project.slug]), "Progress"),
+        (reverse("statistics-accuracy", args=[project.slug]), "Accuracy"),
+        *([(drawn_from, "Samples")] if drawn_from == here or has_draws(project) else []),
+        *([(revised, "Revisions")] if revised == here or repeating_stages(project) else []),
+        (reverse("statistics-agreement", args=[project.slug]), "Agreement"),
+        (reverse("statistics-person", args=[project.slug, request.user.public_id]), "Your work"),
+    ]
+    return [(url, label, url == here) for url, label in pages]
+
+
+def drawn(chart: str) -> SafeString:
+    """A drawing of ``reviews.core.charts``, which escapes every text it is given."""
+    return mark_safe(chart)  # noqa: S308

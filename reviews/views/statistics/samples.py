@@ -1,0 +1,75 @@
+"""The page of what was drawn: rounds, and samples that can be drawn again."""
+
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from annotator.views.pages import PageRequest, project_page, takes
+from reviews.services.protocols.versions import stage_titles
+from reviews.services.sampling.rounds import read_rounds
+from reviews.services.sampling.samples import check_draw, list_draws, read_population, why_hidden
+from reviews.services.statistics.access import names_of, oversees
+from reviews.views.statistics import sample_tables as made
+from reviews.views.statistics.layout import Table
+from reviews.views.statistics.pages import answer, drawn
+
+
+@project_page
+@require_safe
+@takes("check", "csv", "population")
+def samples(request: PageRequest) -> HttpResponseBase:
+    """Rounds with what they found, and every draw with its seed; ``?check=`` draws one again, ``?population=`` is what
+    it was made from (both for overseers).
+    """
+    project = request.project
+    wanted = request.GET.get("population")
+    if wanted:
+        lines = read_population(actor=request.user, project=project, public_id=wanted)
+        response = StreamingHttpResponse(lines, content_type="application/jsonl")
+        response["Content-Disposition"] = f'attachment; filename="draw-{wanted}.jsonl"'
+        return response
+    overseer = oversees(request.roles)
+    checked = request.GET.get("check")
+    check = check_draw(actor=request.user, project=project, public_id=checked) if checked else None
+    names = names_of(project=project) if overseer else {}
+    stages: list[dict[str, Any]] = []
+    tables: dict[str, Table] = {}
+    for stage, rounds in made.by_stage(read_rounds(project, hide_answers=not overseer)):
+        table = made.rounds_table(stage, rounds, sizes=overseer)
+        pairs = made.pairs_table(stage, rounds, names) if overseer else None
+        tables |= {table.key: table} | ({pairs.key: pairs} if pairs else {})
+        stages.append(
+            {
+                "title": rounds[0].title,
+                "chart": drawn(made.rounds_chart(stage, rounds)),
+                "table": table,
+                "pairs": pairs,
+                "open": [
+                    (one.number, one.open_conflicts, f"{stage}-{one.number}") for one in rounds if one.open_conflicts
+                ],
+                "key": stage,
+            }
+        )
+    draws = list_draws(project)
+    titles = stage_titles(project)
+    if draws:
+        tables["draws"] = made.draws_table(draws, titles, sizes=overseer)
+    return answer(
+        request,
+        "reviews/statistics/samples.html",
+        tables,
+        {
+            "stages": stages,
+            "draws": draws,
+            "choices": [(one, titles.get(one.stage, one.stage)) for one in draws],
+            "check": check
+            and {
+                "draw": check[0],
+                "problems": check[1],
+                "title": titles.get(check[0].stage, check[0].stage),
+                "hidden": why_hidden(actor=request.user, draw=check[0]),
+            },
+        },
+    )

@@ -1,0 +1,239 @@
+"""What the templates of a workbench are given."""
+
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from django.urls import reverse
+
+from annotator.core.comparison import describe
+from annotator.core.constraints import categories
+from annotator.core.forms.fields import MAX_FIELDS, fields
+from annotator.errors import Conflict
+from annotator.models import Draft, Revision
+from annotator.presentation.case import SCENARIO_LABELS
+from annotator.presentation.components.json_text import is_cut
+from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
+from annotator.presentation.graph import Pair
+from annotator.services.access.blindness import veil
+from annotator.services.dialogues.drafts import undo_and_redo
+from annotator.services.dialogues.revisions import latest_guideline
+from annotator.views.pages import PageRequest
+from reviews.models import Claim, Verdict
+from reviews.services.feedback import comments
+from reviews.services.feedback.mentions import suggested_names
+from reviews.services.queue import claims
+from reviews.services.submission import submit
+from reviews.services.submission.workbench import Workbench
+from reviews.views.examples import examples_context
+from reviews.views.workspace.case_editor import case_editor
+from reviews.views.workspace.graph import graph_context, rows_of, trace_task
+
+_LINKS = (
+    "edit",
+    "undo",
+    "redo",
+    "reset",
+    "heartbeat",
+    "release",
+    "skip",
+    "waive",
+    "look",
+    "comment",
+    "form",
+    "submit",
+    "settle",
+    "merge",
+)
+#: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
+MOST_ACTIVE_SECONDS = 1800
+#: Stands for the id of a slot where addresses are worked out once for all of them.
+_ANY_SLOT = "0" * 12
+#: Edits that open what they have made.
+_OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_round", "add_call")
+PANELS = {
+    "edit": "Edit",
+    "graph": "Graph",
+    "findings": "Findings",
+    "comments": "Comments",
+    "tools": "Tools",
+    "versions": "Versions",
+    "examples": "Examples",
+}
+STEP_TYPES = [("clarification", "Add a clarification"), ("answer", "Add the answer")]
+ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("chat", "its own knowledge")]
+POLICIES = [("", "not annotated"), *POLICY_LABELS.items()]
+INFORMATION = [("", "not annotated"), *INFORMATION_LABELS.items()]
+CATEGORIES = [("", "not annotated"), *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
+OBSERVATION_KINDS = [("json", "JSON"), ("text", "Text")]
+LANGUAGES = [("", "not annotated"), ("en", "English"), ("zh", "Chinese")]
+#: (verdict, words, key, whether Ctrl+Enter means it)
+_VERDICTS = {
+    Verdict.APPROVE: ("Approve", "a", True),
+    Verdict.FIX: ("Approve with changes", "a", True),
+    Verdict.REJECT: ("Reject", "x", False),
+    Verdict.ESCALATE: ("Escalate", "b", False),
+}
+
+
+def workbench_context(
+    request: PageRequest,
+    bench: Workbench,
+    *,
+    at: str | None = None,
+    panel: str | None = None,
+    refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
+) -> dict[str, Any]:
+    """``refused``: an edge of the graph that was refused just now, and the circle it would have closed."""
+    work = bench.work
+    if not request.htmx:
+        work.claim.expires_at = claims.heartbeat(
+            actor=request.user, token=work.claim.token, active_seconds=None
+        ).expires_at
+    request.project = work.slot.project
+    selected, anchor = bench.view.select(at)
+    links = {name: url.replace(_ANY_SLOT, work.slot.public_id) for name, url in _addresses().items()}
+    work_url = links.pop("")
+    # Every step makes a version: of a draft just begun there is nothing to ask.
+    undoable, redoable = undo_and_redo(bench.draft) if bench.draft.version else (False, False)
+    context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
+        "work_url": work_url,
+        "panels": [
+            (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
+            for key, label in PANELS.items()
+            if key != "graph" or bench.view.tasks
+        ],
+        "step_types": STEP_TYPES,
+        "answer_types": ANSWER_TYPES,
+        "language_choices": LANGUAGES,
+        "guideline": latest_guideline(work.slot.project),
+        "comment_hint": f"About {describe(bench.document, anchor)}." if selected else "About the dialogue as a whole.",
+        "verdicts": offered(bench),
+        # Who asks for a place, or adds one, is taken there; undo and the like leave the focus alone.
+        "autofocus": request.POST.get("op") in _OPENING
+        if request.method == "POST"
+        else at is not None and bool(request.htmx),
+        "refusal": None,
+        "fields": None,
+        "tool": None,
+        "task": None,
+        "graph": None,
+        "look": None,
+        "value_rows": [],
+        "bench": bench,
+        "work": work,
+        "slot": work.slot,
+        "stage": work.stage,
+        "dialogue": bench.dialogue,
+        "draft": bench.draft,
+        # A draft is made when its page is opened: then nobody has saved anything yet.
+        "saved_at": bench.draft.updated_at if bench.draft.version else None,
+        "view": bench.view,
+        "at": anchor,
+        "selected": selected,
+        "panel": panel if panel in PANELS else "edit",
+        "policies": POLICIES,
+        "information_choices": INFORMATION,
+        "scenario_choices": [("", "not annotated"), *SCENARIO_LABELS.items()],
+        "category_choices": CATEGORIES,
+        "observation_kinds": OBSERVATION_KINDS,
+        "observation_kind": _observation_kind(request, selected),
+        "threads": comments.read_threads(
+            actor=request.user,
+            dialogue=bench.dialogue,
+            document=bench.document,
+            compared=work.slot.revision.document(),
+        )
+        if panel == "comments"
+        else [],
+        "names": suggested_names(request.project) if panel == "comments" else [],
+        "tools": list(bench.toolset.tools.values()),
+        "undoable": undoable,
+        "redoable": redoable,
+        "versions": _versions(request, bench) if panel == "versions" else [],
+    }
+    if isinstance(selected, StepView):
+        task = next(task for task in bench.view.tasks if selected in task.steps)
+        context |= {"task": task, "others": _others(task, selected)}
+        tool = bench.toolset.tools.get(selected.data.get("name", ""))
+        # More than a form may send is edited as JSON alone: fields would hold all of it a second time.
+        if tool is not None and isinstance(selected.data["arguments"], dict) and not is_cut(selected.data["arguments"]):
+            context["fields"] = fields(tool.parameters, selected.data["arguments"])
+            context["fields_cut"] = len(context["fields"]) >= MAX_FIELDS
+        context["tool"] = tool
+        if selected.type == "call" and context["panel"] == "edit":
+            context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)
+    elif isinstance(selected, TaskView):
+        context["task"] = selected
+    else:
+        context |= case_editor(bench, selected)
+    if context["panel"] == "examples":
+        context |= examples_context(request, bench, context["task"])
+    if context["panel"] == "graph" and context["task"]:
+        step = selected if isinstance(selected, StepView) else None
+        context |= graph_context(bench, context["task"], step, refused=refused)
+    return context
+
+
+def _observation_kind(request: PageRequest, selected: Any) -> str:
+    """What the editor of an observation takes. An empty text is not stored, so Text may only be chosen so far."""
+    kind: str = getattr(selected, "observation_kind", "")
+    chosen = request.POST.get("as") if request.POST.get("op") == "set_observation" else ""
+    return "text" if kind and chosen == "text" and selected.data.get("observation") is None else kind
+
+
+def _versions(request: PageRequest, bench: Workbench) -> list[Revision]:
+    rows = bench.dialogue.revisions.visible_to(request.user).defer("content").select_related("author").order_by("-pk")
+    blind = {bench.dialogue.pk} if bench.work.blind else set()
+    return veil(rows[:30], actor=request.user, blind=blind, words=["message"])
+
+
+@cache
+def _addresses() -> dict[str, str]:
+    """The addresses of a slot's page, under the empty name, and of what can be sent from it."""
+    names = {"": "workspace"} | {name: f"workspace-{name}" for name in _LINKS}
+    return {name: reverse(address, args=[_ANY_SLOT]) for name, address in names.items()}
+
+
+def offered(bench: Workbench) -> list[dict[str, Any]]:
+    """The verdicts that make sense for the draft as it is, as buttons."""
+    sensible = submit.offered_verdicts(bench.stage, changed=bench.changed)
+    return [
+        {"value": verdict.value, "label": label, "key": key, "primary": primary}
+        for verdict, (label, key, primary) in _VERDICTS.items()
+        if verdict in sensible
+    ]
+
+
+def _others(task: TaskView, selected: StepView) -> list[tuple[str, StepView | None, bool, str]]:
+    """What the selected step depends on or could: (id, step, whether it does, the kind of that dependency).
+
+    The task's other steps, and what it depends on although it cannot: itself, and what is no step of the task (None).
+    """
+    held = {dep["id"]: dep["kind"] for dep in selected.depends_on or []}
+    steps: dict[str, StepView | None] = {
+        step.id: step for step in task.steps if step.id in held or (step is not selected and step.type != "answer")
+    }
+    steps |= {key: None for key in held if key not in steps}
+    return [(key, step, key in held, held.get(key, "parameter")) for key, step in steps.items()]
+
+
+def seen_version(request: PageRequest, draft: Draft) -> int:
+    raw = request.POST.get("seen", "")
+    return int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else draft.version
+
+
+def active_seconds(request: PageRequest) -> int:
+    """For how long somebody says that they have worked since the last heartbeat."""
+    raw = request.POST.get("active_seconds", "")
+    return min(int(raw), MOST_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
+
+
+def claim_handed_in(request: PageRequest, bench: Workbench) -> Claim:
+    """The claim that a review ends, with the work since its last heartbeat, which comes along with the form."""
+    claim, seconds = bench.work.claim, active_seconds(request)
+    try:
+        return claims.heartbeat(actor=request.user, token=claim.token, active_seconds=seconds) if seconds else claim
+    except Conflict:
+        # Handing in says what has become of it.
+        return claim

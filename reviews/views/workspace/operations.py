@@ -1,0 +1,138 @@
+"""From a posted form to one edit operation (see ``annotator.core.editing``)."""
+
+from typing import Any
+
+from django.http import QueryDict
+
+from annotator.core.comparison import AnchorMissing, resolve
+from annotator.core.forms.reading import parse
+from annotator.core.schema.toolsets import CompiledToolset
+from annotator.errors import Invalid
+from reviews.views.workspace.case_editor import expected_operation, parameter_operation, posted_fields
+
+#: Labels and texts that may be "not annotated": an empty choice means null.
+_NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario")
+
+
+def operation_of(posted: QueryDict, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    """The operation a form asks for. Raises Invalid where the form makes no sense."""
+    name = posted.get("op", "")
+    anchor = posted.get("anchor", "")
+    build = _BUILDERS.get(name)
+    if build is None:
+        raise Invalid(f"There is no edit called “{name[:40]}”.")
+    try:
+        return {"op": name, "anchor": anchor, **build(posted, anchor, document, toolset)}
+    except AnchorMissing:
+        raise Invalid(
+            "The place you edited is not there any more; it may have been deleted in another window."
+        ) from None
+
+
+def _set(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    value: str | None = posted.get("value", "").replace("\r\n", "\n")
+    if value == "" and anchor.rsplit("/", 1)[-1] in _NULLABLE:
+        value = None
+    return {"value": value}
+
+
+def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    """The whole argument form of a call. Raises Invalid where a field cannot be read as its type."""
+    call = resolve(document, anchor)
+    if not isinstance(call, dict) or "arguments" not in call or not isinstance(call.get("name"), str):
+        raise Invalid("This form is for the arguments of a call, and its place is none; load the page again.")
+    tool = toolset.tools.get(call["name"])
+    if tool is None:
+        raise Invalid(f"The tool {call['name']} is not in the toolset; edit the arguments as JSON.")
+    current = call["arguments"] if isinstance(call["arguments"], dict) else {}
+    arguments, errors = parse(tool.parameters, posted_fields(posted, "arg:"), current=current)
+    for path, sentence in errors.items():
+        raise Invalid(f"{path[1:]}: {sentence} Nothing of the form was saved.", anchor=f"{anchor}/arguments{path}")
+    if document["kind"] == "constrained":
+        return {"op": "set_json", "anchor": f"{anchor}/arguments", "value": arguments}
+    return {"op": "set_arguments", "value": arguments}
+
+
+def _dependencies(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    if posted.get("annotated") != "yes":
+        return {"value": None}
+    return {"value": [{"id": dep, "kind": posted.get(f"kind:{dep}", "parameter")} for dep in posted.getlist("dep")]}
+
+
+def _fields(*names: str) -> Any:
+    def build(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+        return {name: posted[name] for name in names if posted.get(name)}
+
+    return build
+
+
+def _by(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    return {"by": -1 if posted.get("by") == "-1" else 1}
+
+
+def _text(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    out: dict[str, Any] = {"text": posted.get("text", "").replace("\r\n", "\n")}
+    if posted.get("as") in ("json", "text"):
+        out["as"] = posted.get("as")
+    return out
+
+
+def _code(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    out = _text(posted, anchor, document, toolset)
+    return out | ({"function": posted["function"]} if "function" in posted else {})
+
+
+def _accepted(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
+    """Dependencies as “step needs kind”, one a field."""
+    edges = []
+    for text in posted.getlist("edge"):
+        words = text.split(" ")
+        if len(words) != 3:
+            raise Invalid(f"“{text[:80]}” is no dependency: a step, what it depends on and a kind are expected.")
+        edges.append(dict(zip(("step", "id", "kind"), words, strict=True)))
+    return {"edges": edges}
+
+
+_BUILDERS = {
+    "set": _set,
+    "set_argument_form": _arguments,
+    "set_arguments": _text,
+    "set_observation": _text,
+    "set_dependencies": _dependencies,
+    "add_dependency": _fields("id", "kind"),
+    "remove_dependency": _fields("id"),
+    "accept_dependencies": _accepted,
+    "set_shape": _fields("shape"),
+    "copy_shape": _fields("from"),
+    "set_inferable": _fields("argument", "reason"),
+    "add_task": _fields("after"),
+    "delete_task": _fields(),
+    "move_task": _by,
+    "add_step": _fields("type", "name", "after"),
+    "delete_step": _fields(),
+    "duplicate_step": _fields(),
+    "move_step": _by,
+    "choose_candidate": _fields("id"),
+    "add_candidate": _text,
+    "add_context": _fields("role", "after"),
+    "delete_context": _fields(),
+    "set_json": _text,
+    "set_code": _code,
+    "set_category": _fields("value"),
+    "set_parameters": parameter_operation,
+    "set_expected": expected_operation,
+    "add_constraint": _fields("category", "after"),
+    "delete_constraint": _fields(),
+    "move_constraint": _by,
+    "state_constraint": _fields(),
+    "add_variant": _fields("name"),
+    "delete_variant": _fields(),
+    "add_round": _fields("name", "after"),
+    "delete_round": _fields(),
+    "move_round": _by,
+    "add_call": _fields("name", "after"),
+    "delete_call": _fields(),
+    "move_call": _by,
+    "add_expected": _fields("name"),
+    "delete_expected": _fields(),
+}

@@ -1,0 +1,322 @@
+"""The page of one claimed slot: dialogue, editors, findings, and the way to a verdict.
+
+Every edit is one POST that changes the stored draft; htmx gets back the parts that changed, a browser without scripts
+is sent back to the page.
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotator.core.comparison import describe, lookup
+from annotator.errors import Conflict, DomainError, Gone
+from annotator.models import Draft
+from annotator.presentation.dialogue import pretty
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues import drafts
+from annotator.views.pages import PageRequest, project_page, takes
+from reviews.services.feedback import comments
+from reviews.services.queue import claims
+from reviews.services.queue.slot_work import Work, load_slot_work
+from reviews.services.submission import waivers
+from reviews.services.submission.workbench import Workbench
+from reviews.views.comment_context import with_mention
+from reviews.views.workspace.context import PANELS, active_seconds, seen_version, workbench_context
+from reviews.views.workspace.graph import open_bench, refused_edge
+from reviews.views.workspace.operations import operation_of
+
+#: Edits of one field, whose inspector keeps its shape.
+_TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")
+
+
+@project_page
+@require_POST
+def work_next(request: PageRequest) -> HttpResponse:
+    """Claim the next item (of one stage, or of whichever has the most urgent) and open it."""
+    stage = request.POST.get("stage") or None
+    try:
+        claim = claims.claim_next(actor=request.user, project=request.project, stage=stage)
+    except Conflict as error:
+        # Work is paused, or they hold as much as one may.
+        messages.warning(request, error.sentence)
+        return redirect("home")
+    if claim is None:
+        messages.info(
+            request, "Nothing is waiting for you here at the moment. Items come back as colleagues finish theirs."
+        )
+        return redirect("home")
+    return redirect("workspace", slot=claim.slot.public_id)
+
+
+@login_required
+@never_cache
+@require_safe
+@takes("at", "panel", "example")
+def workspace(request: PageRequest, slot: str) -> HttpResponse:
+    """The workspace, or (to htmx) its inspector for another place. A dispute opens at what is disputed."""
+    bench = open_bench(request, slot)
+    if bench.disputed and not request.GET:
+        return redirect("workspace-settle", slot=slot)
+    context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))
+    if request.htmx:
+        return _fragments(request, bench, context, inspector=True)
+    return render(request, "reviews/workspace/page.html", context)
+
+
+@login_required
+@require_POST
+def edit(request: PageRequest, slot: str) -> HttpResponse:
+    """One edit of the draft."""
+    bench = open_bench(request, slot)
+    seen = seen_version(request, bench.draft)
+    operation: dict[str, Any] = {}
+    try:
+        operation = operation_of(request.POST, bench.document, bench.toolset)
+        edited = drafts.edit_draft(
+            actor=request.user,
+            draft=bench.draft,
+            operation=operation,
+            seen=seen,
+            edit_id=request.POST.get("edit", ""),
+        )
+    except DomainError as error:
+        return _refused(request, bench, error, operation)
+    # What was typed is on the page already; only edits that change the inspector's shape replace it, and those that
+    # another window has come before, which may have changed what else it shows.
+    other_kind = request.POST.get("as") != request.POST.get("was")
+    elsewhere = seen != bench.draft.version
+    shape = operation["op"] not in _TYPED or "reshape" in request.POST or other_kind or elsewhere
+    panel = request.POST.get("panel")
+    at = edited.anchor if shape and not panel else request.POST.get("at")
+    return _answer(request, bench, edited.draft, at=at, panel=panel, inspector=shape)
+
+
+@login_required
+@require_POST
+def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
+    """Undo, redo or reset."""
+    bench = open_bench(request, slot)
+    at = request.POST.get("at")
+    try:
+        if action == "reset":
+            draft = drafts.reset_draft(actor=request.user, draft=bench.draft)
+        else:
+            step = drafts.undo if action == "undo" else drafts.redo
+            edited = step(actor=request.user, draft=bench.draft, edit_id=request.POST.get("edit", ""))
+            draft, at = edited.draft, edited.anchor or at
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)
+
+
+@login_required
+@require_POST
+def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
+    """Keep the claim alive; a lost one is said in a sentence, unless the page that asks is being left."""
+    try:
+        work = load_slot_work(actor=request.user, public_id=slot)
+        claims.heartbeat(actor=request.user, token=work.claim.token, active_seconds=active_seconds(request))
+    except DomainError:
+        if "leaving" not in request.POST:
+            raise
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_POST
+def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
+    """Give the item back (release), or pass it over for now (skip). The draft is kept."""
+    work = load_slot_work(actor=request.user, public_id=slot)
+    project = work.slot.project
+    if action == "skip":
+        claims.skip(actor=request.user, token=work.claim.token)
+        try:
+            claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
+        except Conflict as error:
+            messages.warning(request, f"Skipped; your draft is kept. {error.sentence}")
+            return redirect("home")
+        if claim is not None and claim.slot_id != work.slot.pk:
+            messages.info(request, "Skipped; this is the next one. Your draft of the other is kept.")
+            return redirect("workspace", slot=claim.slot.public_id)
+        if claim is not None:
+            claims.release(actor=request.user, token=claim.token)
+        messages.info(request, "Skipped. There is no other item of this stage for you now; your draft is kept.")
+    else:
+        claims.release(actor=request.user, token=work.claim.token)
+        messages.info(request, "Given back. Your draft is kept in case the item comes to you again.")
+    return redirect("home")
+
+
+@login_required
+@require_POST
+def waive(request: PageRequest, slot: str) -> HttpResponse:
+    """Say why a warning does not matter here."""
+    bench = open_bench(request, slot)
+    key = (request.POST.get("check", ""), request.POST.get("anchor", ""), request.POST.get("value_hash", ""))
+    finding = next((f for f in bench.view.warnings if (f.check, f.anchor, f.value_hash) == key), None)
+    try:
+        if finding is None:
+            raise Conflict("This warning is gone: the value it was about has changed.")
+        waivers.waive(
+            actor=request.user,
+            work=bench.work,
+            check=finding.check,
+            anchor=finding.anchor,
+            value_hash=finding.value_hash,
+            reason=request.POST.get("reason", ""),
+        )
+    except DomainError as error:
+        return _refused(request, bench, error)
+    at, panel = request.POST.get("at"), request.POST.get("panel")
+    return _answer(request, bench, bench.draft, at=at, panel=panel, inspector=True)
+
+
+@login_required
+@require_POST
+def comment(request: PageRequest, slot: str) -> HttpResponse:
+    """Comment on the selected place. The same words sent twice, because an answer was lost, are one comment."""
+    bench = open_bench(request, slot)
+    comment = {
+        "anchor": request.POST.get("anchor", ""),
+        "text": with_mention(request.POST.get("text", ""), request.POST.get("mention", "")),
+        "reply_to": request.POST.get("reply_to", ""),
+    }
+    try:
+        comments.add_comment_once(actor=request.user, work=bench.work, **comment)
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
+
+
+def _held(request: PageRequest, slot: str) -> Work:
+    """The person's hold on the slot.
+
+    To a page that is open, one that was lost is gone for good (410), not an edit that could be merged (409).
+    """
+    try:
+        return load_slot_work(actor=request.user, public_id=slot)
+    except Conflict as error:
+        if request.headers.get("HX-Request"):
+            raise Gone(error.sentence) from None
+        raise
+
+
+def _answer(
+    request: PageRequest,
+    bench: Workbench,
+    draft: Draft,
+    *,
+    at: str | None,
+    panel: str | None = None,
+    inspector: bool = False,
+) -> HttpResponse:
+    if not request.htmx:
+        # No place of a dialogue has so long a name, and no address may be so long.
+        query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value and len(value) < 2_000})
+        return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
+    bench = Workbench(actor=request.user, work=bench.work, draft=draft)
+    return _fragments(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
+
+
+def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
+    # While the place stays, its editor is morphed: what somebody is at in it keeps the focus, and stays open.
+    posted = request.POST
+    stays = context["panel"] == "edit" and posted.get("at") == context["at"] and posted.get("as") == posted.get("was")
+    context |= {
+        "with_inspector": inspector,
+        "settled": request.method == "POST",
+        "morphed": request.method == "POST" and (stays or context["panel"] == "graph"),
+    }
+    response = render(request, "reviews/workspace/update.html", context)
+    response["X-Draft-Version"] = str(bench.draft.version)
+    return response
+
+
+#: Edits of a step that are about one part of it.
+_HELD_BELOW = {
+    "set_observation": "/observation",
+    "set_arguments": "/arguments",
+    "set_argument_form": "/arguments",
+    "set_dependencies": "/depends_on",
+}
+_NOTHING = object()
+#: What holds words that somebody has typed.
+_HOLDING = {*_TYPED, "set_argument_form", "set_inferable", "set_parameters", "set_expected", "add_candidate"}
+#: Fields of an edit that nobody has typed.
+_PASSING = {
+    *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated")
+}
+#: Fields of a refused edit that its second try gets anew.
+_NOT_REPEATED = ("seen", "csrfmiddlewaretoken")
+
+
+def _is_gone(bench: Workbench, anchor: str) -> bool:
+    """Whether the step, task or other part that an edit is about is no part of the draft."""
+    if not anchor.startswith("/") or lookup(bench.document, anchor, _NOTHING) is not _NOTHING:
+        return False
+    holder = lookup(bench.document, anchor.rpartition("/")[0], _NOTHING)
+    return holder is _NOTHING or isinstance(holder, list)
+
+
+def _typed(request: PageRequest) -> str:
+    """What somebody has typed into the form of an edit; several fields with their names."""
+    typed = [
+        (key, value) for key in request.POST for value in request.POST.getlist(key) if key not in _PASSING and value
+    ]
+    if len(typed) == 1:
+        return typed[0][1]
+    return "\n".join(f"{key.rpartition(':')[2].removeprefix('/')}: {value}" for key, value in typed)
+
+
+def _refused(
+    request: PageRequest, bench: Workbench, error: DomainError, operation: dict[str, Any] | None = None
+) -> HttpResponse:
+    """A refusal beside what was typed; nothing of the page is thrown away.
+
+    Without scripts the page comes again, with the refusal and the words that were refused on it.
+    """
+    operation = operation or {}
+    anchor = request.POST.get("anchor", "")
+    place = anchor + _HELD_BELOW.get(operation.get("op", ""), "")
+    mine = operation.get("text", operation.get("value", request.POST.get("text")))
+    stored = lookup(bench.document, place, _NOTHING) if place.startswith("/") else _NOTHING
+    beside = mine is not None and stored is not _NOTHING
+    gone = _typed(request) if request.POST.get("op") in _HOLDING and _is_gone(bench, anchor) else ""
+    if gone:
+        error = Conflict(
+            "What you edited was deleted meanwhile, so what you typed has no place any more. Copy it before you leave "
+            "it; Undo brings the place back."
+        )
+    refusal = {
+        "sentence": error.sentence,
+        "conflict": error.status == Conflict.status,
+        "gone": gone,
+        "action": request.path,
+        "place": describe(bench.document, place) if beside else "",
+        "stored": "" if not beside or stored is None else pretty(stored),
+        "mine": "" if mine is None else pretty(mine),
+        "posted": [
+            (key, value) for key in request.POST for value in request.POST.getlist(key) if key not in _NOT_REPEATED
+        ],
+    }
+    panel = request.POST.get("panel")
+    at = request.POST.get("at") or anchor
+    edge, circle = refused_edge(operation, error)
+    if request.htmx:
+        context = {"refusal": refusal, "draft": bench.draft, "graph": None}
+        if panel == "graph" and circle:
+            shown = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle))
+            context = shown | {"refusal": refusal}
+        response = render(request, "reviews/workspace/refusal.html", context, status=error.status)
+    else:
+        context = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle))
+        response = render(request, "reviews/workspace/page.html", context | {"refusal": refusal}, status=error.status)
+    response["X-Draft-Version"] = str(bench.draft.version)
+    return response

@@ -1,0 +1,301 @@
+"""From a draft to a verdict: what was filled in, the last look, and merging with a newer version."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotator.core.comparison import describe, describe_changes, value_text
+from annotator.errors import Conflict, DomainError
+from annotator.presentation.document import present
+from annotator.services.database.filters import one_of
+from annotator.services.dialogues import drafts
+from annotator.views.pages import PageRequest, takes
+from reviews.models import Verdict
+from reviews.services.queue import claims
+from reviews.services.submission import submit as submissions
+from reviews.services.submission.checklists import without_yes
+from reviews.services.submission.review_forms import keep_form
+from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
+from reviews.views.workspace.context import claim_handed_in, seen_version, workbench_context
+from reviews.views.workspace.form_versions import (
+    ask,
+    disputed,
+    is_kept,
+    reason_label,
+    refusal_words,
+    require_shown,
+    window_of,
+)
+
+#: Empty rows for errors on the form; there is a button for more.
+ERROR_ROWS = 3
+#: Conflicts of a merge on one page: a form may have a few thousand fields.
+CONFLICTS = 100
+_SIDES = ("mine", "theirs")
+
+
+@login_required
+@require_POST
+def review_form(request: PageRequest, slot: str) -> HttpResponse:
+    """Keep what has been filled in of the review (autosave)."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    try:
+        kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
+    except Conflict as conflict:
+        return ask(request, bench, conflict, _submit_url(request, bench))
+    if {"over", "more"} & request.POST.keys() and not request.htmx:
+        return redirect(_submit_url(request, bench))
+    return is_kept(HttpResponse(status=204), kept)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+@takes("verdict")
+def submit(request: PageRequest, slot: str) -> HttpResponse:
+    """The last look before a verdict: changes, findings, checklist, reason."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    if bench.disputed:
+        # Handed in here, it would go without who was present in a review session, and without what the rulings make.
+        return redirect("workspace-settle", slot=slot)
+    refused: DomainError | None = None
+    seen = seen_version(request, bench.draft)
+    window = window_of(request)
+    verdict = request.POST.get("verdict") or one_of(request.GET, "verdict", Verdict.values)
+    if verdict not in Verdict.values:
+        verdict = ""
+    if request.method == "POST":
+        claim = claim_handed_in(request, bench)
+        try:
+            kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
+            require_shown(kept)
+            filled = kept.form
+            require_draft_version(bench.draft, seen)
+            submissions.submit_review(
+                actor=request.user,
+                slot=bench.work.slot,
+                token=bench.work.claim.token,
+                claim=claim,
+                verdict=verdict,
+                draft=bench.draft,
+                **checklist_of(filled),
+                named_errors=filled.get("named_errors", []),
+                reason=filled.get("reason", ""),
+                rulings=filled.get("rulings", {}),
+            )
+        except DomainError as error:
+            refused = error
+            bench = open_workbench(actor=request.user, slot_id=slot)
+        else:
+            return after_submission(request, bench)
+    keep_url = reverse("workspace-form", args=[slot])
+    question = disputed(request, bench, refused, keep_url=keep_url, page_url=_submit_url(request, bench))
+    context = workbench_context(request, bench)
+    context |= {
+        "verdict": verdict,
+        "disputed": question,
+        "refused": refusal_words(refused, bench, seen) if refused else "",
+        "changes": describe_changes(bench.work.slot.revision.document(), bench.document),
+        "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
+        "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
+        "reason_label": reason_label(bench, verdict),
+        "checklist": checklist_rows(bench),
+    } | named_error_rows(bench, is_open=verdict != Verdict.APPROVE)
+    return render(request, "reviews/workspace/submit.html", context, status=refused.status if refused else 200)
+
+
+def _submit_url(request: PageRequest, bench: Workbench) -> str:
+    verdict = request.POST.get("verdict", "")
+    chosen = f"?verdict={verdict}" if verdict in Verdict.values else ""
+    return reverse("workspace-submit", args=[bench.work.slot.public_id]) + chosen
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def merge(request: PageRequest, slot: str) -> HttpResponse:
+    """The item has a newer version than the one the draft was begun from: bring both together."""
+    bench = open_workbench(actor=request.user, slot_id=slot)
+    if not bench.stale:
+        return redirect("workspace", slot=slot)
+    onto = bench.onto
+    here = {key.removeprefix("choice:"): side for key, side in request.POST.items() if key.startswith("choice:")}
+    decided = _decided(request.POST.get("decided", "")) | here
+    choices = {anchor: str(side) for anchor, side in decided.items() if side in _SIDES}
+    # Nobody takes a version that they have not seen.
+    onto_changed = request.POST.get("onto", onto.public_id) != onto.public_id
+    if onto_changed:
+        choices = {}
+    if request.method == "POST" and not onto_changed:
+        rest = request.POST.get("rest", "")
+        _, conflicts = drafts.rebase_draft(
+            actor=request.user, draft=bench.draft, onto=onto, choices=choices, otherwise=rest if rest in _SIDES else ""
+        )
+        if not conflicts:
+            messages.success(request, "Merged. Look it over, then go on.")
+            return redirect("workspace", slot=slot)
+    else:
+        conflicts = drafts.preview_rebase(draft=bench.draft, onto=onto)
+    context = workbench_context(request, bench)
+    context |= {
+        "onto": onto,
+        "onto_changed": onto_changed,
+        "conflicts": [
+            {
+                "anchor": c.anchor,
+                "place": describe(bench.document, c.anchor),
+                "reason": c.reason,
+                "mine": value_text(c.mine),
+                "theirs": value_text(c.theirs),
+                "choice": choices.get(c.anchor, ""),
+            }
+            for c in conflicts[:CONFLICTS]
+        ],
+        # The form carries what was decided on the pages before.
+        "decided": orjson.dumps(choices).decode(),
+        "more": max(0, len(conflicts) - CONFLICTS),
+        "theirs": describe_changes(bench.draft.base.document(), onto.document()),
+        "mine": describe_changes(bench.draft.base.document(), bench.document),
+    }
+    return render(request, "reviews/workspace/merge.html", context, status=409 if request.method == "POST" else 200)
+
+
+def _decided(text: str) -> dict[str, Any]:
+    try:
+        read = orjson.loads(text or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
+    slot = bench.work.slot
+    messages.success(request, f"{slot.dialogue.external_id}: submitted.")
+    if "stay" in request.POST:
+        return redirect("home")
+    try:
+        claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
+    except Conflict as error:
+        messages.warning(request, error.sentence)
+        return redirect("home")
+    if claim is None:
+        messages.info(request, "That was the last one of this stage for you.")
+        return redirect("home")
+    return redirect("workspace", slot=claim.slot.public_id)
+
+
+def checklist_of(filled: Mapping[str, Any]) -> dict[str, Any]:
+    """What is handed in of a form's checklist. The note of a “no” that is a “yes” now stays in the form."""
+    checklist = filled.get("checklist", {})
+    return {"checklist": checklist, "notes": without_yes(checklist, filled.get("notes", {}))}
+
+
+def filled_in(request: PageRequest) -> dict[str, Any]:
+    """The review's own fields in a form: reason, checklist, named errors, rulings; only those that were sent."""
+    posted = request.POST
+    out: dict[str, Any] = {}
+    if "reason" in posted:
+        out["reason"] = posted["reason"].replace("\r\n", "\n").strip()
+    checklist: dict[str, dict[str, bool | None]] = {}
+    notes: dict[str, dict[str, str]] = {}
+    for key in posted:
+        # The id of a task may hold colons.
+        what, _, rest = key.partition(":")
+        task, colon, item = rest.rpartition(":")
+        if what == "check" and colon:
+            checklist.setdefault(task, {})[item] = {"yes": True, "no": False}.get(posted[key])
+        elif what == "check-note" and colon:
+            notes.setdefault(task, {})[item] = posted[key].strip()
+    if checklist:
+        out["checklist"] = checklist
+    if notes:
+        out["notes"] = notes
+    if "error-type" in posted:
+        rows = zip(
+            posted.getlist("error-type"),
+            posted.getlist("error-anchor"),
+            posted.getlist("error-note"),
+            strict=False,
+        )
+        # Without a kind it can't be handed in yet; what was written is kept all the same.
+        out["named_errors"] = [
+            {"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind or note.strip()
+        ]
+    rulings = {}
+    for key in posted:
+        if key.startswith("why:"):
+            # The choice of a place may come last: what was typed before it is kept as well.
+            anchor = key.removeprefix("why:")
+            rulings[anchor] = {
+                "choice": posted.get(f"ruling:{anchor}", ""),
+                "value": _third(posted, anchor),
+                "reason_kind": posted.get(f"why:{anchor}", ""),
+                "reason": posted.get(f"note:{anchor}", "").strip(),
+                "follow": f"follow:{anchor}" in posted,
+            }
+    if rulings:
+        out["rulings"] = rulings
+    session = posted.get("review-session", "")
+    if session.isascii() and session.isdigit() and len(session) < 19:
+        out["review_session"] = {
+            "session": int(session),
+            "people": posted.getlist("present"),
+            "note": posted.get("session-note", "").strip(),
+        }
+    return out
+
+
+def _third(posted: QueryDict, anchor: str) -> str:
+    """A third value as it was typed; of dependencies the list that was ticked, as JSON."""
+    if f"deps:{anchor}" not in posted:
+        return posted.get(f"third:{anchor}", "").replace("\r\n", "\n")
+    chosen = [text.rpartition(" ") for text in posted.getlist(f"dep:{anchor}") if " " in text]
+    return json.dumps([{"id": step, "kind": kind} for step, _, kind in chosen])
+
+
+def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
+    """The stage's checklist as rows of questions: for the dialogue, then for each task."""
+    answers, notes = bench.form.get("checklist", {}), bench.form.get("notes", {})
+    places = [("dialogue", "The dialogue", False), *((t.id, f"Task {t.number}", True) for t in bench.view.tasks)]
+    rows = []
+    for key, title, per_task in places:
+        items = [
+            {
+                "key": item.key,
+                "text": item.text,
+                "answer": answers.get(key, {}).get(item.key),
+                "note": notes.get(key, {}).get(item.key, ""),
+            }
+            for item in bench.stage.checklist.items
+            if item.per_task is per_task
+        ]
+        if items:
+            rows.append({"key": key, "title": title, "items": items})
+    return rows
+
+
+def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
+    """What the rows on which errors are named need; ``is_open`` also where none was named yet."""
+    named = bench.form.get("named_errors", [])
+    return {
+        "named_error_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(ERROR_ROWS))],
+        "named_errors_open": is_open or bool(named),
+        "taxonomy": bench.work.protocol.error_types_in_use(),
+        "places": _places(bench),
+    }
+
+
+def _places(bench: Workbench) -> list[tuple[str, str]]:
+    """Where an error can be: the parts of the dialogue in words, then those that the reviewer has taken out."""
+    places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
+    if bench.changed:
+        seen = bench.work.slot.revision.document()
+        for part in present(seen, []).parts:
+            places.setdefault(part.anchor, f"{describe(seen, part.anchor)}, which you took out")
+    return list(places.items())
