@@ -1,6 +1,7 @@
 import pytest
 
-from scripts.template_rules import problems_below, template_problems
+from scripts import template_rules
+from scripts.template_rules import problems_below, template_problems, unmarked_text
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,65 @@ def test_what_the_policy_allows_is_left_alone(text):
 
 
 def test_place_is_named_by_file_and_line(tmp_path):
-    folder = tmp_path / "templates" / "reviews"
+    folder = tmp_path / "templates" / "new"
     folder.mkdir(parents=True)
     (folder / "page.html").write_text('{# a\nb #}\n<p style="x">\n')
-    assert problems_below(tmp_path) == ["templates/reviews/page.html:3: a style attribute: use a class"]
+    assert problems_below(tmp_path) == ["templates/new/page.html:3: a style attribute: use a class"]
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("<p>Save {{ name }}</p>", "Save"),
+        ("{% block title %}Members{% endblock %}", "Members"),
+        ("<p>{% translate 'Save' %} or cancel", "or cancel"),
+        ('<input type="submit" value="Save">', "Save"),
+        ('<a aria-label="Close" href="#x">×</a>', "Close"),
+        ('<input placeholder="{{ a }} name">', "name"),
+        ('<img alt="A graph" src="a.png">', "A graph"),
+        ('<p data-say="Could not save">', "Could not save"),
+        ('<p title="{% if a %}Open{% else %}{% translate "Closed" %}{% endif %}">', "Open"),
+        ("<code>x</code> text", "text"),
+        ('<p translate="no">a<br>b</p>text', "text"),
+        ('{% empty "No comments yet" %}', "No comments yet"),
+        ('{% badge "rejected" "bad" %}', "rejected"),
+        ('{% include "a.html" with title="Not found" %}', "Not found"),
+        ('{{ names|join:" and " }}', " and "),
+        ("{{ name|default:'Nobody' }}", "Nobody"),
+    ],
+)
+def test_text_not_marked_for_translation_is_found(template, text):
+    assert list(unmarked_text(template)) == [(1, f"“{text}” {template_rules.UNMARKED}")]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        '<p>{% translate "Save" %} {{ name }} · 3 × 4 &nbsp;</p>',
+        "{% blocktranslate count n=rows|length trimmed %}<b>One</b> row{% plural %}{{ n }} rows{% endblocktranslate %}",
+        "<p>{% comment %}old{% endcomment %}<!-- old -->{# old #}",
+        "<code>x</code><kbd>Enter</kbd><pre>a <b>c</b></pre><samp>d</samp>",
+        '<p translate="no">a <b>c</b><br></p>',
+        '<input type="text" name="first name" value="Ann">',
+        '<a class="Big button" href="{% url "Home page" %}" data-key="g p">{% icon "arrow" %}</a>',
+        '{% empty _("No comments yet") %}{% badge _("rejected") "bad" %}{{ a|default:_("Nobody") }}',
+        '{% include "components/error_page.html" with tone="good" text="" %}',
+        '{{ day|date:"j F Y" }}{{ names|join:", " }}{% if a == "Old one" %}{% kbd "Ctrl+Enter" %}{% endif %}',
+        "<title>Assay</title>",
+    ],
+)
+def test_marked_text_and_what_nobody_translates_are_left_alone(template):
+    assert list(unmarked_text(template)) == []
+
+
+def test_unmarked_text_is_named_by_file_and_line_except_in_folders_that_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(template_rules, "NOT_YET", ("templates/waits", "templates/done"))
+    for name in ("waits", "done", "new"):
+        (tmp_path / "templates" / name).mkdir(parents=True)
+    (tmp_path / "templates/waits/page.html").write_text("<p>Save</p>")
+    (tmp_path / "templates/done/page.html").write_text("<p>{{ name }}</p>")
+    (tmp_path / "templates/new/page.html").write_text("<p>\n  {{ name }}\n</p>\n<p>\n  Save\n</p>")
+    assert problems_below(tmp_path) == [
+        f"templates/new/page.html:5: “Save” {template_rules.UNMARKED}",
+        "templates/done: all text is marked: take it out of NOT_YET",
+    ]
