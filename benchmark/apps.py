@@ -10,10 +10,10 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.imports import near_duplicates, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.freezing import where_released
-        from benchmark.services.releases.requests import archive_faults
+        from benchmark.services.releases.requests import archive_problems
         from reviews.services.gold.making import PUBLIC_IN
         from reviews.services.gold.shown_version import FOUND_ON_IMPORT
 
-        PROJECT_RECORDS.append(archive_faults)
+        PROJECT_RECORDS.append(archive_problems)
         PUBLIC_IN.append(where_released)
         FOUND_ON_IMPORT.append(near_duplicates.found_on_import)

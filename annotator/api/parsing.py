@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.canonical import encode_faithful, normalise
-from annotator.core.schema.exact_json import JsonFault, holds_more_values, loads
+from annotator.core.schema.exact_json import JsonError, holds_more_values, loads
 
 #: Commas and opening brackets of a body: eight megabytes of brackets would take 400 MB and seconds.
 MAX_VALUES = 1_000_000
@@ -47,8 +47,8 @@ class StrictJSONParser(JSONParser):
                 value = normalise(value)
         except UnicodeDecodeError:
             raise ParseError("The body is not UTF-8 text; encode it so.") from None
-        except JsonFault as fault:
-            raise ParseError(str(fault)) from None
+        except JsonError as error:
+            raise ParseError(str(error)) from None
         except SchemaProblem as problem:
             first = problem.problems[0]
             raise ParseError(f"At {first.pointer[:200] or '/'}: {first.message}") from None

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from django.core.management.base import CommandParser
 
-from annotator.core.schema.exact_json import JsonFault, loads
+from annotator.core.schema.exact_json import JsonError, loads
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 
 
@@ -52,8 +52,8 @@ class RowCommand(SentenceCommand):
             record = loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
         except json.JSONDecodeError as error:
             return {"error": f"Line {number} is not JSON: {error.msg}."}
-        except JsonFault as fault:
-            return {"error": f"Line {number}: {fault}"}
+        except JsonError as error:
+            return {"error": f"Line {number}: {error}"}
         try:
             return self.answer(record)
         except self.refusal as error:

@@ -166,18 +166,18 @@ def test_functions_are_found_however_a_module_defines_them() -> None:
 
 @pytest.mark.parametrize("dots", ["a." * 90_000, "a.\\\n" * 50_000, "a.\f" * 60_000])
 def test_an_import_that_would_be_read_for_a_minute_is_not(dots: str) -> None:
-    assert "dots" in outline(f"x = 1; import {dots}b").fault
+    assert "dots" in outline(f"x = 1; import {dots}b").problem
 
 
 @pytest.mark.parametrize("code", ["f'" + "{a}" * 80_000 + "'", 'x = Rf"' + "{a:{b}}" * 30_000 + '"'])
 def test_values_in_a_text_that_would_take_time_in_the_square_of_their_number_are_not_read(code: str) -> None:
-    assert outline(code).fault == "it has f-strings, and more than 2,000 opening braces"
-    assert not outline(code.replace("f'", "'").replace("Rf", "")).fault
+    assert outline(code).problem == "it has f-strings, and more than 2,000 opening braces"
+    assert not outline(code.replace("f'", "'").replace("Rf", "")).problem
 
 
 @pytest.mark.parametrize("code", ["(" * 100_000, "-" * 100_000 + "1", "def f(:", "\\", "a = '\\d'\ndef\n"])
 def test_code_that_cannot_be_read_is_said(code: str) -> None:
-    assert outline(code).fault
+    assert outline(code).problem
 
 
 def test_the_function_of_a_constraint_is_found_by_its_label_else_where_there_is_one() -> None:

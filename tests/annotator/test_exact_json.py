@@ -14,7 +14,7 @@ from annotator.core.editing.json_text import read_json
 from annotator.core.forms.values import shown_json
 from annotator.core.schema import canonical, content_hash
 from annotator.core.schema.canonical import without_kinds
-from annotator.core.schema.exact_json import JsonFault, dumps, load_stored, loads, same, with_kept_decimals
+from annotator.core.schema.exact_json import JsonError, dumps, load_stored, loads, same, with_kept_decimals
 from annotator.core.schema.indenting import indented
 from annotator.core.schema.layout import lay_out, on_one_line
 from tests.annotator.document_cases import call, document, task
@@ -129,7 +129,7 @@ def test_beside_a_change_everything_keeps_its_order_and_its_spelling() -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused_with_its_place(text: str, pointer: str, words: str) -> None:
-    with pytest.raises(JsonFault) as caught:
+    with pytest.raises(JsonError) as caught:
         loads(text)
     assert caught.value.pointer == pointer
     assert words in str(caught.value)
@@ -146,8 +146,8 @@ def test_a_float_is_taken_with_as_many_digits_as_a_program_writes(digits: int | 
 def test_a_decimal_is_kept_to_the_last_digit_or_refused(number: Decimal) -> None:
     try:
         value = loads(f"[{number:f}]")[0]
-    except JsonFault as fault:
-        assert f"Of {number:f} only {float(number)!r} could be kept" in fault.message  # noqa: PT017
+    except JsonError as error:
+        assert f"Of {number:f} only {float(number)!r} could be kept" in error.message  # noqa: PT017
     else:
         assert Decimal(f"{value:.{max(len(number.as_tuple().digits), 1) - 1}e}") == number
 

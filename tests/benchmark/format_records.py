@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.files import RawLine, RawRecord, RecordFault, parse_line, read_lines
+from benchmark.core.formats.files import RawLine, RawRecord, RecordError, parse_line, read_lines
 
 
-def read_records(stream: BinaryIO, filename: str, **options: Any) -> Iterator[RawRecord | RecordFault]:
+def read_records(stream: BinaryIO, filename: str, **options: Any) -> Iterator[RawRecord | RecordError]:
     """The records of a file, and what is wrong with it, as an import meets them."""
     for item in read_lines(stream, filename, **options):
         parsed = parse_line(item) if isinstance(item, RawLine) else item
         yield parsed
-        if isinstance(parsed, RecordFault) and parsed.fatal:
+        if isinstance(parsed, RecordError) and parsed.fatal:
             return
 
 
@@ -176,12 +176,12 @@ def same(left: Any, right: Any) -> bool:
     return canonical(left) == canonical(right)
 
 
-def faults_of(name: str, record: Any) -> dict[str, str]:
+def problems_of(name: str, record: Any) -> dict[str, str]:
     """Pointer → sentence of everything the reader refuses."""
     try:
         READERS[name].read(record)
     except SchemaProblem as problem:
-        return {fault.pointer: fault.message for fault in problem.problems}
+        return {error.pointer: error.message for error in problem.problems}
     return {}
 
 

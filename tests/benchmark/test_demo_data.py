@@ -57,7 +57,7 @@ def nodes(record: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, node
 
 
-def argument_faults(record: dict[str, Any]) -> set[str]:
+def argument_problems(record: dict[str, Any]) -> set[str]:
     """Anchors of calls that break their tool's schema."""
     toolset = CompiledToolset.of_tools(field(record, "tools"))
     found = set()
@@ -71,7 +71,7 @@ def argument_faults(record: dict[str, Any]) -> set[str]:
     return found
 
 
-def dependency_faults(record: dict[str, Any]) -> set[str]:
+def dependency_problems(record: dict[str, Any]) -> set[str]:
     """Anchors of nodes that depend on a later node, on themselves or on nothing that exists."""
     return {
         f"/tasks/t{number}/steps/s{node['idx']}/depends_on"
@@ -118,8 +118,8 @@ def test_the_key_names_records_that_exist() -> None:
 
 
 def test_every_faulty_dialogue_has_a_correction() -> None:
-    faulty = {record["id"] for record in DIALOGUES + FRESH if record["id"] in PLANTED}
-    assert {line["id"] for line in CORRECTIONS} == faulty
+    flawed = {record["id"] for record in DIALOGUES + FRESH if record["id"] in PLANTED}
+    assert {line["id"] for line in CORRECTIONS} == flawed
     originals = {record["id"]: record for record in DIALOGUES + FRESH}
     for line in CORRECTIONS:
         assert line["reason"]
@@ -188,18 +188,18 @@ def test_lists_fit_together(record: dict[str, Any]) -> None:
 def test_arguments_break_their_schema_only_where_planted(record: dict[str, Any]) -> None:
     kinds = ("wrong_enum", "type_error", "missing_argument", "wrong_argument_name", "arguments_not_json")
     places = {place.partition("/arguments")[0] + "/arguments" for place in planted(record["id"], *kinds)}
-    assert argument_faults(record) == places
+    assert argument_problems(record) == places
 
 
 @pytest.mark.parametrize("record", [pytest.param(r, id=r["id"]) for r in DIALOGUES + FRESH])
 def test_dependencies_point_backwards_except_where_planted(record: dict[str, Any]) -> None:
-    assert dependency_faults(record) == planted(record["id"], "cycle", "dangling_dependency")
+    assert dependency_problems(record) == planted(record["id"], "cycle", "dangling_dependency")
 
 
 @pytest.mark.parametrize("record", SOUND)
 def test_sound_records_are_complete(record: dict[str, Any]) -> None:
-    assert not argument_faults(record)
-    assert not dependency_faults(record)
+    assert not argument_problems(record)
+    assert not dependency_problems(record)
     for task in field(record, "answer_list"):
         assert [node["action"]["name"] == ANSWER for node in task] == [False] * (len(task) - 1) + [True]
         assert all(node["observation"] for node in task)
@@ -303,7 +303,7 @@ def test_the_guideline_covers_what_annotators_ask() -> None:
 
 CASES = {record["id"]: READERS["cctu"].read(record)[0] for record in lines("cases.jsonl")}
 #: What a check sees without running anything, in the cases with one fault each.
-FAULTY = {
+INVALID = {
     "quay-01": "constraint.contradiction",
     "pilot-02": "constraint.unknown_tool",
     "wind-02": "constraint.anchor",
@@ -331,17 +331,17 @@ def test_cases_cover_every_scenario_and_category_and_come_back_as_they_were() ->
         assert (again.text, again.tools) == (case.text, case.tools)
 
 
-@pytest.mark.parametrize("name", [*SOUND_CASES, *FAULTY, *WRONG_CODE])
+@pytest.mark.parametrize("name", [*SOUND_CASES, *INVALID, *WRONG_CODE])
 def test_cases_have_exactly_their_fault(name: str) -> None:
     case = CASES[name]
     found = run_checks(case.document, CompiledToolset.of(canonical({"tools": case.tools})), stage="submit")
-    faults = [finding.check for finding in found if finding.severity != "info"]
-    assert faults == ([FAULTY[name]] if name in FAULTY else [])
+    problems = [finding.check for finding in found if finding.severity != "info"]
+    assert problems == ([INVALID[name]] if name in INVALID else [])
 
 
 def test_tools_really_return_what_the_trajectories_hold_and_yield_what_is_unsolved() -> None:
     sandbox = shared_sandbox()
-    for name in (*SOUND_CASES, *FAULTY, *WRONG_CODE):
+    for name in (*SOUND_CASES, *INVALID, *WRONG_CODE):
         document = CASES[name].document
         calls = [call for one in document["reference_trajectory"] for call in one["calls"]]
         unsolved = UnsolvedSet(document["unsolved_set"])

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.core.formats.files import Limits, RawRecord, RecordFault
+from benchmark.core.formats.files import Limits, RawRecord, RecordError
 from benchmark.core.formats.record_lines import split_lines
 from tests.benchmark.format_records import read_records
 
 
-def read(content: bytes, name: str = "a.jsonl", **options: Any) -> list[RawRecord | RecordFault]:
+def read(content: bytes, name: str = "a.jsonl", **options: Any) -> list[RawRecord | RecordError]:
     return list(read_records(io.BytesIO(content), name, **options))
 
 
-def data(items: list[RawRecord | RecordFault]) -> list[dict[str, Any]]:
+def data(items: list[RawRecord | RecordError]) -> list[dict[str, Any]]:
     assert all(isinstance(item, RawRecord) for item in items), items
     return [item.data for item in items if isinstance(item, RawRecord)]
 
 
-def faults(items: list[RawRecord | RecordFault]) -> list[RecordFault]:
-    return [item for item in items if isinstance(item, RecordFault)]
+def errors(items: list[RawRecord | RecordError]) -> list[RecordError]:
+    return [item for item in items if isinstance(item, RecordError)]
 
 
 def lines(count: int) -> bytes:
@@ -95,7 +95,7 @@ def test_an_archive_of_files() -> None:
         ("list.json", 1),
         ("list.json", 2),
     ]
-    (ignored,) = faults(items)
+    (ignored,) = errors(items)
     assert (ignored.line, ignored.member, ignored.fatal) == (0, "README.txt", False)
     assert ignored.message.startswith("Ignored.")
 
@@ -103,7 +103,7 @@ def test_an_archive_of_files() -> None:
 def test_what_a_mac_packs_beside_a_file_is_passed_over() -> None:
     note = b"\0\x05\x16\x07\0\x02\0\0Mac OS X        "
     ignored, record = read(zipped({"__MACOSX/._a.jsonl": note, "a.jsonl": b'{"a": 1}\n'}), "a.zip")
-    assert isinstance(ignored, RecordFault)
+    assert isinstance(ignored, RecordError)
     assert (ignored.fatal, ignored.message) == (
         False,
         "Ignored. It is what a Mac notes of a file, and holds no records.",
@@ -125,21 +125,21 @@ def test_one_object_in_a_json_file() -> None:
 def test_json_lines_in_a_json_file() -> None:
     """Some benchmarks name their JSON lines .json."""
     items = read(b'{"a": 1}\n{"a": 2}\nx\n', "a.json")
-    assert [type(item) for item in items] == [RawRecord, RawRecord, RecordFault]
+    assert [type(item) for item in items] == [RawRecord, RawRecord, RecordError]
     assert [item.line for item in items] == [1, 2, 3]
 
 
 def test_elements_of_a_list_that_are_no_objects() -> None:
     items = read(b'[{"a": 1}, 2, {"a": 1, "a": 2}]', "a.json")
-    assert [type(item) for item in items] == [RawRecord, RecordFault, RecordFault]
-    assert "this is a number" in faults(items)[0].message
-    assert "twice" in faults(items)[1].message
+    assert [type(item) for item in items] == [RawRecord, RecordError, RecordError]
+    assert "this is a number" in errors(items)[0].message
+    assert "twice" in errors(items)[1].message
 
 
 def test_bad_lines_do_not_stop_the_good_ones() -> None:
     items = read(b'{"a": 1}\n{"a": }\n[1]\n{"a": 2}\n')
-    assert [type(item) for item in items] == [RawRecord, RecordFault, RecordFault, RawRecord]
-    first, second = faults(items)
+    assert [type(item) for item in items] == [RawRecord, RecordError, RecordError, RawRecord]
+    first, second = errors(items)
     assert (first.line, first.fatal) == (2, False)
     assert "character 7" in first.message
     assert second.message == "A record must be a JSON object, but this is a list."
@@ -166,8 +166,8 @@ def test_lines_that_are_passed_over_are_not_parsed() -> None:
 def test_a_long_line_is_one_fault() -> None:
     long = b'{"a": "' + b"x" * 5000 + b'"}\n'
     items = read(b'{"a": 1}\n' + long + b'{"a": 2}\n' + long.rstrip(), limits=Limits(line=1000))
-    assert [type(item) for item in items] == [RawRecord, RecordFault, RawRecord, RecordFault]
-    assert faults(items)[0] == RecordFault(
+    assert [type(item) for item in items] == [RawRecord, RecordError, RawRecord, RecordError]
+    assert errors(items)[0] == RecordError(
         2, "", "The line has 4.89 KiB; a record may have at most 1000 bytes. It was skipped.", False
     )
 
@@ -175,7 +175,7 @@ def test_a_long_line_is_one_fault() -> None:
 def test_too_many_records() -> None:
     items = read(lines(5), limits=Limits(records=3))
     assert [item.line for item in items] == [1, 2, 3, 0]
-    assert items[3] == RecordFault(0, "", "The file holds more than 3 records; split it.", True)
+    assert items[3] == RecordError(0, "", "The file holds more than 3 records; split it.", True)
 
 
 class Dribble:
@@ -226,6 +226,6 @@ def test_of_a_release_only_the_chosen_format_is_read(root: str) -> None:
     assert len([item for item in read(content, "a.zip") if isinstance(item, RawRecord)]) == 5
     items = read(content, "a.zip", format_name="wild")
     assert {item.member for item in items if isinstance(item, RawRecord)} == {f"{root}wild.jsonl"}
-    messages = {fault.member.removeprefix(root): fault.message for fault in faults(items)}
+    messages = {error.member.removeprefix(root): error.message for error in errors(items)}
     assert messages["dialogues.jsonl"] == "Ignored. It holds the same dialogues in the format neutral."
     assert set(messages) == {"dialogues.jsonl", "manifest.json", "items.jsonl", "README.md"}

@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 
 from benchmark.core.formats import files
 from benchmark.core.formats import record_lines as format_lines
-from benchmark.core.formats.files import Limits, RawRecord, RecordFault
-from benchmark.core.formats.record_lines import LineFault, parse_record
+from benchmark.core.formats.files import Limits, RawRecord, RecordError
+from benchmark.core.formats.record_lines import LineError, parse_record
 from tests.benchmark.format_records import read_records
-from tests.benchmark.test_files import faults, lines, read, zipped
+from tests.benchmark.test_files import errors, lines, read, zipped
 
 MIB = 1 << 20
 
 
-def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordFault:
+def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordError:
     """The one item a file gives."""
     (item,) = read(content, name, **options)
-    assert isinstance(item, RecordFault)
+    assert isinstance(item, RecordError)
     assert item.message.endswith((".", ". Get it again."))
     return item
 
@@ -75,10 +75,10 @@ def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordFault:
     ],
 )
 def test_content_that_is_not_what_its_name_says(content: bytes, name: str, words: str) -> None:
-    fault = read(content, name)[-1]
-    assert isinstance(fault, RecordFault)
-    assert fault.fatal
-    assert words in fault.message
+    error = read(content, name)[-1]
+    assert isinstance(error, RecordError)
+    assert error.fatal
+    assert words in error.message
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_content_that_is_not_what_its_name_says(content: bytes, name: str, words
     ids=range(22),
 )
 def test_lines_that_are_no_records(line: bytes, words: str) -> None:
-    first, fault, last = read(b'{"a": 1}\n' + line + b'\n{"a": 2}\n')
+    first, error, last = read(b'{"a": 1}\n' + line + b'\n{"a": 2}\n')
     assert isinstance(first, RawRecord)
     assert isinstance(last, RawRecord)
-    assert isinstance(fault, RecordFault)
-    assert (fault.line, fault.fatal) == (2, False)
-    assert words in fault.message
+    assert isinstance(error, RecordError)
+    assert (error.line, error.fatal) == (2, False)
+    assert words in error.message
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def _object(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def test_keys_that_stand_twice_are_found_however_they_are_spelled(text: str) -> None:
     line = text.encode()
     if _has_duplicates(line):
-        with pytest.raises(LineFault, match="twice"):
+        with pytest.raises(LineError, match="twice"):
             parse_record(line)
     else:
         assert parse_record(line) == json.loads(line)
@@ -172,7 +172,7 @@ def test_keys_that_stand_twice_are_found_however_they_are_spelled(text: str) -> 
 @pytest.mark.parametrize("cut", [1, 3, 10])
 def test_a_file_cut_off_in_a_line_is_fatal(cut: int) -> None:
     last = read(lines(3).rstrip()[:-cut])[-1]
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert (last.line, last.fatal) == (3, True)
     assert "cut off in line 3" in last.message
 
@@ -184,7 +184,7 @@ def test_a_file_cut_off_inside_a_character_is_fatal() -> None:
 
 def test_an_incomplete_line_with_a_line_break_is_only_that_line() -> None:
     first, second = read(b'{"a": \n{"a": 1}\n')
-    assert isinstance(first, RecordFault)
+    assert isinstance(first, RecordError)
     assert not first.fatal
     assert isinstance(second, RawRecord)
 
@@ -192,7 +192,7 @@ def test_an_incomplete_line_with_a_line_break_is_only_that_line() -> None:
 def test_a_list_cut_off_is_fatal() -> None:
     items = read(b'[{"a": 1},\n{"a"', "a.json")
     assert isinstance(items[0], RawRecord)
-    assert items[1] == RecordFault(
+    assert items[1] == RecordError(
         2, "", "The list is not JSON at line 2: it cannot be read any further. Get it again.", True
     )
 
@@ -208,7 +208,7 @@ def test_a_gzip_cut_off_is_fatal(cut: int) -> None:
     )
     items = read(packed[:-cut], "a.jsonl.gz")
     assert isinstance(items[0], RawRecord)
-    assert items[-1] == RecordFault(
+    assert items[-1] == RecordError(
         0, "", "The gzip file is cut off: it ends in the middle of its content. Get it again.", True
     )
 
@@ -217,25 +217,25 @@ def test_a_damaged_gzip_is_fatal() -> None:
     packed = bytearray(gzip.compress(lines(2000)))
     packed[len(packed) // 2] ^= 0xFF
     last = read(bytes(packed), "a.jsonl.gz")[-1]
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert last.fatal
     assert "gzip content is damaged" in last.message
     trailing = read(gzip.compress(lines(2)) + b"garbage", "a.jsonl.gz")
-    assert "damaged" in faults(trailing)[0].message
+    assert "damaged" in errors(trailing)[0].message
 
 
 @pytest.mark.parametrize("cut", [1, 30, 120])
 def test_a_zip_cut_off_is_fatal(cut: int) -> None:
-    fault = only(zipped({"a.jsonl": lines(50), "b.jsonl": lines(50)})[:-cut], "a.zip")
-    assert fault.fatal
-    assert "cut off" in fault.message
+    error = only(zipped({"a.jsonl": lines(50), "b.jsonl": lines(50)})[:-cut], "a.zip")
+    assert error.fatal
+    assert "cut off" in error.message
 
 
 def test_a_member_that_does_not_match_its_sum_is_fatal() -> None:
     content = bytearray(zipped({"a.jsonl": lines(500)}))
     content[200] ^= 0xFF
     last = read(bytes(content), "a.zip")[-1]
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert (last.member, last.fatal) == ("a.jsonl", True)
 
 
@@ -247,7 +247,7 @@ def test_members_that_are_not_opened() -> None:
         archive.writestr("good.jsonl", lines(1))
         archive.writestr("folder/", b"")
     items = read(out.getvalue(), "a.zip")
-    messages = {fault.member: fault.message for fault in faults(items)}
+    messages = {error.member: error.message for error in errors(items)}
     assert "archive inside an archive" in messages["inner.zip"]
     assert "method that is not read" in messages["strange.jsonl"]
     assert set(messages) == {"inner.zip", "strange.jsonl"}
@@ -258,13 +258,13 @@ def test_an_encrypted_member_is_not_opened() -> None:
     content = bytearray(zipped({"a.jsonl": lines(1)}))
     content[content.rfind(b"PK\x01\x02") + 8] |= 1
     items = read(bytes(content), "a.zip")
-    assert "encrypted" in faults(items)[0].message
-    assert "no .jsonl" in faults(items)[1].message
+    assert "encrypted" in errors(items)[0].message
+    assert "no .jsonl" in errors(items)[1].message
 
 
 def test_an_archive_without_records() -> None:
     items = read(zipped({"a.txt": b"x"}), "a.zip")
-    assert [fault.fatal for fault in faults(items)] == [False, True]
+    assert [error.fatal for error in errors(items)] == [False, True]
 
 
 def test_too_many_members() -> None:
@@ -276,13 +276,13 @@ def test_files_beside_records_are_counted_apart() -> None:
     """Each record of the format cctu has several; nothing else may come in such numbers."""
     beside = {f"check_code/{number}/check_constraint_0.json": b"{}" for number in range(30)}
     content = zipped({"input_data.jsonl": lines(1), **beside})
-    fault = only(content, "a.zip", limits=Limits(members=20, beside=29))
-    assert (fault.fatal, "30 files beside its records; at most 29" in fault.message) == (True, True)
+    error = only(content, "a.zip", limits=Limits(members=20, beside=29))
+    assert (error.fatal, "30 files beside its records; at most 29" in error.message) == (True, True)
     assert any(isinstance(item, RawRecord) for item in read(content, "a.zip", limits=Limits(members=1, beside=30)))
     items = read(zipped({**beside, "a.jsonl": lines(1)}), "a.zip", format_name="cctu")
-    assert len(faults(items)) == 29
+    assert len(errors(items)) == 29
     many = {f"check_code/{number}/check_constraint_0.json": b"{}" for number in range(1_200)}
-    told = faults(read(zipped({**many, "a.jsonl": lines(1)}), "a.zip", format_name="cctu"))
+    told = errors(read(zipped({**many, "a.jsonl": lines(1)}), "a.zip", format_name="cctu"))
     assert (len(told), told[-1].message[:28]) == (101, "Ignored, like 1,099 more fol")
     strange = zipped({f"check_code/{number}/other.json": b"{}" for number in range(30)})
     assert "30 files; at most 20" in only(strange, "a.zip", limits=Limits(members=20)).message
@@ -310,8 +310,8 @@ def test_a_directory_that_holds_more_than_its_end_says_is_read_to_the_bound(monk
             super().__init__(*arguments)
 
     monkeypatch.setattr(zipfile, "ZipInfo", Counted)
-    fault = only(bytes(content), "a.zip", limits=Limits(members=20, beside=5))
-    assert "more than 25 files" in fault.message
+    error = only(bytes(content), "a.zip", limits=Limits(members=20, beside=5))
+    assert "more than 25 files" in error.message
     assert made == 26
 
 
@@ -359,7 +359,7 @@ def test_bombs_are_stopped_by_their_ratio(name: str) -> None:
     }[name]
     items = read(packed, name)
     last = items[-1]
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert last.fatal
     assert "zip bomb" in last.message
     assert 100 < len(items) < 200
@@ -368,7 +368,7 @@ def test_bombs_are_stopped_by_their_ratio(name: str) -> None:
 def test_the_total_is_counted_across_members() -> None:
     content = zipped({f"{number}.jsonl": bomb(MIB) for number in range(8)})
     last = read(content, "a.zip", limits=Limits(total=4 * MIB))[-1]
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert "larger than 4 MiB unpacked" in last.message
     assert "larger than 1 MiB" in read(bomb(2 * MIB), limits=Limits(total=MIB))[-1].message  # type: ignore[union-attr]
 
@@ -378,13 +378,13 @@ def test_sizes_in_headers_are_not_believed() -> None:
     content = bytearray(zipped({"a.jsonl": bomb(12 * MIB)}))
     struct.pack_into("<L", content, content.rfind(b"PK\x01\x02") + 24, 10)
     last = read(bytes(content), "a.zip")[-1]
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert last.fatal
 
 
 def test_a_json_list_must_be_small() -> None:
-    fault = only(b"[" + b" " * 3000 + b"]", "a.json", limits=Limits(whole=1000))
-    assert "1000 bytes; write JSON lines" in fault.message
+    error = only(b"[" + b" " * 3000 + b"]", "a.json", limits=Limits(whole=1000))
+    assert "1000 bytes; write JSON lines" in error.message
 
 
 def test_of_a_json_file_no_more_is_parsed_at_once_than_a_record_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,19 +398,19 @@ def test_of_a_json_file_no_more_is_parsed_at_once_than_a_record_may_have(monkeyp
             return super().raw_decode(s, idx)
 
     monkeypatch.setattr(json, "JSONDecoder", Decoder)
-    fault = only(huge, "a.json", limits=bounds)
-    assert "The file has 5.3 KiB and is read as one record" in fault.message
-    assert "a record may have at most 800 bytes" in fault.message
-    assert "JSON lines" in fault.message
+    error = only(huge, "a.json", limits=bounds)
+    assert "The file has 5.3 KiB and is read as one record" in error.message
+    assert "a record may have at most 800 bytes" in error.message
+    assert "JSON lines" in error.message
     # Many records in one list, or on lines, are read as ever; one that is too long alone is left out.
     many = read(b"[" + b", ".join([small] * 40 + [large] + [small] * 40) + b"]", "a.json", limits=bounds)
-    assert [type(one) for one in many] == [RawRecord] * 40 + [RecordFault] + [RawRecord] * 40
-    assert "at most 800 bytes. It was skipped." in faults(many)[0].message
+    assert [type(one) for one in many] == [RawRecord] * 40 + [RecordError] + [RawRecord] * 40
+    assert "at most 800 bytes. It was skipped." in errors(many)[0].message
     assert len(read(b"\n".join([small] * 40), "a.json", limits=bounds)) == 40
     for one in (huge, b"1" * 2_000, b'"' + b"x" * 2_000 + b'"'):
         first, second = read(b"[" + small + b",\n" + one + b", " + small + b"]", "a.json", limits=bounds)
         assert isinstance(first, RawRecord)
-        assert isinstance(second, RecordFault)
+        assert isinstance(second, RecordError)
         assert second.fatal
         assert "The record at line 2 has more than 800 bytes" in second.message
     assert "it cannot be read" in read(b"[" + small * 40 + b"]", "a.json", limits=bounds)[-1].message  # type: ignore[union-attr]
@@ -427,7 +427,7 @@ def test_a_record_of_too_many_values_is_a_fault_before_it_is_parsed(
     )
     first, second, third = read(few + b"\n" + many + b"\n" + few)
     assert isinstance(first, RawRecord)
-    assert isinstance(second, RecordFault)
+    assert isinstance(second, RecordError)
     assert "more than 1,000 values; split it" in second.message
     assert isinstance(third, RawRecord)
     long = json.dumps({"a": "x" * 5_000, "b": [1, 2]}).encode()
@@ -445,13 +445,13 @@ def test_a_json_file_of_too_many_values_is_refused_before_it_is_parsed(monkeypat
 
     few, most, many = (json.dumps({"a": [[]] * count}).encode() for count in (10, 498, 5_000))
     (one,) = read(many, "a.json")
-    assert isinstance(one, RecordFault)
+    assert isinstance(one, RecordError)
     assert "more than 1,000 values; split it" in one.message
     assert len(read(b"\n".join([few] * 200), "a.json")) == 200
     monkeypatch.setattr(json.JSONDecoder, "raw_decode", spy)
     *read_first, last = read(b"[" + b",\n".join([few] * 60 + [most, most, few, many, few]) + b"]", "a.json")
     assert [isinstance(item, RawRecord) for item in read_first] == [True] * 63
-    assert isinstance(last, RecordFault)
+    assert isinstance(last, RecordError)
     assert last.fatal
     assert "The record at line 64 holds more than 1,000 values" in last.message
     assert max(parsed) <= 1_001
@@ -476,8 +476,8 @@ def test_a_line_of_100_mb_is_skipped_without_being_held() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert [type(item) for item in items] == [RawRecord, RecordFault, RawRecord]
-    assert "100 MiB" in faults(items)[0].message
+    assert [type(item) for item in items] == [RawRecord, RecordError, RawRecord]
+    assert "100 MiB" in errors(items)[0].message
     # The limit of one line, its pieces, and little else.
     assert peak < 24 * MIB
 

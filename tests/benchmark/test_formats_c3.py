@@ -12,9 +12,9 @@ from tests.benchmark.format_records import (
     CHINESE,
     MESSAGES,
     c3_record,
-    faults_of,
     flat_messages,
     json_lines,
+    problems_of,
     read,
     rewrite,
     same,
@@ -340,7 +340,7 @@ def broken(**changes: Any) -> dict[str, Any]:
     return {**c3_record(), **changes}
 
 
-FAULTS = [
+PROBLEMS = [
     (broken(english_task="one"), "/english_task", "not a text"),
     (broken(task_ids=[0]), "/task_ids", "1 entries, but there are 4 tasks"),
     (broken(task_ids=[0, "1", 0, 0]), "/task_ids/1", "index of a message"),
@@ -365,12 +365,12 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("record", "pointer", "words"), FAULTS, ids=[f"{p}-{w}" for _, p, w in FAULTS])
+@pytest.mark.parametrize(("record", "pointer", "words"), PROBLEMS, ids=[f"{p}-{w}" for _, p, w in PROBLEMS])
 @pytest.mark.parametrize("name", ["c3", "mmtb"])
 def test_faults_have_a_place_and_a_sentence(name: str, record: dict[str, Any], pointer: str, words: str) -> None:
-    faults = faults_of(name, record)
-    assert words in faults[pointer]
-    assert faults[pointer].endswith(".")
+    problems = problems_of(name, record)
+    assert words in problems[pointer]
+    assert problems[pointer].endswith(".")
 
 
 @pytest.mark.parametrize("name", ["c3", "mmtb"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from annotator.core.schema import SchemaProblem, canonical, load_text, read_document, value_hash
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.cctu_check_files import mark, paths_of, unmark
-from benchmark.core.formats.files import RawRecord, RecordFault
+from benchmark.core.formats.files import RawRecord, RecordError
 from benchmark.core.formats.outdated import forget_outdated
 from benchmark.services.releases.items import Item
 from tests.annotator.case_documents import CODE, call, case
@@ -46,7 +46,7 @@ def told(data: Any) -> dict[str, str]:
     return {warning.pointer: warning.message for warning in read(data).warnings}
 
 
-def faults(data: Any) -> dict[str, str]:
+def problems(data: Any) -> dict[str, str]:
     with pytest.raises(SchemaProblem) as raised:
         READERS["cctu"].read(data)
     return {problem.pointer: problem.message for problem in raised.value.problems}
@@ -243,9 +243,9 @@ def test_what_the_layout_has_no_place_for_comes_back_too() -> None:
 
 
 def test_a_stranger_under_our_field_is_told() -> None:
-    assert "/assay/reference_trajectory" in faults(whole(assay={"reference_trajectory": "no"}))
-    assert set(faults(whole(assay=[]))) == {"/assay"}
-    assert set(faults(whole(assay={"constraints": [{}]}))) == {"/assay/constraints"}
+    assert "/assay/reference_trajectory" in problems(whole(assay={"reference_trajectory": "no"}))
+    assert set(problems(whole(assay=[]))) == {"/assay"}
+    assert set(problems(whole(assay={"constraints": [{}]}))) == {"/assay/constraints"}
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_stranger_under_our_field_is_told() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(change: dict[str, Any], pointer: str) -> None:
-    found = faults(record(**change))
+    found = problems(record(**change))
     assert list(found) == [pointer]
     assert found[pointer].endswith(".")
 
@@ -301,7 +301,7 @@ def test_parameters_that_are_no_object_carry_no_canary() -> None:
         mark("check_constraint_0.json", "[1]", CANARY)
 
 
-def archive(content: dict[str, bytes]) -> list[RawRecord | RecordFault]:
+def archive(content: dict[str, bytes]) -> list[RawRecord | RecordError]:
     return list(read_records(BytesIO(as_zip(content)), "cases.zip", format_name="cctu"))
 
 
@@ -327,14 +327,14 @@ def test_a_ready_form_that_there_is_not_is_refused_at_its_place(validator: dict[
         check_code={"check_constraint_0.py": CODE},
         assay={"constraints": [{"validator": validator}]},
     )
-    assert pointer in faults(data)
+    assert pointer in problems(data)
 
 
 def test_files_without_a_record_are_named() -> None:
     content = members(whole()) | {"check_code/99/check_constraint_0.json": b"{}"}
-    (_, fault) = archive(content)
-    assert isinstance(fault, RecordFault)
-    assert (fault.member, fault.fatal) == ("check_code/99", False)
+    (_, error) = archive(content)
+    assert isinstance(error, RecordError)
+    assert (error.member, error.fatal) == ("check_code/99", False)
 
 
 @pytest.mark.parametrize("none", [{}, None])
@@ -343,19 +343,19 @@ def test_a_record_that_says_that_it_has_no_files_is_read_without(none: dict[str,
     dialogue.document["constraints"][0]["parameters"] = {"min_callTimes": 1, "max_callTimes": 2}
     assert list(WRITERS["cctu"].write([dialogue])["check_code"]) == ["check_constraint_0.json"]
     beside = {"check_code/7/check_constraint_0.json": b"{}"}
-    found, fault = archive({"input_data.jsonl": json.dumps(record("7", check_code=none)).encode()} | beside)
+    found, error = archive({"input_data.jsonl": json.dumps(record("7", check_code=none)).encode()} | beside)
     assert isinstance(found, RawRecord)
-    assert isinstance(fault, RecordFault)
-    assert (found.data["check_code"], fault.member) == (none, "check_code/7")
-    assert "holds a check_code itself" in fault.message
+    assert isinstance(error, RecordError)
+    assert (found.data["check_code"], error.member) == (none, "check_code/7")
+    assert "holds a check_code itself" in error.message
 
 
 def test_files_of_two_folders_with_one_name_are_not_mixed() -> None:
     """A training set beside a test set, both numbered from 1: a case got the other one's constraints."""
     train, test = members(whole("7"), root="train/"), members(whole("7"), whole("8"), root="test/")
     one, two, other = archive(train | test)
-    assert isinstance(one, RecordFault)
-    assert isinstance(two, RecordFault)
+    assert isinstance(one, RecordError)
+    assert isinstance(two, RecordError)
     assert "more than one folder check_code/7" in one.message
     assert (one.line, one.fatal, isinstance(other, RawRecord) and other.data == whole("8")) == (1, False, True)
 
@@ -370,10 +370,10 @@ def test_going_on_after_a_stop_finds_the_same_files() -> None:
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"x" * 2_000_000])
 def test_a_file_that_cannot_be_read_costs_its_own_record_alone(content: bytes) -> None:
     good = record("8")
-    fault, other = archive(members(whole(), good) | {"check_code/7/check_constraint_4.py": content})
-    assert isinstance(fault, RecordFault)
-    assert (fault.line, fault.fatal) == (1, False)
-    assert "check_code/7/check_constraint_4.py is" in fault.message
+    error, other = archive(members(whole(), good) | {"check_code/7/check_constraint_4.py": content})
+    assert isinstance(error, RecordError)
+    assert (error.line, error.fatal) == (1, False)
+    assert "check_code/7/check_constraint_4.py is" in error.message
     assert isinstance(other, RawRecord)
     assert other.data == good
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmark.core.formats import READERS, WRITERS, guess_format
-from tests.benchmark.format_records import c3_record, faults_of, json_lines, openai_record, read, wild_record
+from tests.benchmark.format_records import c3_record, json_lines, openai_record, problems_of, read, wild_record
 
 NEUTRAL = WRITERS["neutral"].write(read("wild", wild_record()))
 ONLY_CHINESE_C3 = {key: value for key, value in c3_record().items() if not key.startswith("english_")}
@@ -36,13 +36,13 @@ def test_a_record_is_recognised_by_its_fields(record: Any, name: str | None) -> 
 @pytest.mark.parametrize("true", [*RECORDS, "cctu"])
 def test_the_probable_format_is_named(chosen: str, true: str) -> None:
     record = CCTU if true == "cctu" else RECORDS[true]
-    faults = faults_of(chosen, record)
+    problems = problems_of(chosen, record)
     if chosen == true or {chosen, true} <= {"c3", "mmtb"} or (chosen in ("c3", "mmtb") and true == "wild"):
-        assert faults == {}
+        assert problems == {}
     else:
-        assert list(faults) == [""]
-        assert f"looks like {true}, not {chosen}" in faults[""]
-        assert faults[""].endswith(f"Choose the format {true}.")
+        assert list(problems) == [""]
+        assert f"looks like {true}, not {chosen}" in problems[""]
+        assert problems[""].endswith(f"Choose the format {true}.")
 
 
 @pytest.mark.parametrize("chosen", list(READERS))
@@ -59,7 +59,7 @@ def test_the_probable_format_is_named(chosen: str, true: str) -> None:
     ],
 )
 def test_files_that_no_format_reads_are_sent_to_none_that_does_not_exist(chosen: str, record: Any, words: str) -> None:
-    (message,) = faults_of(chosen, record).values()
+    (message,) = problems_of(chosen, record).values()
     assert words in message
     assert "does not read" in message
     assert {word for word in ("openai", "neutral") if word in message} <= READERS.keys() & WRITERS.keys()
@@ -68,12 +68,12 @@ def test_files_that_no_format_reads_are_sent_to_none_that_does_not_exist(chosen:
 
 @pytest.mark.parametrize("chosen", list(READERS))
 def test_a_record_of_no_known_format_is_told_what_is_missing(chosen: str) -> None:
-    (message,) = faults_of(chosen, {"id": "1", "text": "x"}).values()
+    (message,) = problems_of(chosen, {"id": "1", "text": "x"}).values()
     assert message.endswith(".")
 
 
 def test_real_failures_and_constraints_are_no_dialogues(shared_data: Path) -> None:
     failure = json_lines(shared_data / "wild" / "model_failures.jsonl")[0]
-    assert list(faults_of("wild", failure)) == ["/english_tasks"]
+    assert list(problems_of("wild", failure)) == ["/english_tasks"]
     constraint = json_lines(shared_data / "cctu" / "constraints.jsonl")[0]
-    assert faults_of("wild", constraint) != {}
+    assert problems_of("wild", constraint) != {}

@@ -6,7 +6,7 @@ import pytest
 
 from annotator.core.schema import canonical
 from benchmark.core.formats import READERS, WRITERS
-from tests.benchmark.format_records import WEATHER, faults_of, read, same, wild_record
+from tests.benchmark.format_records import WEATHER, problems_of, read, same, wild_record
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -75,4 +75,4 @@ def test_a_record_holds_one_dialogue() -> None:
     ],
 )
 def test_faults_have_a_place_and_a_sentence(broken: dict[str, Any], pointer: str, words: str) -> None:
-    assert words in faults_of("neutral", broken)[pointer]
+    assert words in problems_of("neutral", broken)[pointer]

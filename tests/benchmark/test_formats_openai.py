@@ -9,7 +9,7 @@ import pytest
 from annotator.core.schema import canonical, load_text
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.outdated import forget_outdated
-from tests.benchmark.format_records import faults_of, openai_record, read, rewrite, same, wild_record
+from tests.benchmark.format_records import openai_record, problems_of, read, rewrite, same, wild_record
 
 
 def trace(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -63,10 +63,10 @@ def test_a_trace_becomes_a_document() -> None:
 )
 def test_json_in_a_text_loses_no_value_in_silence(place: str, text: str, inside: str) -> None:
     arguments, observation = (text, "{}") if "arguments" in place else ("{}", text)
-    faults = faults_of("openai", trace(user("x"), assistant(None, ("a", arguments)), tool("a", observation)))
-    assert list(faults) == [place]
-    assert inside in faults[place]
-    assert "stands twice" in faults[place]
+    problems = problems_of("openai", trace(user("x"), assistant(None, ("a", arguments)), tool("a", observation)))
+    assert list(problems) == [place]
+    assert inside in problems[place]
+    assert "stands twice" in problems[place]
 
 
 def test_numbers_in_a_text_keep_every_digit_and_their_spelling() -> None:
@@ -105,8 +105,8 @@ def test_a_refusal_is_the_answer_that_people_see_and_goes_out_as_one(message: di
 
 
 def test_a_refusal_that_is_no_text_is_a_fault() -> None:
-    faults = faults_of("openai", trace(user("x"), {"role": "assistant", "content": None, "refusal": 1}))
-    assert list(faults) == ["/messages/1/refusal"]
+    problems = problems_of("openai", trace(user("x"), {"role": "assistant", "content": None, "refusal": 1}))
+    assert list(problems) == ["/messages/1/refusal"]
 
 
 def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
@@ -316,7 +316,7 @@ def test_a_record_holds_one_dialogue() -> None:
 
 
 CALLING = assistant(None, ("a", "{}"))
-FAULTS = [
+PROBLEMS = [
     ({"id": "t", "messages": "x"}, "/messages", "not a text"),
     ({"id": "t"}, "/messages", "not null"),
     (trace(), "/messages", "no user message"),
@@ -352,6 +352,6 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("record", "pointer", "words"), FAULTS, ids=[f"{p}-{w}" for _, p, w in FAULTS])
+@pytest.mark.parametrize(("record", "pointer", "words"), PROBLEMS, ids=[f"{p}-{w}" for _, p, w in PROBLEMS])
 def test_faults_have_a_place_and_a_sentence(record: dict[str, Any], pointer: str, words: str) -> None:
-    assert words in faults_of("openai", copy.deepcopy(record))[pointer]
+    assert words in problems_of("openai", copy.deepcopy(record))[pointer]

@@ -9,7 +9,7 @@ import pytest
 
 from annotator.core.checks import run_checks
 from annotator.core.schema.reading import load_text
-from benchmark.core.formats.files import RawLine, RecordFault
+from benchmark.core.formats.files import RawLine, RecordError
 from benchmark.services.imports import preparing
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Preparer, Setup
 from benchmark.services.imports.processes import Preparers
@@ -117,9 +117,9 @@ def test_what_is_told_of_a_record() -> None:
     assert good.dialogues[0].policies == ",single_tool,"
     assert (bad.external_id, bad.dialogues) == ("b", [])
     assert bad.problems[0].pointer == "/document"
-    fault = prepared.records[2]
-    assert isinstance(fault, RecordFault)
-    assert (fault.line, fault.fatal) == (3, False)
+    error = prepared.records[2]
+    assert isinstance(error, RecordError)
+    assert (error.line, error.fatal) == (3, False)
 
 
 @pytest.mark.parametrize("number", [10**999, -(10**400), 123456789012345678901, 1e308, -0.0, 40.0, 5e-324])

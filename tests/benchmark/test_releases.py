@@ -734,8 +734,8 @@ def test_an_archive_with_another_bit_is_not_served(
         assert (refused.status_code, b"its bytes are not those of its SHA-256" in refused.content) == (409, True)
         assert b"freeze_release --again" in refused.content
     assert "release 1.0 of" in caplog.text
-    fault = "release 1.0: its archive is damaged: its bytes are not those of its SHA-256"
-    assert list(history_problems(team.project)) == [fault]
+    problem = "release 1.0: its archive is damaged: its bytes are not those of its SHA-256"
+    assert list(history_problems(team.project)) == [problem]
 
     hand_out(release, tmp_path / "out.zip")
     assert downloaded()

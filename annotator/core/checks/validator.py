@@ -41,9 +41,9 @@ class ValidatorSyntax(CaseCheck):
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
         for anchor, code, _ in _codes(context):
-            fault = outline(code).fault
-            if fault:
-                yield self.found(context, f"{anchor}/code", code, f"The validator cannot be read as Python: {fault}.")
+            problem = outline(code).problem
+            if problem:
+                yield self.found(context, f"{anchor}/code", code, f"The validator cannot be read as Python: {problem}.")
 
 
 @register
@@ -57,7 +57,7 @@ class ValidatorFunction(CaseCheck):
     def look(self, context: CaseContext) -> Iterator[Finding]:
         for anchor, code, function in _codes(context):
             found = outline(code)
-            if found.fault:
+            if found.problem:
                 continue
             if function is None:
                 names = found.validators or list(found.functions)
@@ -148,10 +148,10 @@ class ToolCodeSyntax(CaseCheck):
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
         for name, code in context.document["tool_codes"].items():
-            fault = outline(code).fault
-            if fault:
+            problem = outline(code).problem
+            if problem:
                 place = name.replace("~", "~0").replace("/", "~1")
-                message = f"The code of {cut(name)} cannot be read as Python: {fault}."
+                message = f"The code of {cut(name)} cannot be read as Python: {problem}."
                 yield self.found(context, f"/tool_codes/{place}", code, message)
 
 

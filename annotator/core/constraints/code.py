@@ -19,10 +19,10 @@ _CONTINUED = re.compile(r"\\\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """``functions``: name → whether it can be called with one response. ``fault`` says why code cannot be read."""
+    """``functions``: name → whether it can be called with one response. ``problem`` says why code cannot be read."""
 
     functions: dict[str, bool]
-    fault: str = ""
+    problem: str = ""
 
     @property
     def validators(self) -> list[str]:
@@ -39,7 +39,7 @@ def outline(code: str) -> Outline:
         return Outline({}, f"it has f-strings, and more than {_MOST_VALUES:,} opening braces")
     try:
         with warnings.catch_warnings():
-            # An odd escape in a pattern is no fault of the code.
+            # An odd escape in a pattern is no problem.
             warnings.simplefilter("ignore")
             tree = ast.parse(code.removeprefix("\ufeff"))
     except SyntaxError as error:

@@ -29,9 +29,9 @@ class _SchemaRule(Category[NoParameters]):
             return UNTOUCHED
         breaches = []
         for i, call in enumerate(round_.calls):
-            faults = [each.message for each in _violations(past.toolset, call) if self.concerns(each)]
-            if faults:
-                told = f"The call of {call.name} failed. {' '.join(faults)}"
+            messages = [each.message for each in _violations(past.toolset, call) if self.concerns(each)]
+            if messages:
+                told = f"The call of {call.name} failed. {' '.join(messages)}"
                 breaches.append(Breach(self.label, i, told, Consequence.FAILED))
         return Judgement(breaches=tuple(breaches))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from annotator.core.schema.canonical import normalise
 from annotator.core.schema.errors import Problem, SchemaProblem
-from annotator.core.schema.exact_json import JsonFault, loads
+from annotator.core.schema.exact_json import JsonError, loads
 from annotator.core.wording import counted
 
 #: What is read of a custom trajectory: characters, rounds and calls.
@@ -29,7 +29,7 @@ def read_trajectory(text: str) -> list[dict[str, Any]]:
     """The rounds, each ``{"id", "calls": [{"id", "name", "arguments", "observation"}], "final"}``.
 
     Arguments that are no JSON object stay a text: a model may write such. Raises SchemaProblem with a place and a
-    sentence for each fault.
+    sentence for each problem.
     """
     if not text.strip():
         raise SchemaProblem([Problem("", "There is no trajectory; paste rounds or messages as JSON.")])
@@ -40,8 +40,8 @@ def read_trajectory(text: str) -> list[dict[str, Any]]:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise SchemaProblem([Problem("", f"This is not JSON ({where}: {error.msg}).")]) from None
-    except JsonFault as fault:
-        raise SchemaProblem([Problem(fault.pointer, fault.message)]) from None
+    except JsonError as error:
+        raise SchemaProblem([Problem(error.pointer, error.message)]) from None
     return read_value(normalise(value))
 
 
@@ -79,7 +79,7 @@ def check_size(rounds: list[dict[str, Any]]) -> None:
 
 
 class _Reading:
-    """One trajectory; every fault is noted, so that all are told at once."""
+    """One trajectory; collects every problem."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -124,8 +124,8 @@ class _Reading:
             return None
         try:
             arguments = _arguments(arguments)
-        except JsonFault as fault:
-            self.wrong(f"{here}/arguments", f"The arguments of {title[:1].lower()}{title[1:]}: {fault}")
+        except JsonError as error:
+            self.wrong(f"{here}/arguments", f"The arguments of {title[:1].lower()}{title[1:]}: {error}")
             return None
         return {
             "id": _id(call.get("id")),
@@ -189,11 +189,11 @@ def _id(key: Any) -> str:
 
 
 def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
-    """Arguments in JSON text as the object that they spell. Raises JsonFault for what cannot be kept of them."""
+    """Arguments in JSON text as the object that they spell. Raises JsonError for what cannot be kept of them."""
     if isinstance(arguments, str):
         try:
             value = normalise(loads(arguments))
-        except JsonFault:
+        except JsonError:
             raise
         except ValueError:
             return arguments

@@ -3,7 +3,7 @@
 import json
 from typing import Any, NoReturn
 
-from annotator.core.schema.exact_json import JsonFault, loads
+from annotator.core.schema.exact_json import JsonError, loads
 
 #: Longest text that is read as JSON, in characters.
 MAX_JSON = 200_000
@@ -22,8 +22,8 @@ def read_json(text: str) -> Any:
         raise JsonProblem(f"The text has {len(text):,} characters; {MAX_JSON:,} are the most that is read as JSON.")
     try:
         return loads(text)
-    except JsonFault as fault:
-        raise JsonProblem(str(fault)) from None
+    except JsonError as error:
+        raise JsonProblem(str(error)) from None
     except ValueError:
         raise _explained(text) from None
 

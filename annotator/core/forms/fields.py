@@ -14,7 +14,7 @@ from annotator.core.comparison.anchors import below, covers
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.editing.scope import line_ends
 from annotator.core.forms.shapes import ANY, TEXT, TOOL_NAME, Kind, Shape, own_shape, shape_of
-from annotator.core.forms.values import choice_texts, fault, fits, shown, shown_json
+from annotator.core.forms.values import choice_texts, fits, problem_of, shown, shown_json
 
 #: Levels of objects shown as groups of fields; what lies deeper is edited as JSON.
 MAX_GROUPS = 3
@@ -193,7 +193,7 @@ class _Form:
             return self.errors.get(path, "")
         if value is ABSENT:
             return "This argument is required." if required else ""
-        return fault(shape, value)
+        return problem_of(shape, value)
 
     def _items(self, kind: Kind, path: str, key: str, shape: Shape, value: Any, label: str) -> tuple[Field, ...]:
         item = shape.item or ANY

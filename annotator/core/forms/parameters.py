@@ -83,7 +83,7 @@ def _errors(category: Category[Any], held: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _path(loc: tuple[int | str, ...], held: Any) -> str:
-    """Where in the value a fault lies; of a union pydantic adds the branch it tried."""
+    """Where in the value an error lies; of a union pydantic adds the branch it tried."""
     path: list[str] = []
     for step in loc:
         there = isinstance(held, dict) and step in held

@@ -112,7 +112,7 @@ def read_or_keep(shape: Shape, text: str) -> Any:
         return text
 
 
-def fault(shape: Shape, value: Any) -> str:
+def problem_of(shape: Shape, value: Any) -> str:
     """What is wrong with a value that is there, as a sentence; empty if nothing is."""
     if not fits(shape, value):
         expected = {
@@ -150,8 +150,8 @@ def _number(text: str) -> int | float:
         raise FieldProblem("Write a number, such as 12 or 0.5.")
     try:
         return read_decimal(text)
-    except ValueError as fault:
-        raise FieldProblem(str(fault)) from None
+    except ValueError as error:
+        raise FieldProblem(str(error)) from None
 
 
 def _share(text: str) -> float:

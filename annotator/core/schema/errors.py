@@ -7,21 +7,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault: a JSON pointer (RFC 6901; empty for the whole document) and a sentence a person can act on."""
+    """One problem: a JSON pointer (RFC 6901; empty for the whole document) and a sentence a person can act on."""
 
     pointer: str
     message: str
 
 
 class SchemaProblem(ValueError):
-    """A document that cannot be read; ``problems`` lists every fault found."""
+    """A document that cannot be read; ``problems`` lists every problem found."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         super().__init__("; ".join(f"{p.pointer or '/'}: {p.message}" for p in problems[:5]))
 
 
-#: What people are told of a fault of form, by its type; the reader's own words name classes of the program.
+#: What people are told of a malformed value, by its type; the reader's own words name classes of the program.
 _WORDS = {
     "missing": "The field is missing.",
     "extra_forbidden": "There is no such field here.",
@@ -56,6 +56,6 @@ _WORDS = {
 
 
 def in_words(item: Any, own: Mapping[str, str] | None = None) -> str:
-    """A sentence for one of the faults that a ValidationError lists. ``own``: sentences that go first, by type."""
+    """A sentence for one of the errors that a ValidationError lists. ``own``: sentences that go first, by type."""
     words = (own or {}).get(item["type"]) or _WORDS.get(item["type"])
     return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))

@@ -51,7 +51,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 HALF_CHARACTER = "The text holds half of a surrogate pair, which is no character; remove it."
 
 
-class JsonFault(ValueError):
+class JsonError(ValueError):
     """A text that is JSON, but says something that cannot be kept; ``pointer`` says where in it (RFC 6901)."""
 
     def __init__(self, pointer: str, message: str) -> None:
@@ -65,7 +65,7 @@ class JsonFault(ValueError):
 def loads(text: str | bytes) -> Any:
     """The value that a text spells.
 
-    Raises JsonFault for a key that stands twice, too many digits or levels; json.JSONDecodeError for what is no JSON.
+    Raises JsonError for a key that stands twice, too many digits or levels; json.JSONDecodeError for what is no JSON.
     Both are ValueErrors.
     """
     raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
@@ -80,7 +80,7 @@ def loads(text: str | bytes) -> Any:
     try:
         written = orjson.dumps(value)
     except TypeError:
-        raise JsonFault("", _TOO_DEEP) from None
+        raise JsonError("", _TOO_DEEP) from None
     doubtful = (
         raw.count(b'"') != written.count(b'"') or _may_be_inexact(raw) or (b"\\" in raw and _ESCAPED_QUOTE in raw)
     )
@@ -193,9 +193,9 @@ def _slowly(raw: bytes) -> Any:
             parse_constant=_constant,
         )
         for pointer, flaw in _flaws(value, ""):
-            raise JsonFault(pointer + flaw.step, flaw.message)
+            raise JsonError(pointer + flaw.step, flaw.message)
     except RecursionError:
-        raise JsonFault("", _TOO_DEEP) from None
+        raise JsonError("", _TOO_DEEP) from None
     return value
 
 
@@ -219,8 +219,8 @@ def _integer(text: str) -> Any:
 def _float(text: str) -> Any:
     try:
         return read_decimal(text)
-    except ValueError as fault:
-        return _Flaw(str(fault))
+    except ValueError as error:
+        return _Flaw(str(error))
 
 
 def _constant(name: str) -> _Flaw:

@@ -1,4 +1,4 @@
-"""From JSON to a validated document, with every fault named by pointer and sentence."""
+"""From JSON to a validated document, with every problem named by pointer and sentence."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,7 +23,7 @@ _SENTENCES = {
 def read_document(data: Any) -> dict[str, Any]:
     """Validate ``data`` and return it complete (defaults filled in) as plain JSON values.
 
-    Raises SchemaProblem listing every fault found.
+    Raises SchemaProblem listing every problem found.
     """
     # What is faithful already needs no copy: validation makes one.
     if encode_faithful(data) is None:

@@ -16,7 +16,7 @@ import jsonschema_rs
 from annotator.core.schema.canonical import content_hash, normalise
 from annotator.core.schema.dialects import PATTERN_OPTIONS, Patterns, normalise_schema, read_schema
 from annotator.core.schema.errors import Problem, SchemaProblem
-from annotator.core.schema.exact_json import JsonFault, load_stored, loads
+from annotator.core.schema.exact_json import JsonError, load_stored, loads
 
 __all__ = [
     "CompiledToolset",
@@ -89,14 +89,14 @@ def read_tools(data: Any) -> list[dict[str, Any]]:
     """The tools of a native record, unchanged, after checking that each one names itself.
 
     Accepts a list of OpenAI function objects or of bare ``{name, description, parameters}``, the same as JSON text, or
-    under the key ``tools``. A schema that cannot be understood is not a fault here: ``normalise_tools`` marks that tool
+    under the key ``tools``. A schema that cannot be understood is no error here: ``normalise_tools`` marks that tool
     broken and its calls get a finding. Raises SchemaProblem with pointers into ``data``.
     """
     if isinstance(data, str):
         try:
             data = loads(data)
-        except JsonFault as fault:
-            raise SchemaProblem([Problem(fault.pointer, fault.message)]) from None
+        except JsonError as error:
+            raise SchemaProblem([Problem(error.pointer, error.message)]) from None
         except ValueError as error:
             raise SchemaProblem([Problem("", f"The tools are not readable as JSON: {error}.")]) from None
     data, start = normalise(data), ""

@@ -120,8 +120,8 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
     if validator["code"] is not None:
         found = outline(validator["code"])
         function = validator["function"] or ""
-        if found.fault:
-            return f"The code cannot be read as Python: {found.fault}."
+        if found.problem:
+            return f"The code cannot be read as Python: {found.problem}."
         if not found.functions.get(function):
             return "Name the function of the code that takes the response and judges it."
     else:

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from annotator.core.schema.exact_json import same
-from benchmark.core.formats.interface import Faults, describe, read_json_text
+from benchmark.core.formats.interface import Problems, describe, read_json_text
 from benchmark.core.formats.native_remainder import NATIVE, compare, native, note, restore
 
 ASK = "ask_user_for_required_parameters"
@@ -25,22 +25,22 @@ _STEP_NUMBER = re.compile(r"^s(-?\d{1,18})$")
 _MAX_NUMBER = 10**15
 
 
-def read_steps(nodes: list[Any], pointer: str, faults: Faults) -> tuple[list[dict[str, Any]], list[int] | None]:
+def read_steps(nodes: list[Any], pointer: str, problems: Problems) -> tuple[list[dict[str, Any]], list[int] | None]:
     """The steps of one task, and the nodes' own numbers where these are not just their positions."""
     if len(nodes) > MAX_STEPS:
-        faults.add(pointer, f"The task has {len(nodes)} nodes; at most {MAX_STEPS} are read.")
+        problems.add(pointer, f"The task has {len(nodes)} nodes; at most {MAX_STEPS} are read.")
         return [], None
-    numbers = _numbers(nodes, pointer, faults)
+    numbers = _numbers(nodes, pointer, problems)
     steps: list[dict[str, Any]] = []
     plain = True
     with_idx = with_dependencies = 0
     for position, node in enumerate(nodes):
         if type(node) is not dict:
-            faults.add(f"{pointer}/{position}", f"A node must be an object, not {describe(node)}.")
+            problems.add(f"{pointer}/{position}", f"A node must be an object, not {describe(node)}.")
             continue
-        before = len(faults.found)
-        step = _read_step(node, f"s{numbers[position]}", pointer, position, faults)
-        if len(faults.found) > before:
+        before = len(problems.found)
+        step = _read_step(node, f"s{numbers[position]}", pointer, position, problems)
+        if len(problems.found) > before:
             continue
         steps.append(step)
         plain = plain and _is_plain(node, step)
@@ -83,7 +83,7 @@ def write_nodes(task: dict[str, Any], *, full: bool = False) -> list[dict[str, A
     return nodes
 
 
-def _numbers(nodes: list[Any], pointer: str, faults: Faults) -> list[int]:
+def _numbers(nodes: list[Any], pointer: str, problems: Problems) -> list[int]:
     """A number for every node: its own ``idx``, else its position, else the next one that is free."""
     for position, node in enumerate(nodes):
         number = node.get("idx", position) if type(node) is dict else None
@@ -95,7 +95,7 @@ def _numbers(nodes: list[Any], pointer: str, faults: Faults) -> list[int]:
     for position, node in enumerate(nodes):
         number = node.get("idx") if type(node) is dict else None
         if number is not None and not _is_number(number):
-            faults.add(f"{pointer}/{position}/idx", f"The idx must be a whole number, not {describe(number)}.")
+            problems.add(f"{pointer}/{position}/idx", f"The idx must be a whole number, not {describe(number)}.")
             number = None
         numbers.append(None if number is None else int(number))
     taken = {number for number in numbers if number is not None}
@@ -104,7 +104,7 @@ def _numbers(nodes: list[Any], pointer: str, faults: Faults) -> list[int]:
         for position, number in enumerate(numbers):
             if number is not None and number in seen:
                 message = f"The idx {number} is used twice in this task, so dependencies on it mean two nodes."
-                faults.add(f"{pointer}/{position}/idx", message)
+                problems.add(f"{pointer}/{position}/idx", message)
             elif number is not None:
                 seen.add(number)
     out: list[int] = []
@@ -124,37 +124,37 @@ def _is_number(value: Any) -> bool:
     return type(value) is int and abs(value) <= _MAX_NUMBER
 
 
-def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, faults: Faults) -> dict[str, Any]:
+def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, problems: Problems) -> dict[str, Any]:
     here = f"{pointer}/{position}"
     action = node.get("action")
     if type(action) is not dict:
-        faults.add(f"{here}/action", f"The action must be an object with name and arguments, not {describe(action)}.")
+        problems.add(f"{here}/action", f"The action must be an object with name and arguments, not {describe(action)}.")
         return {}
     name = action.get("name")
     if type(name) is not str or not name:
-        faults.add(f"{here}/action/name", f"The name of the call must be a text, not {describe(name or None)}.")
+        problems.add(f"{here}/action/name", f"The name of the call must be a text, not {describe(name or None)}.")
         return {}
     arguments = action.get("arguments", {})
     if type(arguments) is str:
-        arguments = read_arguments(arguments, f"{here}/action/arguments", faults)
+        arguments = read_arguments(arguments, f"{here}/action/arguments", problems)
     elif arguments is None:
         arguments = {}
     elif type(arguments) is not dict:
-        faults.add(f"{here}/action/arguments", f"The arguments must be an object, not {describe(arguments)}.")
+        problems.add(f"{here}/action/arguments", f"The arguments must be an object, not {describe(arguments)}.")
         return {}
 
     extra: dict[str, Any] = {}
     if NATIVE in node or NATIVE in action:
-        faults.add(here, f"The field name {NATIVE} is Assay's own; rename it.")
+        problems.add(here, f"The field name {NATIVE} is Assay's own; rename it.")
     if not _ACTION.issuperset(action):
         extra["action"] = {key: value for key, value in action.items() if key not in _ACTION}
-    depends_on = _read_dependencies(node.get("dependency_list"), here, faults)
+    depends_on = _read_dependencies(node.get("dependency_list"), here, problems)
     observation = node.get("observation")
     step: dict[str, Any] = {"id": step_id, "depends_on": depends_on, "extra": extra}
     if name == ANSWER:
-        _read_answer(step, arguments, observation, here, faults)
+        _read_answer(step, arguments, observation, here, problems)
     elif name == ASK:
-        _read_clarification(step, arguments, observation, node.get("user_input"), here, faults)
+        _read_clarification(step, arguments, observation, node.get("user_input"), here, problems)
     else:
         step |= {"type": "call", "name": name, "arguments": arguments, "observation": observation, "inferable": {}}
     if not _KNOWN.issuperset(node):
@@ -164,15 +164,15 @@ def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, 
     return step
 
 
-def _read_answer(step: dict[str, Any], arguments: Any, observation: Any, here: str, faults: Faults) -> None:
+def _read_answer(step: dict[str, Any], arguments: Any, observation: Any, here: str, problems: Problems) -> None:
     if observation is not None and type(observation) is not str:
-        faults.add(f"{here}/observation", f"The text of an answer must be a text, not {describe(observation)}.")
+        problems.add(f"{here}/observation", f"The text of an answer must be a text, not {describe(observation)}.")
     if type(arguments) is not dict:
-        faults.add(f"{here}/action/arguments", "The arguments of an answer must be an object with answer_type.")
+        problems.add(f"{here}/action/arguments", "The arguments of an answer must be an object with answer_type.")
         arguments = {}
     answer_type = arguments.get("answer_type")
     if answer_type is not None and answer_type not in ANSWER_TYPES:
-        faults.add(f"{here}/action/arguments/answer_type", f"The answer_type must be {_either(ANSWER_TYPES)}.")
+        problems.add(f"{here}/action/arguments/answer_type", f"The answer_type must be {_either(ANSWER_TYPES)}.")
     others = {key: value for key, value in arguments.items() if key != "answer_type"}
     if others:
         step["extra"].setdefault("action", {})["arguments"] = others
@@ -180,35 +180,39 @@ def _read_answer(step: dict[str, Any], arguments: Any, observation: Any, here: s
 
 
 def _read_clarification(
-    step: dict[str, Any], arguments: Any, observation: Any, reply: Any, here: str, faults: Faults
+    step: dict[str, Any], arguments: Any, observation: Any, reply: Any, here: str, problems: Problems
 ) -> None:
     if observation is not None and type(observation) is not str:
-        faults.add(f"{here}/observation", f"The question must be a text, not {describe(observation)}.")
+        problems.add(f"{here}/observation", f"The question must be a text, not {describe(observation)}.")
     if reply is not None and type(reply) is not str:
-        faults.add(f"{here}/user_input", f"The user's reply must be a text, not {describe(reply)}.")
+        problems.add(f"{here}/user_input", f"The user's reply must be a text, not {describe(reply)}.")
     if type(arguments) is not dict:
-        faults.add(f"{here}/action/arguments", "The arguments of a clarification must be an object.")
+        problems.add(f"{here}/action/arguments", "The arguments of a clarification must be an object.")
     elif arguments:
         step["extra"].setdefault("action", {})["arguments"] = arguments
     step |= {"type": "clarification", "question": observation, "user_reply": reply}
 
 
-def _read_dependencies(value: Any, here: str, faults: Faults) -> list[dict[str, str]] | None:
+def _read_dependencies(value: Any, here: str, problems: Problems) -> list[dict[str, str]] | None:
     if value is None:
         return None
     if type(value) is not list:
-        faults.add(f"{here}/dependency_list", f"The dependency_list must be a list of numbers, not {describe(value)}.")
+        problems.add(
+            f"{here}/dependency_list", f"The dependency_list must be a list of numbers, not {describe(value)}."
+        )
         return None
     for index, number in enumerate(value):
         if not _is_number(number):
-            faults.add(f"{here}/dependency_list/{index}", f"A dependency must be a node's idx, not {describe(number)}.")
+            problems.add(
+                f"{here}/dependency_list/{index}", f"A dependency must be a node's idx, not {describe(number)}."
+            )
             return None
     return [{"id": f"s{int(number)}", "kind": "parameter"} for number in value]
 
 
-def read_arguments(text: str, pointer: str, faults: Faults) -> dict[str, Any] | str:
+def read_arguments(text: str, pointer: str, problems: Problems) -> dict[str, Any] | str:
     """The arguments a text holds as a JSON object, else the text itself (a check reports it)."""
-    value = read_json_text(text, pointer, faults)
+    value = read_json_text(text, pointer, problems)
     return value if type(value) is dict else text
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from annotator.core.schema import Problem
 from benchmark.core.formats.interface import (
     DialogueLike,
-    Faults,
+    Problems,
     ReadDialogue,
     check_id,
     describe,
@@ -97,11 +97,11 @@ class C3Format(TaskListFormat):
             return _WILD.write(items, canary=canary)
         return super().write(items, full=full, canary=canary)
 
-    def read_id(self, value: Any, faults: Faults) -> str:
+    def read_id(self, value: Any, problems: Problems) -> str:
         # Some published ids are lists of texts, which the evaluators join.
         if type(value) is list and value and all(type(part) is str for part in value):
-            return check_id("".join(value), faults)
-        return check_id(value, faults)
+            return check_id("".join(value), problems)
+        return check_id(value, problems)
 
     def read_language(self, reading: LanguageReading) -> dict[str, Any]:
         tasks = reading.tasks(self.tasks_field)
@@ -116,7 +116,7 @@ class C3Format(TaskListFormat):
             _read_context(reading, key, document, blocks, own)
         _read_policies(reading, tasks)
         _read_information(reading, document)
-        if blocks and not reading.faults.found:
+        if blocks and not reading.problems.found:
             style = read_style(reading.record[key], document)
             if style:
                 note(document, messages=style)
@@ -193,7 +193,7 @@ def _read_env_info(reading: LanguageReading, document: dict[str, Any]) -> None:
     for position, value in enumerate(values):
         if value is not None and type(value) is not str:
             place = f"/{key}/{position}" if type(raw) is list else f"/{key}"
-            reading.faults.add(place, f"The env_info must be a text or one text a task, not {describe(value)}.")
+            reading.problems.add(place, f"The env_info must be a text or one text a task, not {describe(value)}.")
             return
     cut = [None if value is None else value.partition(_WEEKDAY)[0].strip() for value in values]
     if any(value is not None and value.partition(_WEEKDAY)[2][1:].strip() for value in values):
@@ -209,24 +209,24 @@ def _read_messages(reading: LanguageReading, key: str, document: dict[str, Any])
     if raw is None:
         return []
     if type(raw) is not list:
-        reading.faults.add(f"/{key}", f"The messages must be a list, not {describe(raw)}.")
+        reading.problems.add(f"/{key}", f"The messages must be a list, not {describe(raw)}.")
         return []
     for position, item in enumerate(raw):
         if type(item) is dict:
             if type(item.get("role")) is not str or type(item.get("content")) is not str:
-                reading.faults.add(f"/{key}/{position}", "A message must have a role and a content, both texts.")
+                reading.problems.add(f"/{key}/{position}", "A message must have a role and a content, both texts.")
                 return []
         elif type(item) is not str:
             message = f"A message must be an object, or a separator of =====, not {describe(item)}."
-            reading.faults.add(f"/{key}/{position}", message)
+            reading.problems.add(f"/{key}/{position}", message)
             return []
         elif "=====" not in item:
-            reading.faults.add(f"/{key}/{position}", "A text among the messages must be a separator of =====.")
+            reading.problems.add(f"/{key}/{position}", "A text among the messages must be a separator of =====.")
             return []
     blocks = split_blocks(raw)
     if len(blocks) != len(document["tasks"]):
         message = f"The separators make {len(blocks)} parts, but there are {len(document['tasks'])} tasks."
-        reading.faults.add(f"/{key}", message)
+        reading.problems.add(f"/{key}", message)
         return []
     return blocks
 
@@ -236,7 +236,7 @@ def _read_task_ids(reading: LanguageReading, document: dict[str, Any]) -> list[i
     ids = reading.parallel_list(key, len(document["tasks"]))
     for position, value in enumerate(ids or ()):
         if type(value) is not int or value < 0:
-            reading.faults.add(f"/{key}/{position}", f"A task id is the index of a message, not {describe(value)}.")
+            reading.problems.add(f"/{key}/{position}", f"A task id is the index of a message, not {describe(value)}.")
             return None
     return ids
 
@@ -246,7 +246,9 @@ def _read_context(
 ) -> None:
     first = blocks[0][: own[0]]
     document["context"] = read_context(
-        [{"role": item["role"], "content": without_role(item["content"])} for item in first], f"/{key}", reading.faults
+        [{"role": item["role"], "content": without_role(item["content"])} for item in first],
+        f"/{key}",
+        reading.problems,
     )
     for position, (block, index, task) in enumerate(zip(blocks, own, document["tasks"], strict=True)):
         message = task["user_message"]
@@ -263,7 +265,7 @@ def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> Non
         task["policy"] = C3_POLICIES.get(label) if type(label) is str else None
         if task["policy"] is None:
             message = f"The type {quote(label)} is not known; it is one of {listed(C3_POLICIES)}."
-            reading.faults.add(f"/{key}/{position}", message)
+            reading.problems.add(f"/{key}/{position}", message)
 
 
 def _read_information(reading: LanguageReading, document: dict[str, Any]) -> None:
@@ -274,7 +276,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
     for position, value in enumerate(follow_ups or ()):
         known = value if type(value) is bool or value is None else _TRUTH.get(str(value))
         if known is None and value is not None:
-            reading.faults.add(
+            reading.problems.add(
                 f"/{key}/{position}", f"The turn type {quote(value)} is not known; it is true or false (真, 假)."
             )
         hides.append(known)
@@ -289,7 +291,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
             reading.warn(f"/{turn_type}/{position}", _HIDES_SOMETHING)
         return
     if type(words) is not list:
-        reading.faults.add(f"/{key}", f"A list is expected, not {describe(words)}.")
+        reading.problems.add(f"/{key}", f"A list is expected, not {describe(words)}.")
         return
     hidden_tasks = [task for task, hidden in zip(tasks, hides, strict=False) if hidden]
     if follow_ups is not None and len(words) == len(hidden_tasks):
@@ -299,7 +301,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
     elif follow_ups is None and len(words) == len(tasks) - 1:
         labelled = tasks[1:]
     else:
-        reading.faults.add(
+        reading.problems.add(
             f"/{key}", f"The list has {len(words)} entries, but there are {len(hidden_tasks)} follow-ups."
         )
         return
@@ -314,7 +316,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
         task["native_information"] = word
         if task["information"] is None:
             message = f"The turn subtype {quote(word)} is not known; it is one of {listed(C3_INFORMATION)}."
-            reading.faults.add(f"/{key}/{position}", message)
+            reading.problems.add(f"/{key}/{position}", message)
 
 
 def _hides(task: dict[str, Any]) -> bool | None:

@@ -84,7 +84,7 @@ def _field(canary: str) -> str:
     return f'"canary": {orjson.dumps(canary).decode()}'
 
 
-class FileFault(Exception):
+class CheckFileError(Exception):
     """A file that cannot be read, and so its record; the sentence says why."""
 
 
@@ -127,12 +127,12 @@ class CheckFiles:
         return folder if folder in self._infos else None
 
     def join(self, line: bytes) -> bytes:
-        """The line with its record's files in it; the line itself where it has none. Raises FileFault."""
+        """The line with its record's files in it; the line itself where it has none. Raises CheckFileError."""
         folder = self.see(line)
         if folder is None:
             return line
         if len(self._places[folder]) > 1:
-            raise FileFault(
+            raise CheckFileError(
                 f"The archive holds more than one folder {CHECK_CODE}/{folder}, so which of them belongs to the record "
                 "cannot be told; pack each set of records into an archive of its own."
             )
@@ -140,7 +140,7 @@ class CheckFiles:
         body = line.rstrip()
         joined = body[:-1] + b',"check_code":' + orjson.dumps(files) + b"}"
         if len(joined) > self._limit:
-            raise FileFault(f"The files in {CHECK_CODE}/{folder} are too large to be read with their record.")
+            raise CheckFileError(f"The files in {CHECK_CODE}/{folder} are too large to be read with their record.")
         return joined
 
     def _text(self, info: zipfile.ZipInfo) -> str:
@@ -149,9 +149,9 @@ class CheckFiles:
             while piece := member.read(1 << 16):
                 size += len(piece)
                 if size > MAX_FILE:
-                    raise FileFault(f"{info.filename} is larger than 1 MiB, which no check of a constraint is.")
+                    raise CheckFileError(f"{info.filename} is larger than 1 MiB, which no check of a constraint is.")
                 pieces.append(piece)
         try:
             return b"".join(pieces).decode()
         except UnicodeDecodeError:
-            raise FileFault(f"{info.filename} is not UTF-8; save it as UTF-8.") from None
+            raise CheckFileError(f"{info.filename} is not UTF-8; save it as UTF-8.") from None

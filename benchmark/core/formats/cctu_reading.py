@@ -23,7 +23,7 @@ from benchmark.core.formats.cctu_writing import (
 )
 from benchmark.core.formats.interface import (
     CANARY,
-    Faults,
+    Problems,
     ReadDialogue,
     check_id,
     describe,
@@ -44,28 +44,28 @@ class RecordReader:
 
     def __init__(self, record: dict[str, Any]) -> None:
         self.record = record
-        self.faults = Faults()
+        self.problems = Problems()
         self.warnings: list[Problem] = []
         canary = record.get(CANARY)
         files = record.get(CHECK_CODE)
         files = {} if files is None else files
         if type(files) is not dict or any(type(text) is not str for text in files.values()):
-            self.faults.add(f"/{CHECK_CODE}", "The check_code must be an object of file names and their texts.")
+            self.problems.add(f"/{CHECK_CODE}", "The check_code must be an object of file names and their texts.")
             files = {}
         for name in files:
             if not is_file_name(name):
-                self.faults.add(f"/{CHECK_CODE}", f"No file can be named {quote(name)}; it stands in a folder.")
+                self.problems.add(f"/{CHECK_CODE}", f"No file can be named {quote(name)}; it stands in a folder.")
         self.files = {name: unmark(name, text, canary) for name, text in files.items()}
 
     def read(self) -> ReadDialogue:
-        """Raises SchemaProblem, naming every fault found."""
-        record, faults = self.record, self.faults
-        external_id = check_id(record.get("id"), faults)
-        refuse_own_field(record, faults)
+        """Raises SchemaProblem, naming every problem found."""
+        record, problems = self.record, self.problems
+        external_id = check_id(record.get("id"), problems)
+        refuse_own_field(record, problems)
         system_prompt, query = self._messages()
         tools = self._tools()
         constraints = self._constraints()
-        faults.raise_if_any()
+        problems.raise_if_any()
         document: dict[str, Any] = {
             "kind": "constrained",
             "language": guess_language([query]) or None,
@@ -90,8 +90,8 @@ class RecordReader:
             note(document, **{LOOSE: {name: self.files[name] for name in loose}})
             self._warn(f"/{CHECK_CODE}", f"No constraint belongs to {listed(sorted(loose))}; kept as it is.")
         document = normalise(document)
-        put_beyond(document, record.get(BEYOND), faults)
-        faults.raise_if_any()
+        put_beyond(document, record.get(BEYOND), problems)
+        problems.raise_if_any()
         document = read_document(document)
         dialogue = ReadDialogue(external_id, document["language"] or "", "", document, tools, self.warnings)
         self._note_residue(dialogue)
@@ -118,23 +118,23 @@ class RecordReader:
     def _messages(self) -> tuple[str | None, Any]:
         messages = self.record.get("messages")
         if type(messages) is not list or not all(type(one) is dict for one in messages):
-            self.faults.add("/messages", f"The messages must be a list of messages, not {describe(messages)}.")
+            self.problems.add("/messages", f"The messages must be a list of messages, not {describe(messages)}.")
             return None, ""
         for n, one in enumerate(messages):
             if type(one.get("content")) is not str:
-                self.faults.add(
+                self.problems.add(
                     f"/messages/{n}/content", f"The content must be a text, not {describe(one.get('content'))}."
                 )
         systems = [one for one in messages if one.get("role") in SYSTEM]
         users = [one for one in messages if one.get("role") == "user"]
         if not users:
-            self.faults.add("/messages", "No message is the user's, so there is no query.")
+            self.problems.add("/messages", "No message is the user's, so there is no query.")
             return None, ""
         if len(systems) > 1 or len(users) > 1 or len(systems) + len(users) < len(messages):
             self._warn(
                 "/messages", "Only the first system message and the last of the user are read; the others are kept."
             )
-        # One without a content has its fault already.
+        # One without a content has its problem already.
         return (systems[0].get("content") if systems else None), users[-1].get("content")
 
     def _tools(self) -> list[Any]:
@@ -143,12 +143,12 @@ class RecordReader:
             self._warn("/tools", "The record has no tools, so every call is to an unknown tool.")
             return []
         if type(tools) is str:
-            before = len(self.faults.found)
-            tools = read_json_text(tools, "/tools", self.faults)
-            if len(self.faults.found) > before:
+            before = len(self.problems.found)
+            tools = read_json_text(tools, "/tools", self.problems)
+            if len(self.problems.found) > before:
                 return []
         if type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            self.faults.add("/tools", "The tools must be a list of functions, as JSON text.")
+            self.problems.add("/tools", "The tools must be a list of functions, as JSON text.")
             return []
         return tools
 
@@ -169,7 +169,7 @@ class RecordReader:
         if value is None:
             return None
         if type(value) is str:
-            value = read_json_text(value, f"/{key}", self.faults)
+            value = read_json_text(value, f"/{key}", self.problems)
             if type(value) is str:
                 self._warn(f"/{key}", f"The {key} cannot be read as JSON; kept as it is.")
                 return None
@@ -181,11 +181,11 @@ class RecordReader:
     def _constraints(self) -> list[dict[str, Any]]:
         entries = self.record["constraints_list"]
         if type(entries) is not list:
-            self.faults.add("/constraints_list", f"The constraints_list must be a list, not {describe(entries)}.")
+            self.problems.add("/constraints_list", f"The constraints_list must be a list, not {describe(entries)}.")
             return []
         if len(entries) > MAX_CONSTRAINTS:
             message = f"There are {len(entries)} constraints; at most {MAX_CONSTRAINTS} can be stored."
-            self.faults.add("/constraints_list", message)
+            self.problems.add("/constraints_list", message)
             return []
         return [self._constraint(n, entry) for n, entry in enumerate(entries)]
 
@@ -230,7 +230,7 @@ class RecordReader:
         name = f"check_constraint_{number}.json"
         if name not in self.files:
             return None
-        value = read_json_text(self.files[name], f"/{CHECK_CODE}/{name}", self.faults)
+        value = read_json_text(self.files[name], f"/{CHECK_CODE}/{name}", self.problems)
         if type(value) is dict and _can_be_kept(value):
             return value
         self._warn(f"/{CHECK_CODE}/{name}", "The parameters are no JSON object; the file is kept as it is.")
@@ -242,7 +242,7 @@ class RecordReader:
             return None
         code = self.files[name]
         if len(code) > MAX_CODE:
-            self.faults.add(
+            self.problems.add(
                 f"/{CHECK_CODE}/{name}", f"The code has {len(code):,} characters; at most {MAX_CODE:,} are read."
             )
             return None
@@ -250,7 +250,7 @@ class RecordReader:
         return {"code": code, "function": function, "form": None, "parameters": None, "good": [], "bad": []}
 
     def _warn(self, pointer: str, message: str) -> None:
-        if len(self.warnings) < Faults.LIMIT:
+        if len(self.warnings) < Problems.LIMIT:
             self.warnings.append(Problem(pointer, message))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from annotator.core.constraints.code import function_for, outline
 from annotator.core.schema import Problem, SchemaProblem, read_document
 from annotator.core.validators import read_form
-from benchmark.core.formats.interface import Faults, describe, guess_language
+from benchmark.core.formats.interface import Problems, describe, guess_language
 from benchmark.core.formats.native_remainder import native
 
 BEYOND = "assay"
@@ -50,25 +50,25 @@ def _function(constraint: dict[str, Any], code: str) -> str | None:
     return function_for((second, constraint["category"]), outline(code))
 
 
-def put_beyond(document: dict[str, Any], beyond: Any, faults: Faults) -> None:
+def put_beyond(document: dict[str, Any], beyond: Any, problems: Problems) -> None:
     """Put the field's content into a document, in place. Reports what does not fit."""
     if beyond is None:
         return
     if type(beyond) is not dict:
-        faults.add(f"/{BEYOND}", f"The field must be an object, not {describe(beyond)}.")
+        problems.add(f"/{BEYOND}", f"The field must be an object, not {describe(beyond)}.")
         return
     document |= {key: beyond[key] for key in ("language", "reference_trajectory") if key in beyond}
     constraints = beyond.get("constraints")
     if constraints is not None:
         if type(constraints) is not list or len(constraints) != len(document["constraints"]):
-            faults.add(f"/{BEYOND}/constraints", "There must be one object here for each constraint.")
+            problems.add(f"/{BEYOND}/constraints", "There must be one object here for each constraint.")
             return
         for constraint, held in zip(document["constraints"], constraints, strict=True):
             _put(constraint, held if type(held) is dict else {})
     try:
         read_document(document)
     except SchemaProblem as problem:
-        faults.extend(Problem(f"/{BEYOND}{one.pointer}", one.message) for one in problem.problems)
+        problems.extend(Problem(f"/{BEYOND}{one.pointer}", one.message) for one in problem.problems)
         return
     for n, constraint in enumerate(document["constraints"]):
         validator = constraint["validator"]
@@ -77,7 +77,7 @@ def put_beyond(document: dict[str, Any], beyond: Any, faults: Faults) -> None:
                 read_form(validator["form"], validator["parameters"] or {})
             except SchemaProblem as problem:
                 place = f"/{BEYOND}/constraints/{n}/validator"
-                faults.extend(Problem(place + one.pointer, one.message) for one in problem.problems)
+                problems.extend(Problem(place + one.pointer, one.message) for one in problem.problems)
 
 
 def _put(constraint: dict[str, Any], held: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Reading files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, and small ``.json`` lists.
 
-Streamed in constant memory, whatever the file. Every line that is not blank gives exactly one item, a record or a
-fault, so that a reader who was interrupted can pass over what it has already seen.
+Streamed in constant memory, whatever the file. Every line that is not blank gives exactly one item, a record or an
+error, so that a reader who was interrupted can pass over what it has already seen.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,15 +13,15 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
-from benchmark.core.formats.cctu_check_files import CheckFiles, FileFault, is_check_file
+from benchmark.core.formats.cctu_check_files import CheckFileError, CheckFiles, is_check_file
 from benchmark.core.formats.file_signatures import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.core.formats.gzips import GzipStream, Readable, open_gzip
-from benchmark.core.formats.json_lists import ListFault, elements
-from benchmark.core.formats.limits import Budget, Limits, SourceFault, shown_size
-from benchmark.core.formats.record_lines import BOM, LineFault, has_too_many_values, parse_record, split_lines, too_long
+from benchmark.core.formats.json_lists import ListError, elements
+from benchmark.core.formats.limits import Budget, Limits, SourceError, shown_size
+from benchmark.core.formats.record_lines import BOM, LineError, has_too_many_values, parse_record, split_lines, too_long
 from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
 
-__all__ = ["Limits", "RawLine", "RawRecord", "RecordFault", "parse_line", "read_lines"]
+__all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
 
 EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
@@ -44,8 +44,8 @@ class RawRecord:
 
 
 @dataclass(slots=True)
-class RecordFault:
-    """A line, or (``line`` 0) a file, that is no record. After a fatal fault nothing more comes."""
+class RecordError:
+    """A line, or (``line`` 0) a file, that is no record. After a fatal error nothing more comes."""
 
     line: int
     member: str
@@ -66,18 +66,18 @@ class RawLine:
     ended: bool
 
 
-Item = RawRecord | RecordFault
+Item = RawRecord | RecordError
 
 
 def read_lines(
     stream: BinaryIO, filename: str, *, limits: Limits | None = None, skip: int = 0, format_name: str = ""
-) -> Iterator[RawLine | RecordFault]:
+) -> Iterator[RawLine | RecordError]:
     """The lines of a file that hold a record each, and what is wrong with it, in order.
 
     ``filename`` says what kind of file it is; its content must agree. ``stream`` must be seekable for archives.
     ``skip`` items are passed over without being looked at. From a release of Assay, only files of ``format_name`` are
-    read, when it is given. Faults are items; nothing is raised but what the stream itself raises. ``parse_line`` may be
-    called elsewhere, on several cores: whoever does that stops at the first fatal fault it gives.
+    read, when it is given. Errors are items; nothing is raised but what the stream itself raises. ``parse_line`` may be
+    called elsewhere, on several cores: the caller stops at the first fatal error.
     """
     yield from _File(limits or Limits(), skip, format_name).read(stream, filename)
 
@@ -86,11 +86,11 @@ def parse_line(raw: RawLine) -> Item:
     """The record a line holds, or what is wrong with it."""
     try:
         return RawRecord(raw.line, raw.member, parse_record(raw.content), raw.bytes)
-    except LineFault as fault:
-        if fault.cut_off and not raw.ended:
-            message = f"The file is cut off in line {raw.line}: {fault} Get the file again."
-            return RecordFault(raw.line, raw.member, message, True)
-        return RecordFault(raw.line, raw.member, str(fault), False, fault.pointer)
+    except LineError as error:
+        if error.cut_off and not raw.ended:
+            message = f"The file is cut off in line {raw.line}: {error} Get the file again."
+            return RecordError(raw.line, raw.member, message, True)
+        return RecordError(raw.line, raw.member, str(error), False, error.pointer)
 
 
 class _File:
@@ -105,7 +105,7 @@ class _File:
         #: Of an archive of the format cctu: the files that go into the records.
         self.beside: CheckFiles | None = None
 
-    def read(self, stream: BinaryIO, filename: str) -> Iterator[RawLine | RecordFault]:
+    def read(self, stream: BinaryIO, filename: str) -> Iterator[RawLine | RecordError]:
         extension = _extension(filename)
         try:
             if extension == ".zip":
@@ -114,36 +114,36 @@ class _File:
                 yield from self._single(stream, extension)
             else:
                 shown = shown_name(Path(filename).name) or "The file"
-                raise SourceFault(f"{shown} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
-        except SourceFault as fault:
-            yield RecordFault(0, "", str(fault), True)
+                raise SourceError(f"{shown} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
+        except SourceError as error:
+            yield RecordError(0, "", str(error), True)
 
-    def _single(self, stream: BinaryIO, extension: str) -> Iterator[RawLine | RecordFault]:
+    def _single(self, stream: BinaryIO, extension: str) -> Iterator[RawLine | RecordError]:
         if extension.endswith(".gz"):
             head = stream.read(_HEAD)
             if not head:
-                raise SourceFault("The file is empty.")
+                raise SourceError("The file is empty.")
             if not head.startswith(GZIP):
                 other = refuse_content(head, extension)
-                raise SourceFault(other or "The file is not packed although its name ends in .gz; name it .jsonl.")
+                raise SourceError(other or "The file is not packed although its name ends in .gz; name it .jsonl.")
             yield from self._content(open_gzip(_Behind(head, stream), self.budget), "", ".jsonl")
         else:
             self.budget.start(0)
             yield from self._content(_Counted(stream, self.budget), "", extension)
 
-    def _archive(self, stream: BinaryIO) -> Iterator[RawLine | RecordFault]:
+    def _archive(self, stream: BinaryIO) -> Iterator[RawLine | RecordError]:
         head = stream.read(_HEAD)
         if not head:
-            raise SourceFault("The file is empty.")
+            raise SourceError("The file is empty.")
         if not head.startswith(ZIP):
             other = refuse_content(head, ".zip")
-            raise SourceFault(other or "The file is no zip archive although its name ends in .zip.")
+            raise SourceError(other or "The file is no zip archive although its name ends in .zip.")
         with open_zip(stream, self.limits, is_beside=is_check_file) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
             names = [info.filename for info in infos]
             other = refuse_zip(names)
             if other:
-                raise SourceFault(other)
+                raise SourceError(other)
             chosen = _release_files(archive, infos, self.limits, self.format_name)
             if self.format_name == "cctu":
                 self.beside = CheckFiles(archive, infos, self.limits)
@@ -161,7 +161,7 @@ class _File:
                     reason = "Only .jsonl, .jsonl.gz and .json files are read."
                 if reason is not None:
                     if self._is_due():
-                        yield RecordFault(0, name, f"Ignored. {reason}", False)
+                        yield RecordError(0, name, f"Ignored. {reason}", False)
                     continue
                 readable += 1
                 try:
@@ -170,55 +170,55 @@ class _File:
                         if extension == ".jsonl.gz":
                             source, extension = GzipStream(member, self.budget, inside=True), ".jsonl"
                         yield from self._content(source, name, extension)
-                except SourceFault as fault:
-                    yield RecordFault(0, name, str(fault), True)
+                except SourceError as error:
+                    yield RecordError(0, name, str(error), True)
                     return
             left = self.beside.left if self.beside else []
             for folder in left[:_FOLDERS]:
                 if self._is_due():
                     why = "Ignored. No record has this id, or the one that has it holds a check_code itself."
-                    yield RecordFault(0, f"check_code/{folder}", why, False)
+                    yield RecordError(0, f"check_code/{folder}", why, False)
             if len(left) > _FOLDERS and self._is_due():
                 more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it, for the same reason."
-                yield RecordFault(0, "check_code", more, False)
+                yield RecordError(0, "check_code", more, False)
             if not readable and released:
-                raise SourceFault(
+                raise SourceError(
                     f"The archive is a release of Assay without records in the format {self.format_name}. Choose "
                     "neutral, which every release holds, or the format it was released in."
                 )
             if not readable:
-                raise SourceFault("The archive holds no .jsonl, .jsonl.gz or .json file.")
+                raise SourceError("The archive holds no .jsonl, .jsonl.gz or .json file.")
 
-    def _content(self, source: Readable, member: str, extension: str) -> Iterator[RawLine | RecordFault]:
+    def _content(self, source: Readable, member: str, extension: str) -> Iterator[RawLine | RecordError]:
         head = _read_up_to(source, _HEAD)
         if not head:
             if member:
                 return
-            raise SourceFault("The file is empty.")
+            raise SourceError("The file is empty.")
         other = refuse_content(head, extension)
         if other:
-            raise SourceFault(other)
+            raise SourceError(other)
         behind = _Behind(head, source)
         begin = head.removeprefix(BOM).lstrip()
         if extension == ".json":
             yield from self._whole(behind, member)
             return
         if begin.startswith(b"["):
-            raise SourceFault(
+            raise SourceError(
                 "The file holds one JSON list, not one object a line. Name it .json, or write each object on its line."
             )
         if begin.partition(b"\n")[0].strip() == b"{":
-            raise SourceFault("The first record is spread over several lines; write each object on one line.")
+            raise SourceError("The first record is spread over several lines; write each object on one line.")
         yield from self._lines(behind, member)
 
-    def _lines(self, source: Readable, member: str) -> Iterator[RawLine | RecordFault]:
+    def _lines(self, source: Readable, member: str) -> Iterator[RawLine | RecordError]:
         number = 0
         limit = self.limits.line
         for line, length, ended in split_lines(source, limit):
             number += 1
             if line is None:
                 if self._is_due():
-                    yield RecordFault(number, member, too_long(length, limit), False)
+                    yield RecordError(number, member, too_long(length, limit), False)
                 continue
             if line.startswith(BOM):
                 line = line[len(BOM) :]
@@ -229,11 +229,11 @@ class _File:
             elif self.beside:
                 self.beside.see(line)
 
-    def _whole(self, source: Readable, member: str) -> Iterator[RawLine | RecordFault]:
+    def _whole(self, source: Readable, member: str) -> Iterator[RawLine | RecordError]:
         """A ``.json`` file: one list, one object, or in truth JSON lines."""
         content = _read_up_to(source, self.limits.whole + 1)
         if len(content) > self.limits.whole:
-            raise SourceFault(
+            raise SourceError(
                 f"A .json file is read whole and may have at most {shown_size(self.limits.whole)}; write JSON lines."
             )
         content = content.removeprefix(BOM)
@@ -248,7 +248,7 @@ class _File:
                     yield self._raw(1, member, content, len(content))
                 return
             if not is_lines:
-                raise SourceFault(
+                raise SourceError(
                     f"The file has {shown_size(len(content))} and is read as one record, because its first line is "
                     f"none; a record may have at most {shown_size(self.limits.line)}. If it holds many, write each on "
                     "a line of its own (JSON lines)."
@@ -260,15 +260,15 @@ class _File:
             if self._is_due():
                 yield self._raw(1, member, content, len(content))
         else:
-            raise SourceFault("A .json file must hold a list of objects, or one object.")
+            raise SourceError("A .json file must hold a list of objects, or one object.")
 
-    def _list(self, content: bytes, member: str) -> Iterator[RawLine | RecordFault]:
+    def _list(self, content: bytes, member: str) -> Iterator[RawLine | RecordError]:
         try:
             text = content.decode()
-        except UnicodeDecodeError as fault:
-            line = content.count(b"\n", 0, fault.start) + 1
-            at = fault.start - content.rfind(b"\n", 0, fault.start)
-            raise SourceFault(f"The file is not UTF-8 at line {line}, byte {at}; save it as UTF-8.") from None
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            at = error.start - content.rfind(b"\n", 0, error.start)
+            raise SourceError(f"The file is not UTF-8 at line {line}, byte {at}; save it as UTF-8.") from None
         line, counted = 1, 0
         try:
             for start, end in elements(text, self.limits.line):
@@ -277,21 +277,21 @@ class _File:
                 element = text[start:end].encode()
                 if len(element) > self.limits.line:
                     if self._is_due():
-                        yield RecordFault(line, member, too_long(len(element), self.limits.line), False)
+                        yield RecordError(line, member, too_long(len(element), self.limits.line), False)
                 elif self._is_due():
                     yield self._raw(line, member, element, len(element))
                 elif self.beside:
                     self.beside.see(element)
-        except ListFault as fault:
-            line += text.count("\n", counted, fault.at)
-            yield RecordFault(line, member, fault.sentence(line), True)
+        except ListError as error:
+            line += text.count("\n", counted, error.at)
+            yield RecordError(line, member, error.sentence(line), True)
 
-    def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordFault:
+    def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordError:
         """A record with the files that belong to it; where one of these cannot be read, the others still come."""
         try:
             content = self.beside.join(line) if self.beside else line
-        except FileFault as fault:
-            return RecordFault(number, member, str(fault), False)
+        except CheckFileError as error:
+            return RecordError(number, member, str(error), False)
         return RawLine(number, member, content, length, ended)
 
     def _is_due(self) -> bool:
@@ -300,7 +300,7 @@ class _File:
         if self.seen <= self.skip:
             return False
         if self.seen > self.limits.records:
-            raise SourceFault(f"The file holds more than {self.limits.records:,} records; split it.")
+            raise SourceError(f"The file holds more than {self.limits.records:,} records; split it.")
         return True
 
 
@@ -349,7 +349,7 @@ def _is_json(content: bytes) -> bool:
     try:
         orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        # Anything but a second value behind the first is a fault of this one value, to be told as such.
+        # Anything but a second value behind the first is an error in this one value.
         return "after document" not in error.msg
     return True
 
@@ -373,7 +373,7 @@ def _release_files(
             with open_member(archive, info, Budget(limits)) as member:
                 content = _read_up_to(member, limits.whole)
                 manifest = None if has_too_many_values(content) else orjson.loads(content)
-        except (SourceFault, orjson.JSONDecodeError):
+        except (SourceError, orjson.JSONDecodeError):
             continue
         files = manifest.get("files") if type(manifest) is dict and "assay_release" in manifest else None
         if type(files) is list:

@@ -3,7 +3,7 @@
 import zlib
 from typing import Protocol
 
-from benchmark.core.formats.limits import Budget, SourceFault
+from benchmark.core.formats.limits import Budget, SourceError
 
 _PIECE = 1 << 16
 #: 16 more than the window: expect a gzip header and check the sum at the end.
@@ -17,7 +17,7 @@ class Readable(Protocol):
 
 
 class GzipStream:
-    """The content of a gzip file, all its members one after the other. Raises SourceFault when damaged or cut off."""
+    """The content of a gzip file, all its members one after the other. Raises SourceError when damaged or cut off."""
 
     def __init__(self, source: Readable, budget: Budget, *, inside: bool = False) -> None:
         self._source = source
@@ -42,7 +42,7 @@ class GzipStream:
             try:
                 data = self._decoder.decompress(self._pending, limit)
             except zlib.error as error:
-                raise SourceFault(f"The gzip content is damaged ({error}); get the file again.") from None
+                raise SourceError(f"The gzip content is damaged ({error}); get the file again.") from None
             self._pending = self._decoder.unconsumed_tail
             self._more = len(data) == limit
             if self._decoder.eof:
@@ -69,7 +69,7 @@ class GzipStream:
         if self._pending:
             return True
         if self._begun:
-            raise SourceFault("The gzip file is cut off: it ends in the middle of its content. Get it again.")
+            raise SourceError("The gzip file is cut off: it ends in the middle of its content. Get it again.")
         self._done = True
         return False
 

@@ -8,7 +8,7 @@ import orjson
 
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.canonical import encode_faithful, normalise
-from annotator.core.schema.exact_json import JsonFault, dumps, loads
+from annotator.core.schema.exact_json import JsonError, dumps, loads
 from benchmark.core.formats.native_remainder import NATIVE
 
 #: Longest external id that can be stored, the ``:zh`` of a language variant included.
@@ -55,7 +55,7 @@ class Reader(Protocol):
     def read(self, record: Any) -> list[ReadDialogue]:
         """The record's dialogues, one a language, English first.
 
-        Raises SchemaProblem, its pointers into the native record, naming every fault found.
+        Raises SchemaProblem, its pointers into the native record, naming every problem found.
         """
         ...
 
@@ -103,12 +103,12 @@ class FormatDefaults:
         return {}
 
 
-class Faults:
-    """Collects the faults of one record, so that all of them are reported at once."""
+class Problems:
+    """Collects the problems of one record, so that all of them are reported at once."""
 
     __slots__ = ("found",)
 
-    #: A record with more faults than this is of another kind altogether; the rest would only be noise.
+    #: A record with more problems than this is of another kind altogether; the rest would only be noise.
     LIMIT = 50
 
     def __init__(self) -> None:
@@ -133,10 +133,10 @@ def require_object(record: Any) -> None:
         raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
 
 
-def refuse_own_field(record: dict[str, Any], faults: Faults) -> None:
+def refuse_own_field(record: dict[str, Any], problems: Problems) -> None:
     """A record must not have the field that holds Assay's notes."""
     if NATIVE in record:
-        faults.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        problems.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
 
 
 def only_one(items: Sequence[DialogueLike], format_name: str) -> DialogueLike:
@@ -176,16 +176,16 @@ def settle_document(dialogue: ReadDialogue, record: dict[str, Any]) -> None:
     dialogue.text = encoded.decode()
 
 
-def read_json_text(text: str, pointer: str, faults: Faults) -> Any:
+def read_json_text(text: str, pointer: str, problems: Problems) -> Any:
     """The value that a field's text spells in JSON; the text itself where it is none.
 
     Reports a text that is JSON and cannot be kept as one, such as an object with a key that stands twice.
     """
     try:
         return loads(text)
-    except JsonFault as fault:
-        within = f" (at {fault.pointer[:200]} in this text)" if fault.pointer else ""
-        faults.add(pointer, f"The text is JSON that cannot be kept{within}: {fault.message}")
+    except JsonError as error:
+        within = f" (at {error.pointer[:200]} in this text)" if error.pointer else ""
+        problems.add(pointer, f"The text is JSON that cannot be kept{within}: {error.message}")
     except ValueError:
         pass
     return text
@@ -207,18 +207,18 @@ def quote(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def check_id(value: Any, faults: Faults, pointer: str = "/id") -> str:
+def check_id(value: Any, problems: Problems, pointer: str = "/id") -> str:
     """A record's id as text. Reports what cannot serve as one."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        faults.add(pointer, f"The id must be a text, not {describe(value)}.")
+        problems.add(pointer, f"The id must be a text, not {describe(value)}.")
         return ""
     text = str(value)
     if not text.strip():
-        faults.add(pointer, "The id is empty; every record needs an id of its own.")
+        problems.add(pointer, "The id is empty; every record needs an id of its own.")
     elif len(text) > MAX_ID - len(":zh"):
-        faults.add(pointer, f"The id has {len(text)} characters; at most {MAX_ID - len(':zh')} can be stored.")
+        problems.add(pointer, f"The id has {len(text)} characters; at most {MAX_ID - len(':zh')} can be stored.")
     elif not text.isprintable():
-        faults.add(pointer, "The id holds control characters; use printable ones.")
+        problems.add(pointer, "The id holds control characters; use printable ones.")
     return text
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from benchmark.core.formats import record_lines
 from benchmark.core.formats.limits import shown_size
 
-#: Signs before the end of a text within which a fault may come from its being cut there.
+#: Signs before the end of a text within which an error may come from its being cut there.
 _CUT = 16
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-class ListFault(Exception):
+class ListError(Exception):
     """A list that cannot be read from ``at`` on, an index into its text."""
 
     def __init__(self, at: int, words: str) -> None:
@@ -28,7 +28,7 @@ class ListFault(Exception):
 def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     """Where each element of the list begins and ends; little more than ``longest`` characters are parsed at once.
 
-    Raises ListFault where the text is no JSON any more, where something stands behind the list, and where an element is
+    Raises ListError where the text is no JSON any more, where something stands behind the list, and where an element is
     longer than ``longest`` or has more than ``record_lines.MAX_VALUES`` values. One just above ``longest`` may come.
     """
     slack = longest // 8
@@ -44,8 +44,8 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
         is_long = len(piece) == most
         try:
             _, end = decoder.raw_decode(piece, at - base)
-        except json.JSONDecodeError as fault:
-            at_end = "Unterminated" in fault.msg or fault.pos > len(piece) - _CUT
+        except json.JSONDecodeError as error:
+            at_end = "Unterminated" in error.msg or error.pos > len(piece) - _CUT
             if is_cut and at_end and not is_long and at > base:
                 # What stood before it had most of the values.
                 base, piece = at, record_lines.up_to_values(text[at : at + most])
@@ -65,24 +65,24 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
         at = _skip_blank(text, at + 1)
     behind = _skip_blank(text, at + 1)
     if behind < len(text):
-        raise ListFault(
+        raise ListError(
             behind, "More follows the end of the list, at line {line}. Make it one list, or write JSON lines."
         )
 
 
-def _no_json(text: str, at: int) -> ListFault:
+def _no_json(text: str, at: int) -> ListError:
     cut = "it cannot be read any further" if text[at:].strip() else "it ends inside a record"
-    return ListFault(at, f"The list is not JSON at line {{line}}: {cut}. Get it again.")
+    return ListError(at, f"The list is not JSON at line {{line}}: {cut}. Get it again.")
 
 
-def _too_large(at: int, longest: int, is_long: bool) -> ListFault:
+def _too_large(at: int, longest: int, is_long: bool) -> ListError:
     what = (
         f"has more than {shown_size(longest)}, the most that a record may have"
         if is_long
         else f"holds more than {record_lines.MAX_VALUES:,} values"
     )
     rest = "Nothing behind it was read; split it, or take it out of the list."
-    return ListFault(at, f"The record at line {{line}} {what}. {rest}")
+    return ListError(at, f"The record at line {{line}} {what}. {rest}")
 
 
 def _skip_blank(text: str, at: int) -> int:

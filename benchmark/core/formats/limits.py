@@ -10,7 +10,7 @@ GIB = 1 << 30
 class Limits:
     """Bounds of one file. Sizes are bytes after decompression unless said otherwise."""
 
-    #: One record, and whatever else is parsed at once; a longer line is skipped as one fault.
+    #: One record, and whatever else is parsed at once; a longer line is skipped as one error.
     line: int = 16 * MIB
     #: A ``.json`` file is held whole; parsed are its records, one by one.
     whole: int = 64 * MIB
@@ -25,7 +25,7 @@ class Limits:
     beside: int = 120_000
 
 
-class SourceFault(Exception):
+class SourceError(Exception):
     """A file, or a file in an archive, that cannot be read any further; the sentence says why."""
 
 
@@ -44,13 +44,13 @@ class Budget:
         self.unpacked = 0
 
     def count(self, size: int) -> None:
-        """Count bytes that have come out. Raises SourceFault past a limit."""
+        """Count bytes that have come out. Raises SourceError past a limit."""
         self.total += size
         self.unpacked += size
         if self.total > self.limits.total:
-            raise SourceFault(f"The content is larger than {shown_size(self.limits.total)} unpacked; split the file.")
+            raise SourceError(f"The content is larger than {shown_size(self.limits.total)} unpacked; split the file.")
         if self.unpacked > self.limits.ratio_after and self.unpacked > self.packed * self.limits.ratio:
-            raise SourceFault(
+            raise SourceError(
                 f"The content unpacks to more than {self.limits.ratio} times its size, as only a zip bomb does."
             )
 

@@ -18,8 +18,8 @@ from benchmark.core.formats.interface import (
     CANARY,
     MAX_ID,
     DialogueLike,
-    Faults,
     FormatDefaults,
+    Problems,
     ReadDialogue,
     check_id,
     describe,
@@ -42,32 +42,34 @@ class NeutralFormat(FormatDefaults):
         if "document" not in record:
             refuse_other_format(record, self.name)
             raise SchemaProblem([Problem("/document", "The record has no document.")])
-        faults = Faults()
+        problems = Problems()
         version = record.get("assay", VERSION)
         if type(version) is not int or version != VERSION:
-            faults.add("/assay", f"This Assay reads version {VERSION} of the envelope, not {describe(version)}.")
-        external_id = check_id(record.get("id"), faults)
+            problems.add("/assay", f"This Assay reads version {VERSION} of the envelope, not {describe(version)}.")
+        external_id = check_id(record.get("id"), problems)
         group = record.get("variant_group") or ""
         if type(group) is not str or len(group) > MAX_ID:
-            faults.add("/variant_group", f"The variant_group must be a text of at most {MAX_ID} characters.")
+            problems.add("/variant_group", f"The variant_group must be a text of at most {MAX_ID} characters.")
         elif "\0" in group:
-            faults.add("/variant_group", "The variant_group holds a NUL character, which cannot be stored; remove it.")
+            problems.add(
+                "/variant_group", "The variant_group holds a NUL character, which cannot be stored; remove it."
+            )
         tools = record.get("tools")
         warnings: list[Problem] = []
         if tools is None:
             warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
         elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            faults.add("/tools", "The tools must be a list of functions.")
+            problems.add("/tools", "The tools must be a list of functions.")
         try:
             document = read_document(record["document"])
         except SchemaProblem as problem:
-            faults.extend(Problem(f"/document{p.pointer}", p.message) for p in problem.problems)
-            faults.raise_if_any()
+            problems.extend(Problem(f"/document{p.pointer}", p.message) for p in problem.problems)
+            problems.raise_if_any()
             raise
         language = document.get("language") or ""
         if record.get("language") not in (None, "", language):
-            faults.add("/language", f"The language differs from the document's, which is {language or 'not set'}.")
-        faults.raise_if_any()
+            problems.add("/language", f"The language differs from the document's, which is {language or 'not set'}.")
+        problems.raise_if_any()
         beside = {key: value for key, value in record.items() if key not in _KNOWN}
         if beside:
             note(document, envelope=normalise(beside))

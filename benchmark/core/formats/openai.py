@@ -16,8 +16,8 @@ from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     DialogueLike,
-    Faults,
     FormatDefaults,
+    Problems,
     ReadDialogue,
     check_id,
     describe,
@@ -47,11 +47,11 @@ class OpenAIFormat(FormatDefaults):
             raise SchemaProblem([Problem("/messages", message)])
         if "constraints_list" in record:
             refuse_other_format(record, self.name)
-        faults = Faults()
+        problems = Problems()
         warnings: list[Problem] = []
-        refuse_own_field(record, faults)
+        refuse_own_field(record, problems)
         if "id" in record:
-            external_id = check_id(record["id"], faults)
+            external_id = check_id(record["id"], problems)
         else:
             raw = canonical({key: value for key, value in record.items() if key != CANARY})
             external_id = f"openai-{content_hash(raw)[:16]}"
@@ -60,9 +60,9 @@ class OpenAIFormat(FormatDefaults):
             warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
             tools = []
         elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            faults.add("/tools", "The tools must be a list of functions.")
-        document = MessageReader(messages, faults, warnings).read()
-        faults.raise_if_any()
+            problems.add("/tools", "The tools must be a list of functions.")
+        document = MessageReader(messages, problems, warnings).read()
+        problems.raise_if_any()
         language = document["language"] or ""
         dialogue = ReadDialogue(external_id, language, "", document, tools, warnings)
         document["extra"].update((key, record[key]) for key in record.keys() - _KNOWN if key != CANARY)

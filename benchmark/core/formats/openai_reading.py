@@ -7,7 +7,7 @@ import orjson
 from annotator.core.schema import Problem
 from annotator.core.schema.exact_json import dumps
 from benchmark.core.formats.answer_nodes import MAX_STEPS, read_arguments
-from benchmark.core.formats.interface import Faults, describe, empty_task, guess_language, quote, read_json_text
+from benchmark.core.formats.interface import Problems, describe, empty_task, guess_language, quote, read_json_text
 from benchmark.core.formats.native_remainder import NATIVE, note
 from benchmark.core.formats.task_lists import MAX_TASKS, new_document
 
@@ -20,9 +20,9 @@ BEFORE_REFUSAL = "\n\n"
 class MessageReader:
     """Walks the messages of one record once."""
 
-    def __init__(self, messages: list[Any], faults: Faults, warnings: list[Problem]) -> None:
+    def __init__(self, messages: list[Any], problems: Problems, warnings: list[Problem]) -> None:
         self.messages = messages
-        self.faults = faults
+        self.problems = problems
         self.warnings = warnings
         self.tasks: list[dict[str, Any]] = []
         self.context: list[dict[str, str]] = []
@@ -35,11 +35,11 @@ class MessageReader:
         for position, message in enumerate(self.messages):
             here = f"/messages/{position}"
             if type(message) is not dict:
-                self.faults.add(here, f"A message must be an object, not {describe(message)}.")
+                self.problems.add(here, f"A message must be an object, not {describe(message)}.")
                 continue
             role = message.get("role")
             if role not in ROLES:
-                self.faults.add(f"{here}/role", f"The role {quote(role)} is not one of: {', '.join(ROLES)}.")
+                self.problems.add(f"{here}/role", f"The role {quote(role)} is not one of: {', '.join(ROLES)}.")
                 continue
             text = self._text(message, here)
             if role == "user":
@@ -55,7 +55,7 @@ class MessageReader:
                 self.warnings.append(Problem(here, warning))
         self._close_task()
         if not self.tasks:
-            self.faults.add("/messages", "There is no user message, so there is no task.")
+            self.problems.add("/messages", "There is no user message, so there is no task.")
         language = guess_language(task["user_message"] for task in self.tasks)
         document = new_document(language, self.tasks)
         document |= {"language": language or None, "context": self.context, "env_info": self.env_info}
@@ -71,25 +71,25 @@ class MessageReader:
             parts = [part[part["type"]] for part in content if is_text_part(part)]
             if len(parts) == len(content):
                 return "".join(parts)
-        self.faults.add(f"{here}/content", "Only text is read: a text, or a list of parts of type text.")
+        self.problems.add(f"{here}/content", "Only text is read: a text, or a list of parts of type text.")
         return ""
 
     def _refusal(self, message: dict[str, Any], here: str) -> str:
         refusal = message.get("refusal")
         if refusal is None or type(refusal) is str:
             return refusal or ""
-        self.faults.add(f"{here}/refusal", f"The refusal must be a text, not {describe(refusal)}.")
+        self.problems.add(f"{here}/refusal", f"The refusal must be a text, not {describe(refusal)}.")
         return ""
 
     def _open_task(self, text: str, here: str) -> None:
         self._close_task()
         if len(self.tasks) == MAX_TASKS:
-            self.faults.add(here, f"The record has more than {MAX_TASKS} user messages; no more tasks are read.")
+            self.problems.add(here, f"The record has more than {MAX_TASKS} user messages; no more tasks are read.")
         self.tasks.append(empty_task(len(self.tasks) + 1, text))
 
     def _before_first_task(self, role: str, text: str, message: dict[str, Any], here: str) -> None:
         if message.get("tool_calls"):
-            self.faults.add(f"{here}/tool_calls", "Calls before the first user message belong to no task.")
+            self.problems.add(f"{here}/tool_calls", "Calls before the first user message belong to no task.")
         if role in SYSTEM and self.env_info is None and not self.context:
             self.env_info = text
         else:
@@ -98,7 +98,7 @@ class MessageReader:
     def _assistant(self, message: dict[str, Any], text: str, here: str) -> None:
         if message.get("function_call") is not None:
             advice = "The old form function_call is not read; convert it to tool_calls with ids."
-            self.faults.add(f"{here}/function_call", advice)
+            self.problems.add(f"{here}/function_call", advice)
         calls = message.get("tool_calls")
         refusal = self._refusal(message, here)
         if refusal:
@@ -107,19 +107,19 @@ class MessageReader:
             self._answer(text, refusal)
             return
         if type(calls) is not list:
-            self.faults.add(f"{here}/tool_calls", f"The tool_calls must be a list, not {describe(calls)}.")
+            self.problems.add(f"{here}/tool_calls", f"The tool_calls must be a list, not {describe(calls)}.")
             return
         self._drop_answer()
         steps = self.tasks[-1]["steps"]
         if len(steps) + len(calls) > MAX_STEPS:
-            self.faults.add(f"{here}/tool_calls", f"The task has more than {MAX_STEPS} calls; no more are read.")
+            self.problems.add(f"{here}/tool_calls", f"The task has more than {MAX_STEPS} calls; no more are read.")
             return
         round_number = steps[-1]["extra"][NATIVE]["round"] + 1 if steps else 0
         for index, call in enumerate(calls):
             place = f"{here}/tool_calls/{index}"
             function = call.get("function") if type(call) is dict else None
             if type(function) is not dict or type(function.get("name")) is not str or not function["name"]:
-                self.faults.add(f"{place}/function", "A call must have a function with a name.")
+                self.problems.add(f"{place}/function", "A call must have a function with a name.")
                 continue
             step = self._call(call, function, place, round_number)
             if index == 0 and text:
@@ -131,15 +131,17 @@ class MessageReader:
         arguments = function.get("arguments")
         notes: dict[str, Any] = {"round": round_number}
         if type(arguments) is str:
-            parsed = read_arguments(arguments, f"{place}/function/arguments", self.faults)
+            parsed = read_arguments(arguments, f"{place}/function/arguments", self.problems)
             if type(parsed) is dict and dump(parsed) != arguments:
                 notes["arguments"] = arguments
             arguments = parsed
         elif arguments is not None and type(arguments) is not dict:
-            self.faults.add(f"{place}/function/arguments", f"The arguments must be a text, not {describe(arguments)}.")
+            self.problems.add(
+                f"{place}/function/arguments", f"The arguments must be a text, not {describe(arguments)}."
+            )
         call_id = call.get("id")
         if call_id is not None and type(call_id) is not str:
-            self.faults.add(f"{place}/id", f"The id of a call must be a text, not {describe(call_id)}.")
+            self.problems.add(f"{place}/id", f"The id of a call must be a text, not {describe(call_id)}.")
         elif call_id is not None:
             notes["call_id"] = call_id
         return {
@@ -158,11 +160,11 @@ class MessageReader:
         for index, (known, step) in enumerate(self.waiting):
             if call_id is None or known == call_id:
                 del self.waiting[index]
-                step["observation"] = observation = _parse(text, f"{here}/content", self.faults)
+                step["observation"] = observation = _parse(text, f"{here}/content", self.problems)
                 if type(observation) is not str and dump(observation) != text:
                     note(step, observation=text)
                 return
-        self.faults.add(
+        self.problems.add(
             f"{here}/tool_call_id", f"No call of this task waits for an observation with the id {quote(call_id)}."
         )
 
@@ -210,7 +212,7 @@ def dump(value: Any) -> str:
     return dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _parse(text: str, pointer: str, faults: Faults) -> Any:
+def _parse(text: str, pointer: str, problems: Problems) -> Any:
     """The object or list a text holds, else the text itself."""
-    value = read_json_text(text, pointer, faults) if text[:1] in ("{", "[") else text
+    value = read_json_text(text, pointer, problems) if text[:1] in ("{", "[") else text
     return value if type(value) in (dict, list) else text

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from annotator.core.schema.canonical import MAX_DEPTH
-from annotator.core.schema.exact_json import JsonFault, holds_more_values, loads
+from annotator.core.schema.exact_json import JsonError, holds_more_values, loads
 from benchmark.core.formats.gzips import Readable
 from benchmark.core.formats.limits import shown_size
 
@@ -16,7 +16,7 @@ _PIECE = 1 << 18
 MAX_VALUES = 2_000_000
 
 
-class LineFault(Exception):
+class LineError(Exception):
     """A line that is no record; the sentence says why. ``cut_off`` when it ends where more was to come.
 
     ``pointer``: where in the record, as far as that is known.
@@ -57,20 +57,20 @@ def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, in
 
 
 def parse_record(line: bytes) -> dict[str, Any]:
-    """The object a line holds. Raises LineFault."""
+    """The object a line holds. Raises LineError."""
     if has_too_many_values(line):
-        raise LineFault(
+        raise LineError(
             f"The record holds more than {MAX_VALUES:,} values; split it, or leave out of it what nobody will look at."
         )
     try:
         data = loads(line)
-    except JsonFault as fault:
-        raise LineFault(str(fault), pointer=fault.pointer) from None
+    except JsonError as error:
+        raise LineError(str(error), pointer=error.pointer) from None
     except json.JSONDecodeError as error:
         raise _explain(line, error) from None
     if type(data) is not dict:
         kind = {list: "a list", str: "a text", type(None): "null", bool: "true or false"}.get(type(data), "a number")
-        raise LineFault(f"A record must be a JSON object, but this is {kind}.")
+        raise LineError(f"A record must be a JSON object, but this is {kind}.")
     return data
 
 
@@ -104,27 +104,27 @@ def _too_deep() -> str:
     return f"The record is nested far more than {MAX_DEPTH} levels deep."
 
 
-def _explain(line: bytes, error: json.JSONDecodeError) -> LineFault:
+def _explain(line: bytes, error: json.JSONDecodeError) -> LineError:
     """A sentence for what the parser said."""
     try:
         text = line.decode()
-    except UnicodeDecodeError as fault:
-        if fault.reason == "unexpected end of data":
-            return LineFault(f"The line ends inside a character at byte {fault.start + 1}.", cut_off=True)
-        return LineFault(
-            f"The line is not UTF-8: byte {fault.start + 1} is 0x{line[fault.start]:02X}, as in Latin-1. "
+    except UnicodeDecodeError as undecodable:
+        if undecodable.reason == "unexpected end of data":
+            return LineError(f"The line ends inside a character at byte {undecodable.start + 1}.", cut_off=True)
+        return LineError(
+            f"The line is not UTF-8: byte {undecodable.start + 1} is 0x{line[undecodable.start]:02X}, as in Latin-1. "
             "Save the file as UTF-8."
         )
     at = text.find("\0")
     if at >= 0:
-        return LineFault(f"The line holds a NUL byte at byte {len(text[:at].encode()) + 1}; the file may be damaged.")
+        return LineError(f"The line holds a NUL byte at byte {len(text[:at].encode()) + 1}; the file may be damaged.")
     said = error.msg.partition(": line ")[0].rstrip(".")
     if any(word in said for word in ("depth", "ecursion", "allocate")):
-        return LineFault(_too_deep())
+        return LineError(_too_deep())
     cut_off = "end of data" in said
     position = min(error.pos, len(text))
     if cut_off:
-        return LineFault(f"The record is not complete: the line ends at character {len(text)}.", cut_off=True)
+        return LineError(f"The record is not complete: the line ends at character {len(text)}.", cut_off=True)
     if "NaN" in text[position : position + 4] or "Infinity" in text[position : position + 10]:
-        return LineFault(f"NaN and Infinity are not JSON (character {position + 1}); write null or a text.")
-    return LineFault(f"The line is not JSON: {said}, at character {position + 1}.")
+        return LineError(f"NaN and Infinity are not JSON (character {position + 1}); write null or a text.")
+    return LineError(f"The line is not JSON: {said}, at character {position + 1}.")

@@ -15,8 +15,8 @@ from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     DialogueLike,
-    Faults,
     FormatDefaults,
+    Problems,
     ReadDialogue,
     check_id,
     describe,
@@ -46,7 +46,7 @@ class LanguageReading:
     language: str
     #: All that the record holds, English first.
     languages: list[str]
-    faults: Faults
+    problems: Problems
     warnings: list[Problem]
 
     @property
@@ -77,10 +77,10 @@ class LanguageReading:
         if value is None:
             return None
         if type(value) is not list:
-            self.faults.add(f"/{key}", f"A list is expected, not {describe(value)}.")
+            self.problems.add(f"/{key}", f"A list is expected, not {describe(value)}.")
             return None
         if len(value) != length:
-            self.faults.add(f"/{key}", f"The list has {len(value)} entries, but there are {length} {of}.")
+            self.problems.add(f"/{key}", f"The list has {len(value)} entries, but there are {length} {of}.")
             return None
         return value
 
@@ -89,25 +89,27 @@ class LanguageReading:
         key, answers_key = f"{self.prefix}{field}", f"{self.prefix}answer_list"
         messages = self.record.get(key)
         if type(messages) is not list or not messages:
-            self.faults.add(f"/{key}", f"The tasks must be a list of user messages, not {describe(messages or None)}.")
+            self.problems.add(
+                f"/{key}", f"The tasks must be a list of user messages, not {describe(messages or None)}."
+            )
             return None
         if len(messages) > MAX_TASKS:
-            self.faults.add(f"/{key}", f"The record has {len(messages)} tasks; at most {MAX_TASKS} are read.")
+            self.problems.add(f"/{key}", f"The record has {len(messages)} tasks; at most {MAX_TASKS} are read.")
             return None
         answers = self.parallel_list(answers_key, len(messages))
         tasks = []
         for position, message in enumerate(messages):
             if type(message) is not str:
-                self.faults.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
+                self.problems.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
             task = empty_task(position + 1, message)
             nodes = answers[position] if answers else None
             pointer = f"/{answers_key}/{position}"
             if type(nodes) is list:
-                task["steps"], numbers = read_steps(nodes, pointer, self.faults)
+                task["steps"], numbers = read_steps(nodes, pointer, self.problems)
                 if numbers is not None:
                     note(task, idx=numbers)
             elif nodes is not None:
-                self.faults.add(pointer, f"The answer of a task must be a list of nodes, not {describe(nodes)}.")
+                self.problems.add(pointer, f"The answer of a task must be a list of nodes, not {describe(nodes)}.")
             tasks.append(task)
         return tasks
 
@@ -120,11 +122,11 @@ class LanguageReading:
             return []
         tools = self.record[key]
         if type(tools) is not list:
-            self.faults.add(f"/{key}", f"The tools must be a list of functions, not {describe(tools)}.")
+            self.problems.add(f"/{key}", f"The tools must be a list of functions, not {describe(tools)}.")
             return []
         for position, tool in enumerate(tools):
             if type(tool) is not dict:
-                self.faults.add(f"/{key}/{position}", f"A tool must be an object, not {describe(tool)}.")
+                self.problems.add(f"/{key}/{position}", f"A tool must be an object, not {describe(tool)}.")
         return tools
 
 
@@ -148,13 +150,13 @@ class TaskListFormat(FormatDefaults, ABC):
             refuse_other_format(record, self.name)
             message = f"The record has no tasks; a {self.name} record lists them under english_{self.tasks_field}."
             raise SchemaProblem([Problem(f"/english_{self.tasks_field}", message)])
-        faults = Faults()
-        external_id = self.read_id(record.get("id"), faults)
-        refuse_own_field(record, faults)
+        problems = Problems()
+        external_id = self.read_id(record.get("id"), problems)
+        refuse_own_field(record, problems)
         dialogues = []
         for language in languages:
             warnings: list[Problem] = []
-            reading = LanguageReading(record, language, languages, faults, warnings)
+            reading = LanguageReading(record, language, languages, problems, warnings)
             document = self.read_language(reading)
             dialogues.append(
                 ReadDialogue(
@@ -166,7 +168,7 @@ class TaskListFormat(FormatDefaults, ABC):
                     warnings=warnings,
                 )
             )
-        faults.raise_if_any()
+        problems.raise_if_any()
         self._keep_the_rest(record, dialogues)
         for dialogue in dialogues:
             settle_document(dialogue, record)
@@ -201,9 +203,9 @@ class TaskListFormat(FormatDefaults, ABC):
             return there
         return [language for language, prefix in PREFIXES.items() if prefix + self.tasks_field in record][:1]
 
-    def read_id(self, value: Any, faults: Faults) -> str:
+    def read_id(self, value: Any, problems: Problems) -> str:
         """The record's id as text."""
-        return check_id(value, faults)
+        return check_id(value, problems)
 
     @abstractmethod
     def read_language(self, reading: "LanguageReading") -> dict[str, Any]:
@@ -327,24 +329,24 @@ def write_answers(
     return [write_nodes(task, full=full) for task in document["tasks"]]
 
 
-def read_context(value: Any, pointer: str, faults: Faults) -> list[dict[str, str]]:
+def read_context(value: Any, pointer: str, problems: Problems) -> list[dict[str, str]]:
     """The dialogue so far. What is more than role and text is kept by the residue."""
     if value is None:
         return []
     if type(value) is not list:
-        faults.add(pointer, f"The context must be a list of messages, not {describe(value)}.")
+        problems.add(pointer, f"The context must be a list of messages, not {describe(value)}.")
         return []
     out = []
     for position, message in enumerate(value):
         here = f"{pointer}/{position}"
         if type(message) is not dict:
-            faults.add(here, f"A message must be an object with role and content, not {describe(message)}.")
+            problems.add(here, f"A message must be an object with role and content, not {describe(message)}.")
             continue
         role, content = message.get("role"), message.get("content")
         if role not in _ROLES:
-            faults.add(f"{here}/role", f"The role must be one of: {', '.join(_ROLES)}.")
+            problems.add(f"{here}/role", f"The role must be one of: {', '.join(_ROLES)}.")
         if content is not None and type(content) is not str:
-            faults.add(f"{here}/content", f"The content must be a text, not {describe(content)}.")
+            problems.add(f"{here}/content", f"The content must be a text, not {describe(content)}.")
         out.append({"role": str(role), "content": content or ""})
     return out
 

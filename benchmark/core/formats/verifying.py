@@ -14,7 +14,7 @@ from benchmark.core.formats import CANARY, READERS, guess_format
 from benchmark.core.formats.archive_agreement import Follower, hold_against
 from benchmark.core.formats.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
 from benchmark.core.formats.gzips import Readable
-from benchmark.core.formats.limits import Budget, Limits, SourceFault
+from benchmark.core.formats.limits import Budget, Limits, SourceError
 from benchmark.core.formats.manifest import (
     ITEMS,
     MANIFEST,
@@ -26,7 +26,7 @@ from benchmark.core.formats.manifest import (
     read_manifest,
     sum_lines,
 )
-from benchmark.core.formats.record_lines import LineFault, parse_record, split_lines, too_long
+from benchmark.core.formats.record_lines import LineError, parse_record, split_lines, too_long
 from benchmark.core.formats.table import TABLE
 from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
 
@@ -58,8 +58,8 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
         bounds = limits or Limits()
         with Path(path).open("rb") as stream, open_zip(stream, bounds, is_beside=is_check_file) as archive:
             _Verification(archive, bounds, report).run()
-    except SourceFault as fault:
-        report.problems.append(str(fault))
+    except SourceError as error:
+        report.problems.append(str(error))
     except OSError as error:
         report.problems.append(f"{shown_name(str(path))} cannot be read: {error.strerror or error}.")
     report.ok = not report.problems
@@ -163,11 +163,11 @@ class _Verification:
             with open_member(self.archive, self.members[MANIFEST], self.budget) as source:
                 content = _read_all(source, _MAX_MANIFEST)
             return read_manifest(parse_record(content))
-        except (SourceFault, LineFault) as fault:
-            self._say(f"{MANIFEST}: {fault}")
+        except (SourceError, LineError) as error:
+            self._say(f"{MANIFEST}: {error}")
         except SchemaProblem as problem:
-            for fault_ in problem.problems:
-                self._say(f"{MANIFEST} at {fault_.pointer or '/'}: {fault_.message}")
+            for each in problem.problems:
+                self._say(f"{MANIFEST} at {each.pointer or '/'}: {each.message}")
         return None
 
     def _file(self, file: ManifestFile, info: zipfile.ZipInfo, manifest: Manifest) -> None:
@@ -185,8 +185,8 @@ class _Verification:
                 else:
                     while hashed.read(_PIECE):
                         pass
-        except SourceFault as fault:
-            self._say(f"{shown}: {fault}")
+        except SourceError as error:
+            self._say(f"{shown}: {error}")
             return
         if hashed.bytes != file.bytes:
             self._say(f"{shown} has {hashed.bytes} bytes, but the manifest says {file.bytes}.")
@@ -230,11 +230,11 @@ class _Verification:
                 continue
             try:
                 if line is None:
-                    raise LineFault(too_long(length, self.limits.line))
+                    raise LineError(too_long(length, self.limits.line))
                 record = parse_record(beside.join(line) if beside else line)
-            except LineFault as fault:
+            except LineError as error:
                 if not again:
-                    self._say(f"{shown_name(path)}, line {number}: {fault}")
+                    self._say(f"{shown_name(path)}, line {number}: {error}")
                 yield number, None
             else:
                 yield number, record
@@ -243,8 +243,8 @@ class _Verification:
         try:
             item = read_item(record)
         except SchemaProblem as problem:
-            for fault in problem.problems:
-                self._say(f"{where} at {fault.pointer or '/'}: {fault.message}")
+            for error in problem.problems:
+                self._say(f"{where} at {error.pointer or '/'}: {error.message}")
             return
         if item.id in self.items:
             self._say(f"{where}: the item {shown_name(item.id)} is listed twice.")
@@ -256,8 +256,8 @@ class _Verification:
         try:
             READERS[kind].read(record)
         except SchemaProblem as problem:
-            fault = problem.problems[0]
-            self._say(f"{where} cannot be read as {kind}, at {fault.pointer or '/'}: {fault.message}")
+            error = problem.problems[0]
+            self._say(f"{where} cannot be read as {kind}, at {error.pointer or '/'}: {error.message}")
 
     def _document(self, record: dict[str, Any], where: str) -> None:
         """The document as it stands in the file, not as a reader would complete it, must have the revision's hash."""
@@ -304,7 +304,7 @@ class _Verification:
                     if path in self.members and refusal(self.members[path]) is None
                 ]
                 hold_against(records, held, self._say)
-            except (SourceFault, SchemaProblem):
+            except (SourceError, SchemaProblem):
                 return  # has been said, and what follows cannot be compared
         for path in sorted(self.unclaimed):
             self._say(f"No document gives the file {shown_name(path)}.")
@@ -331,7 +331,7 @@ class _Verification:
             with open_member(self.archive, info, Budget(self.limits)) as source:
                 if _read_all(source, _MAX_MANIFEST) != due:
                     self._say(f"{SUMS} does not say of every file what the manifest says.")
-        except SourceFault:
+        except SourceError:
             pass  # has been said
 
     def _say(self, problem: str) -> None:
@@ -370,6 +370,6 @@ def _read_all(source: Readable, limit: int) -> bytes:
     while piece := source.read(_PIECE):
         size += len(piece)
         if size > limit:
-            raise SourceFault("It is too large to be a manifest.")
+            raise SourceError("It is too large to be a manifest.")
         pieces.append(piece)
     return b"".join(pieces)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from annotator.core.schema import Problem
-from benchmark.core.formats.interface import DialogueLike, Faults, describe, quote
+from benchmark.core.formats.interface import DialogueLike, Problems, describe, quote
 from benchmark.core.formats.labels import (
     WILD_INFORMATION,
     WILD_INFORMATION_WORDS,
@@ -50,10 +50,10 @@ class WildFormat(TaskListFormat):
         document = new_document(reading.language, tasks or [])
         env_key, env_info = reading.own_or_other("env_info")
         if env_info is not None and type(env_info) is not str:
-            reading.faults.add(f"/{env_key}", f"The env_info must be a text, not {describe(env_info)}.")
+            reading.problems.add(f"/{env_key}", f"The env_info must be a text, not {describe(env_info)}.")
         document["env_info"] = env_info
         context_key, context = reading.shared("context")
-        document["context"] = read_context(context, f"/{context_key}", reading.faults)
+        document["context"] = read_context(context, f"/{context_key}", reading.problems)
         if tasks:
             _read_policies(reading, tasks)
             _read_information(reading, document)
@@ -103,7 +103,7 @@ def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> Non
         task["policy"] = WILD_POLICIES.get(label) if type(label) is str else None
         if task["policy"] is None:
             message = f"The task type {quote(label)} is not known; it is one of {listed(WILD_POLICIES)}."
-            reading.faults.add(f"/{key}/{position}", message)
+            reading.problems.add(f"/{key}/{position}", message)
         if label in WILD_TOPOLOGIES.values():
             note(task, label=label)
 
@@ -113,9 +113,9 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
     key, _ = reading.own_or_other("turn_subtypes")
     labels = reading.parallel_list(key, len(tasks) - 1, of="tasks after the first")
     for position, (task, label) in enumerate(zip(tasks[1:], labels or (), strict=False)):
-        _set_information(task, label, f"/{key}/{position}", reading.faults)
+        _set_information(task, label, f"/{key}/{position}", reading.problems)
     key, label = reading.shared("first_task_turn_subtype")
-    _set_information(tasks[0], label, f"/{key}", reading.faults)
+    _set_information(tasks[0], label, f"/{key}", reading.problems)
     if label is None and not document["context"]:
         tasks[0]["information"] = "explicit"
 
@@ -131,12 +131,12 @@ def _first_label(document: dict[str, Any]) -> str | None:
     return _NO_LABEL
 
 
-def _set_information(task: dict[str, Any], label: Any, pointer: str, faults: Faults) -> None:
+def _set_information(task: dict[str, Any], label: Any, pointer: str, problems: Problems) -> None:
     if label is None:
         return
     information = WILD_INFORMATION.get(label) if type(label) is str else None
     if information is None:
-        faults.add(pointer, f"The turn subtype {quote(label)} is not known; it is one of {listed(WILD_INFORMATION)}.")
+        problems.add(pointer, f"The turn subtype {quote(label)} is not known; it is one of {listed(WILD_INFORMATION)}.")
     task["information"] = information
     task["native_information"] = label
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO
 
-from benchmark.core.formats.limits import Budget, Limits, SourceFault
+from benchmark.core.formats.limits import Budget, Limits, SourceError
 
 _END = struct.Struct("<4s4H2LH")
 _END_SIGNATURE = b"PK\x05\x06"
@@ -26,7 +26,7 @@ _ENTRY_BYTES = 4096
 #: The same for files beside records, whose names are short.
 _ENTRY_BYTES_BESIDE = 512
 
-#: What reading a damaged archive raises, on top of SourceFault.
+#: What reading a damaged archive raises, on top of SourceError.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -44,7 +44,7 @@ ZIP_ERRORS = (
 def open_zip(
     stream: BinaryIO, limits: Limits, *, is_beside: Callable[[str], bool] = lambda name: False
 ) -> Iterator[zipfile.ZipFile]:
-    """The archive in ``stream`` (seekable). Raises SourceFault for what cannot or must not be opened.
+    """The archive in ``stream`` (seekable). Raises SourceError for what cannot or must not be opened.
 
     ``is_beside``: by its name, whether a file stands beside records; such files are counted apart.
     """
@@ -53,7 +53,7 @@ def open_zip(
     try:
         archive = _Archive(stream, limits.members + limits.beside)
     except ZIP_ERRORS as error:
-        raise SourceFault(f"The zip archive cannot be read: {_said(error)}. It may be cut off; get it again.") from None
+        raise SourceError(f"The zip archive cannot be read: {_said(error)}. It may be cut off; get it again.") from None
     with archive:
         beside = sum(is_beside(info.filename) for info in archive.infolist())
         for count, most, what in (
@@ -61,7 +61,7 @@ def open_zip(
             (beside, limits.beside, "files beside its records"),
         ):
             if count > most:
-                raise SourceFault(f"The zip archive holds {count:,} {what}; at most {most:,} are read.")
+                raise SourceError(f"The zip archive holds {count:,} {what}; at most {most:,} are read.")
         yield archive
 
 
@@ -74,7 +74,7 @@ class _Entries(list[zipfile.ZipInfo]):
 
     def append(self, info: zipfile.ZipInfo) -> None:
         if len(self) >= self._most:
-            raise SourceFault(f"The zip archive holds more than {self._most:,} files, which are the most that is read.")
+            raise SourceError(f"The zip archive holds more than {self._most:,} files, which are the most that is read.")
         super().append(info)
 
 
@@ -102,18 +102,18 @@ def refusal(info: zipfile.ZipInfo) -> str | None:
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget) -> Iterator["MemberStream"]:
-    """A member's content, counted against ``budget`` as it is read. Raises SourceFault."""
+    """A member's content, counted against ``budget`` as it is read. Raises SourceError."""
     budget.start(info.compress_size)
     try:
         source = archive.open(info)
     except ZIP_ERRORS as error:
-        raise SourceFault(f"The file cannot be unpacked: {_said(error)}.") from None
+        raise SourceError(f"The file cannot be unpacked: {_said(error)}.") from None
     with source:
         yield MemberStream(source, budget)
 
 
 class MemberStream:
-    """Reads a packed stream in bounded pieces and turns whatever goes wrong into a SourceFault."""
+    """Reads a packed stream in bounded pieces and turns whatever goes wrong into a SourceError."""
 
     def __init__(self, source: IO[bytes], budget: Budget) -> None:
         self._source = source
@@ -130,7 +130,7 @@ class MemberStream:
             data = self._source.read(size)
         except ZIP_ERRORS as error:
             message = "The compressed content is damaged or cut off"
-            raise SourceFault(f"{message} ({_said(error)}); get the file again.") from None
+            raise SourceError(f"{message} ({_said(error)}); get the file again.") from None
         self._budget.count(len(data))
         return data
 
@@ -148,19 +148,19 @@ def _check_directory(stream: BinaryIO, limits: Limits) -> None:
         stream.seek(max(0, size - _MAX_COMMENT - _END.size - _LOCATOR.size))
         tail = stream.read()
     except OSError as error:
-        raise SourceFault(f"The zip archive cannot be read: {_said(error)}.") from None
+        raise SourceError(f"The zip archive cannot be read: {_said(error)}.") from None
     at = tail.rfind(_END_SIGNATURE)
     if at < 0 or len(tail) - at < _END.size:
-        raise SourceFault("The zip archive has no end: it is cut off, or no zip archive. Get it again.")
+        raise SourceError("The zip archive has no end: it is cut off, or no zip archive. Get it again.")
     entries, length = _END.unpack_from(tail, at)[4:6]
     for more_entries, more_length in _ends64(stream, tail, at, size):
         entries, length = max(entries, more_entries), max(length, more_length)
     # Which of them stand beside records shows only in the directory itself.
     most = limits.members + limits.beside
     if entries > most:
-        raise SourceFault(f"The zip archive holds {entries:,} files; at most {most:,} are read.")
+        raise SourceError(f"The zip archive holds {entries:,} files; at most {most:,} are read.")
     if length > limits.members * _ENTRY_BYTES + limits.beside * _ENTRY_BYTES_BESIDE:
-        raise SourceFault("The zip archive's directory is too large to be an honest one.")
+        raise SourceError("The zip archive's directory is too large to be an honest one.")
 
 
 def _ends64(stream: BinaryIO, tail: bytes, at: int, size: int) -> Iterator[tuple[int, int]]:

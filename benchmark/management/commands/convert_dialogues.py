@@ -12,7 +12,7 @@ from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, St
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.archive import DeterministicZip
 from benchmark.core.formats.converting import Converted, Converter
-from benchmark.core.formats.files import RecordFault, read_lines
+from benchmark.core.formats.files import RecordError, read_lines
 from benchmark.services.stored_files import written_whole
 
 #: Refused records named on standard error.
@@ -67,7 +67,7 @@ class Command(SentenceCommand):
         fatal = False
         with file.open("rb") as stream:
             for item in read_lines(stream, file.name, format_name=converter.source):
-                if isinstance(item, RecordFault):
+                if isinstance(item, RecordError):
                     fatal = fatal or item.fatal
                     counts["read"] += item.line > 0
                     self._refuse(counts, item.line, item.member, "", item.message, is_record=item.line > 0)

@@ -203,7 +203,7 @@ class Sorter:
             self._seen.close()
 
     def sort(self, records: Sequence[PreparedRecord | Note]) -> Outcome:
-        """Sort records; notes among them are faults of the file's lines."""
+        """Sort records; notes among them are errors in the file's lines."""
         read = [record for record in records if isinstance(record, PreparedRecord)]
         known = self._look_up([dialogue.external_id for record in read for dialogue in record.dialogues])
         if self._batch.revise:

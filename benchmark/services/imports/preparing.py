@@ -19,7 +19,7 @@ from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
 from benchmark.core.formats.cctu_check_files import CHECK_CODE
-from benchmark.core.formats.files import RawLine, RecordFault, parse_line
+from benchmark.core.formats.files import RawLine, RecordError, parse_line
 
 #: Seconds of computing that one record gets. Published records take a hundredth of one.
 MOST_SECONDS = 5.0
@@ -83,7 +83,7 @@ class NewToolset:
 class Chunk:
     """Part of a file: its items in order, and where the file stood then."""
 
-    items: list[RawLine | RecordFault] = field(default_factory=list)
+    items: list[RawLine | RecordError] = field(default_factory=list)
     position: int = 0
 
 
@@ -92,7 +92,7 @@ class Prepared:
     """What comes of a chunk: of each item a record, or why it is none; and by hash the toolsets not told before."""
 
     position: int
-    records: list[PreparedRecord | RecordFault] = field(default_factory=list)
+    records: list[PreparedRecord | RecordError] = field(default_factory=list)
     toolsets: dict[str, NewToolset] = field(default_factory=dict)
 
 
@@ -116,12 +116,12 @@ class Preparer:
         """What an import has to know of a chunk. A toolset's content is told once."""
         prepared = Prepared(chunk.position)
         for item in chunk.items:
-            prepared.records.append(item if isinstance(item, RecordFault) else self._prepare(item, prepared.toolsets))
+            prepared.records.append(item if isinstance(item, RecordError) else self._prepare(item, prepared.toolsets))
         return prepared
 
-    def _prepare(self, line: RawLine, toolsets: dict[str, NewToolset]) -> PreparedRecord | RecordFault:
+    def _prepare(self, line: RawLine, toolsets: dict[str, NewToolset]) -> PreparedRecord | RecordError:
         item = parse_line(line)
-        if isinstance(item, RecordFault):
+        if isinstance(item, RecordError):
             return item
         record = PreparedRecord(item.line, item.member, released=CANARY in item.data)
         try:

@@ -17,7 +17,7 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Lost, Running, job_kind, start_job
 from annotator.services.jobs.outages import DATABASE
 from benchmark.core.formats import WRITERS
-from benchmark.core.formats.files import RawLine, RecordFault, read_lines
+from benchmark.core.formats.files import RawLine, RecordError, read_lines
 from benchmark.models import ImportBatch
 from benchmark.services.imports.classification import Sorter
 from benchmark.services.imports.discarding import discard_all, discard_slice
@@ -267,16 +267,16 @@ class _Heard:
         return getattr(self._file, name)
 
 
-def _note_of(fault: RecordFault) -> Note:
+def _note_of(error: RecordError) -> Note:
     """What the report says of a line, or a file, that is no record.
 
-    Raises Invalid for a fault after which the file cannot be read any further.
+    Raises Invalid for an error after which the file cannot be read any further.
     """
-    if fault.fatal:
-        raise Invalid(f"{fault.member}: {fault.message}" if fault.member else fault.message, line=fault.line)
-    if fault.line:
-        return Note(fault.line, fault.member, "", fault.pointer, "import.line", "error", fault.message, rejects=True)
-    return Note(0, fault.member, "", "", "import.file", "info", fault.message)
+    if error.fatal:
+        raise Invalid(f"{error.member}: {error.message}" if error.member else error.message, line=error.line)
+    if error.line:
+        return Note(error.line, error.member, "", error.pointer, "import.line", "error", error.message, rejects=True)
+    return Note(0, error.member, "", "", "import.file", "info", error.message)
 
 
 def _estimate(read: int, position: int, size: int) -> int:

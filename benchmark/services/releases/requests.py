@@ -143,7 +143,7 @@ def archive_damage(release: Release, sha256: Callable[[Path], str] = sha256_of) 
     return "" if sha256(path) == release.sha256 else "is damaged: its bytes are not those of its SHA-256"
 
 
-def archive_faults(project: Project) -> Iterator[str]:
+def archive_problems(project: Project) -> Iterator[str]:
     """The project's releases whose archive is not the one that was frozen, as sentences; reads each archive."""
     for release in Release.objects.filter(project=project, state=ReleaseState.FROZEN).order_by("pk"):
         damage = archive_damage(release)

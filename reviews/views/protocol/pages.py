@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotator.core.schema import canonical, content_hash
 from annotator.core.schema.canonical import without_kinds
 from annotator.core.schema.errors import Problem
-from annotator.core.schema.exact_json import JsonFault, dumps, loads
+from annotator.core.schema.exact_json import JsonError, dumps, loads
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
@@ -295,8 +295,8 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
     else:
         try:
             read = loads(raw)
-        except JsonFault as fault:
-            problems = [Problem(fault.pointer, fault.message)]
+        except JsonError as error:
+            problems = [Problem(error.pointer, error.message)]
         except orjson.JSONDecodeError as error:
             problems = [Problem("", f"This is no JSON: {error.msg}, line {error.lineno}, column {error.colno}.")]
         else:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmark.format_records import ANSWERS, answer, ask, faults_of, node, wild_record
+from tests.benchmark.format_records import ANSWERS, answer, ask, node, problems_of, wild_record
 
 
 def broken(**changes: Any) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def with_node(**changes: Any) -> dict[str, Any]:
     return record
 
 
-FAULTS = [
+PROBLEMS = [
     (broken(id=None), "/id", "not null"),
     (broken(id=True), "/id", "not true or false"),
     (broken(id=" "), "/id", "empty"),
@@ -71,22 +71,22 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("record", "pointer", "words"), FAULTS, ids=[f"{p}-{w}" for _, p, w in FAULTS])
+@pytest.mark.parametrize(("record", "pointer", "words"), PROBLEMS, ids=[f"{p}-{w}" for _, p, w in PROBLEMS])
 def test_faults_have_a_place_and_a_sentence(record: dict[str, Any], pointer: str, words: str) -> None:
-    faults = faults_of("wild", record)
-    assert words in faults[pointer]
-    assert faults[pointer].endswith(".")
+    problems = problems_of("wild", record)
+    assert words in problems[pointer]
+    assert problems[pointer].endswith(".")
 
 
 def test_all_faults_of_a_record_come_at_once_but_not_by_the_thousand() -> None:
     record = broken(english_env_info=1, english_task_types=["x", "x", "x", "x"], context=1)
-    assert len(faults_of("wild", record)) == 6
-    assert len(faults_of("wild", broken(english_tools=[1] * 9000))) == 50
+    assert len(problems_of("wild", record)) == 6
+    assert len(problems_of("wild", broken(english_tools=[1] * 9000))) == 50
 
 
 @pytest.mark.parametrize("record", [None, [], "x", 3])
 def test_a_record_must_be_an_object(record: Any) -> None:
-    assert "must be an object" in faults_of("wild", record)[""]
+    assert "must be an object" in problems_of("wild", record)[""]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_record_must_be_an_object(record: Any) -> None:
 )
 def test_what_cannot_be_stored_is_refused_at_its_place_in_the_record(change: dict[str, Any], words: str) -> None:
     (pointer,) = change
-    assert words in faults_of("wild", broken(**change))[f"/{pointer}"]
+    assert words in problems_of("wild", broken(**change))[f"/{pointer}"]
 
 
 @pytest.mark.parametrize("field", ["generator", "english_tools", "english_env_info", "english_answer_list"])
@@ -116,7 +116,7 @@ def test_deep_nesting_is_refused(field: str) -> None:
         record[field][0][0]["observation"] = deep
     else:
         record[field] = deep
-    faults = faults_of("wild", record)
+    problems = problems_of("wild", record)
     # Tools are the toolset's to judge: they are no part of the document.
-    assert bool(faults) == (field != "english_tools")
-    assert all(len(message) < 200 for message in faults.values())
+    assert bool(problems) == (field != "english_tools")
+    assert all(len(message) < 200 for message in problems.values())
