@@ -27,7 +27,7 @@ from reviews.services.submission.waivers import waive_all
 from tests.benchmark.conftest import run_release
 from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_document, make_item, open_slot
 from tests.matrix_table import EXPECTED
-from tests.reviews.gold_team import STAGE, certain, gold_team, make_gold, take
+from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold, take
 from tests.test_matrix import NAMES, VARIABLES, address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

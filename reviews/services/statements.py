@@ -3,7 +3,7 @@
 The join of the work, the lock of the memberships and the queues each cost more than 15 % of claim and submit without
 this. The others cost 4 to 9 % each, and a third together: without them eight people would hand in fewer than 85 items
 a second, where 100 are promised. Times are of one core of which a claim and its submission take 10 ms. A test holds
-each statement against the ORM's query (tests/reviews/test_statements.py).
+each statement against the ORM's query (tests/reviews/queue/test_statements.py).
 """
 
 from collections.abc import Mapping, Sequence

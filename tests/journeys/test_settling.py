@@ -8,7 +8,7 @@ from reviews.models import ReviewDraft, Ruling
 from reviews.services.statistics.all_counts import fold_all
 from tests.factories import current, hand_in, make_document, make_item
 from tests.journeys.desk import hold
-from tests.reviews.test_disputes import three_places
+from tests.reviews.adjudication.test_disputes import three_places
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

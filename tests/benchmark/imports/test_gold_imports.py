@@ -1,0 +1,147 @@
+"""Gold items made of what imports brought look like what came in beside them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from annotator.models import Dialogue, Finding, Job
+from annotator.services.dialogues.variants import out_of_step
+from annotator.services.integrity.history_checks import history_problems
+from annotator.services.jobs import jobs
+from benchmark.models import ImportBatch
+from reviews.models import GoldItem
+from reviews.services.cycles.start import supersede_cycle
+from reviews.services.history.dialogue_history import read_history
+from tests.benchmark.conftest import candidate
+from tests.factories import Team, changed, current, hand_in
+from tests.reviews.gold.gold_team import gold_team, make_gold
+from tests.reviews.gold.test_gold_variants import in_chinese
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "Please find me a quiet hotel near the old harbour of {} for two nights from {}"
+
+
+@pytest.fixture
+def team(db: None) -> Team:
+    return gold_team()
+
+
+def alike(city: str) -> list[dict[str, object]]:
+    """Two records that nearly repeat one another."""
+    records = [candidate(f"{city}-{n}", city=city) for n in (1, 2)]
+    for record, day in zip(records, ("Friday", "Friday, please"), strict=True):
+        record["document"]["tasks"][0]["user_message"] += f" {TEXT.format(city, day)}"
+    return records
+
+
+def to_cross_check(team: Team) -> dict[str, Dialogue]:
+    """What was imported, checked by one annotator as it is; by its id."""
+    for _ in range(2):
+        for dialogue in Dialogue.objects.exclude(stage="cross_check").filter(status="in_review"):
+            hand_in(team.annotator, dialogue)
+    return {dialogue.external_id: dialogue for dialogue in Dialogue.objects.all()}
+
+
+def verify(team: Team, dialogue: Dialogue, *, fix: bool, by: int = 1) -> Dialogue:
+    for person in team.annotators[by : by + 2]:
+        if fix:
+            hand_in(person, dialogue, "fix", document=changed(current(dialogue)))
+        else:
+            hand_in(person, dialogue, "approve")
+    dialogue.refresh_from_db()
+    assert dialogue.status == "verified"
+    return dialogue
+
+
+@pytest.mark.parametrize("fix", [False, True])
+def test_a_gold_item_nearly_repeats_what_its_dialogue_did(
+    team: Team, run_import: Callable[..., ImportBatch], fix: bool
+) -> None:
+    """A fix takes the finding from the verified dialogue; the item has it, as whatever else came in so."""
+    run_import([*alike("Ghent"), *alike("Bruges")])
+    jobs.run(Job.objects.get(kind="near_duplicates").pk)
+    dialogues = to_cross_check(team)
+
+    def findings(dialogue: Dialogue) -> list[tuple[str, str]]:
+        rows = Finding.objects.filter(dialogue=dialogue).order_by("check_id")
+        return list(rows.values_list("check_id", "message"))
+
+    ordinary, source = dialogues["Ghent-2"], dialogues["Bruges-2"]
+    before, counted = findings(source), source.warning_count
+    assert "Bruges-1" in dict(before)["dialogue.near_duplicate"]
+    at = source.updated_at
+    item = make_gold(team, verify(team, source, fix=fix)).dialogue
+    assert findings(item) == before
+    assert item.warning_count == counted == ordinary.warning_count
+    assert item.updated_at == at
+    # The first of a pair repeats nothing that was there before it.
+    first = make_gold(team, verify(team, dialogues["Bruges-1"], fix=fix)).dialogue
+    assert not Finding.objects.filter(dialogue=first, check_id="dialogue.near_duplicate").exists()
+    # A search that comes late is of what was imported, not of the items.
+    found = Finding.objects.filter(check_id="dialogue.near_duplicate").count()
+    assert jobs.run(Job.objects.get(kind="near_duplicates").pk).result["compared"] == 4
+    assert Finding.objects.filter(check_id="dialogue.near_duplicate").count() == found
+
+
+def test_gold_items_of_variants_that_came_in_anew_together_are_in_step_as_those_are(
+    team: Team, run_import: Callable[..., ImportBatch]
+) -> None:
+    """They were flagged as changed since they had last been compared, and their dialogues were not."""
+    records = [candidate("talk-en"), candidate("talk-zh")]
+    run_import(records)
+    Dialogue.objects.update(variant_group="talk")
+    for record in records:
+        record["document"]["tasks"][0]["user_message"] += " Say it briefly, as I am on my way to the station."
+    run_import(records, revise=True)
+    dialogues = to_cross_check(team)
+    assert not out_of_step(project=team.project, dialogues=dialogues.values())
+    for dialogue in dialogues.values():
+        verify(team, dialogue, fix=False)
+    assert not out_of_step(project=team.project, dialogues=dialogues.values())
+    make_gold(team, dialogues["talk-en"])
+    items = [item.dialogue for item in GoldItem.objects.select_related("dialogue")]
+    assert len(items) == 2
+    assert not out_of_step(project=team.project, dialogues=items)
+
+
+def test_a_gold_item_whose_dialogue_was_joined_by_another_language_says_so(
+    team: Team, run_import: Callable[..., ImportBatch]
+) -> None:
+    """However late: that of a group which came in at two times nobody had joined the other told the gold items."""
+    run_import([candidate("talk", city="Ghent")])
+    english = verify(team, to_cross_check(team)["talk"], fix=False)
+    chinese = candidate("talk-zh", document=in_chinese(), variant_group="talk", language="zh")
+    run_import([chinese])
+    verify(team, to_cross_check(team)["talk-zh"], fix=False)
+    english.refresh_from_db()
+    assert english.variant_group == "talk"
+    item = make_gold(team, english).dialogue
+    kinds = [entry.kind for entry in read_history(actor=team.annotators[4], dialogue=item)]
+    assert kinds.count("dialogue.joined_variants") == 1
+    assert not list(history_problems(team.project))
+
+
+def test_a_gold_item_of_a_dialogue_that_was_reviewed_twice_came_in_as_that_was_reviewed_last(
+    team: Team, run_import: Callable[..., ImportBatch]
+) -> None:
+    """It had the versions of the first cycle, and neither its reviews nor its events."""
+    run_import([candidate("talk", city="Ghent"), candidate("other", city="Bruges")])
+    ordinary = to_cross_check(team)["other"]
+    source = verify(team, to_cross_check(team)["talk"], fix=True)
+    supersede_cycle(actor=team.administrator, dialogue=source, reason="An erratum.")
+    text = source.content_hash
+    source = verify(team, to_cross_check(team)["talk"], fix=False, by=3)
+    item = make_gold(team, source).dialogue
+
+    def shown(dialogue: Dialogue) -> list[object]:
+        entries = read_history(actor=team.annotators[5], dialogue=dialogue)
+        [first] = dialogue.revisions.all()
+        imported = entries[-1]
+        return [(entry.kind, entry.text) for entry in entries] + [
+            first.number, first.author, first.message, first.batch, first.created_at == imported.at
+        ]  # fmt: skip
+
+    assert shown(item) == shown(ordinary)
+    assert item.content_hash == text
+    assert not list(history_problems(team.project))
