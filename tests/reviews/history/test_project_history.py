@@ -298,7 +298,7 @@ def test_anybody_can_check_an_exported_history_with_the_program_of_the_documents
     at = next(place for place, row in enumerate(rows) if row["number"] == 2)
     first = next(place for place, row in enumerate(rows) if row["kind"] == "project.checkpoint")
     loose = next(place for place, row in enumerate(rows) if row["kind"] == "tried.odd" and row["number"] is None)
-    broken = f"line {first + 1}: the file does not hold what this checkpoint has sealed"
+    broken = f"line {first + 1}: the file lacks events that this checkpoint seals"
 
     changed_row = deepcopy(rows)
     changed_row[at]["after"]["x"] = 1
@@ -310,7 +310,7 @@ def test_anybody_can_check_an_exported_history_with_the_program_of_the_documents
     assert (code, said[0]) == (1, f"line {at + 2}: does not follow from the one before it in its dialogue")
     assert broken in said
     gone = rows[:at] + rows[at + 1 :]
-    assert checked(gone, file)[1][0] == f"line {at + 1}: 1 of its dialogue's events before it are not in the file"
+    assert checked(gone, file)[1][0] == f"line {at + 1}: 1 earlier events of its dialogue are missing"
     code, said = checked(rows[:loose] + rows[loose + 1 :], file)
     # The next one holds all the same.
     assert said == [broken.replace(f"line {first + 1}", f"line {first}"), f"{len(rows) - 1} events, 0 wrong"]
