@@ -315,7 +315,7 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="show where suggestions differ from the truth, first seed")
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.seeds)
-    print("| collisions | true edges | suggested | right | precision | recall | said, too | repeated |")
+    print("| collisions | true edges | suggested | right | precision | recall | also said | also observed |")
     print("|---|---|---|---|---|---|---|---|")
     for rate in RATES:
         one = evaluate(options.folder, rate, seeds)
