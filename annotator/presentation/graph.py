@@ -6,7 +6,16 @@ from functools import lru_cache
 from textwrap import wrap
 from typing import Any
 
-from annotator.core.graph import FaultKind, Graph, Tally, Topology, call_graph, count_paths, read_graph, topology_of
+from annotator.core.graph import (
+    Graph,
+    GraphProblemKind,
+    Tally,
+    Topology,
+    call_graph,
+    count_paths,
+    read_graph,
+    topology_of,
+)
 from annotator.core.graph.dag import positions
 from annotator.core.graph.layout import Box, Drawing, Line, lay_out
 from annotator.core.provenance import Suggestion, TaskTrace
@@ -197,13 +206,13 @@ def view_graph(
     if not steps:
         view.why_not = "This task has no steps yet."
         return view
-    kinds = {fault.kind for fault in reading.faults}
-    if FaultKind.DUPLICATE_ID in kinds or FaultKind.TOO_MANY_STEPS in kinds:
+    kinds = {problem.kind for problem in reading.problems}
+    if GraphProblemKind.DUPLICATE_ID in kinds or GraphProblemKind.TOO_MANY_STEPS in kinds:
         view.why_not = "This graph cannot be drawn: see the findings of the task."
         return view
     graph, closing = (reading.graph, []) if reading.graph else _without_circles(steps)
     if not circle:
-        view.circle = next((fault.ids for fault in reading.faults if fault.kind is FaultKind.CYCLE), ())
+        view.circle = next((problem.ids for problem in reading.problems if problem.kind is GraphProblemKind.CYCLE), ())
     suggestions = {(one.step, one.needs): one for one in (trace.suggestions if trace else ())}
     extra: dict[Pair, str] = dict.fromkeys(suggestions, "suggested")
     extra |= {pair: "circle" if set(pair) <= set(view.circle) else "drawn" for pair in closing}

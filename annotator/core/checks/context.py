@@ -5,7 +5,7 @@ from typing import Any
 
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Severity, Stage
-from annotator.core.graph import Fault, GraphReading, read_graph
+from annotator.core.graph import GraphProblem, GraphReading, read_graph
 from annotator.core.provenance.anchors import Places
 from annotator.core.provenance.value_search import Finder
 from annotator.core.schema.canonical import escape
@@ -71,7 +71,7 @@ class TaskPlace:
 
     @property
     def reading(self) -> GraphReading:
-        """The task's graph and its faults."""
+        """The task's graph and its problems."""
         if self._reading is None:
             self._reading = read_graph(self.steps)
         return self._reading
@@ -85,7 +85,7 @@ class Context:
     """One document under check."""
 
     __slots__ = (
-        "_faults",
+        "_graph_problems",
         "_provenance",
         "_texts",
         "_violations",
@@ -116,7 +116,7 @@ class Context:
         self.tasks = [TaskPlace(index, task, toolset) for index, task in enumerate(document["tasks"])]
         self.calls = [call for task in self.tasks for call in task.calls]
         self._violations: list[Violation] | None = None
-        self._faults: list[tuple[TaskPlace, Fault]] | None = None
+        self._graph_problems: list[tuple[TaskPlace, GraphProblem]] | None = None
         self._provenance: Finder | None = None
         self._texts: list[tuple[str, str]] | None = None
 
@@ -134,11 +134,11 @@ class Context:
         return self._violations
 
     @property
-    def faults(self) -> list[tuple[TaskPlace, Fault]]:
+    def graph_problems(self) -> list[tuple[TaskPlace, GraphProblem]]:
         """What is wrong with the tasks' graphs."""
-        if self._faults is None:
-            self._faults = [(task, fault) for task in self.tasks for fault in task.reading.faults]
-        return self._faults
+        if self._graph_problems is None:
+            self._graph_problems = [(task, problem) for task in self.tasks for problem in task.reading.problems]
+        return self._graph_problems
 
     @property
     def provenance(self) -> Finder:

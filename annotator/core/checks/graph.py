@@ -11,9 +11,9 @@ from annotator.core.graph import (
     MAX_CALLS,
     MAX_STEPS,
     Count,
-    Fault,
-    FaultKind,
     Graph,
+    GraphProblem,
+    GraphProblemKind,
     PublishedCode,
     call_graph,
     count_paths,
@@ -21,73 +21,73 @@ from annotator.core.graph import (
 from annotator.core.schema.value_words import listed
 
 
-class _Faults(Check):
-    """The faults of one kind that reading the graph has found."""
+class _GraphProblems(Check):
+    """The problems of one kind that reading the graph found."""
 
-    kind: ClassVar[FaultKind]
-    only_with = "faults"
+    kind: ClassVar[GraphProblemKind]
+    only_with = "graph_problems"
     severity: ClassVar[Severity] = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
-        for task, fault in context.faults:
-            if fault.kind == self.kind:
-                step = next(step for step in task.steps if step["id"] == fault.step)
-                anchor = f"{task.anchor}/steps/{fault.step}/depends_on"
-                yield self.found(context, anchor, step["depends_on"], self.sentence(fault))
+        for task, problem in context.graph_problems:
+            if problem.kind == self.kind:
+                step = next(step for step in task.steps if step["id"] == problem.step)
+                anchor = f"{task.anchor}/steps/{problem.step}/depends_on"
+                yield self.found(context, anchor, step["depends_on"], self.sentence(problem))
 
-    def sentence(self, fault: Fault) -> str:
-        """What the fault is and what to do."""
+    def sentence(self, problem: GraphProblem) -> str:
+        """What the problem is and what to do."""
         raise NotImplementedError
 
 
 @register
-class Cycle(_Faults):
+class Cycle(_GraphProblems):
     """Steps wait for each other in a circle, so none of them can ever run. Drop one of the dependencies."""
 
     id = "graph.cycle"
     title = "Steps depend on each other in a circle."
-    kind = FaultKind.CYCLE
+    kind = GraphProblemKind.CYCLE
 
-    def sentence(self, fault: Fault) -> str:
-        circle = " → ".join((*fault.ids, fault.ids[0]))
+    def sentence(self, problem: GraphProblem) -> str:
+        circle = " → ".join((*problem.ids, problem.ids[0]))
         return f"These steps wait for each other in a circle: {circle}. Drop one of the dependencies."
 
 
 @register
-class Dangling(_Faults):
+class Dangling(_GraphProblems):
     """A step depends on an id that no step of its task has."""
 
     id = "graph.dangling"
     title = "A step depends on a step that does not exist."
-    kind = FaultKind.UNKNOWN_ID
+    kind = GraphProblemKind.UNKNOWN_ID
 
-    def sentence(self, fault: Fault) -> str:
-        return f"{fault.step} depends on “{fault.ids[0]}”, but this task has no such step."
+    def sentence(self, problem: GraphProblem) -> str:
+        return f"{problem.step} depends on “{problem.ids[0]}”, but this task has no such step."
 
 
 @register
-class SelfDependency(_Faults):
+class SelfDependency(_GraphProblems):
     """A step depends on itself."""
 
     id = "graph.self_dependency"
     title = "A step depends on itself."
-    kind = FaultKind.SELF_DEPENDENCY
+    kind = GraphProblemKind.SELF_DEPENDENCY
 
-    def sentence(self, fault: Fault) -> str:
-        return f"{fault.step} depends on itself; drop that dependency."
+    def sentence(self, problem: GraphProblem) -> str:
+        return f"{problem.step} depends on itself; drop that dependency."
 
 
 @register
-class DuplicateDependency(_Faults):
+class DuplicateDependency(_GraphProblems):
     """A step names the same dependency twice. Drop one of the two."""
 
     id = "graph.duplicate_dependency"
     title = "A step names a dependency twice."
-    kind = FaultKind.DUPLICATE_DEPENDENCY
+    kind = GraphProblemKind.DUPLICATE_DEPENDENCY
     severity = "warning"
 
-    def sentence(self, fault: Fault) -> str:
-        return f"{fault.step} names its dependency on {fault.ids[0]} twice; drop one."
+    def sentence(self, problem: GraphProblem) -> str:
+        return f"{problem.step} names its dependency on {problem.ids[0]} twice; drop one."
 
 
 @register
@@ -97,11 +97,11 @@ class TooManySteps(Check):
     id = "graph.too_many_steps"
     title = "A task has too many steps."
     severity = "error"
-    only_with = "faults"
+    only_with = "graph_problems"
 
     def run(self, context: Context) -> Iterator[Finding]:
-        for task, fault in context.faults:
-            if fault.kind is FaultKind.TOO_MANY_STEPS:
+        for task, problem in context.graph_problems:
+            if problem.kind is GraphProblemKind.TOO_MANY_STEPS:
                 message = (
                     f"The task has {len(task.calls)} calls in {len(task.steps)} steps; {MAX_CALLS} calls and "
                     f"{MAX_STEPS} steps are the most that is checked. Split the task."

@@ -226,7 +226,7 @@ class Batch(Check):
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             reading = task.reading
-            if len(task.steps) < 2 or reading.graph is None or reading.faults or reading.unannotated:
+            if len(task.steps) < 2 or reading.graph is None or reading.problems or reading.unannotated:
                 continue
             ids, above = reading.graph.ids, reading.graph.ancestors
             if len(task.answers) == 1:

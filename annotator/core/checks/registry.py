@@ -23,7 +23,7 @@ class Check:
     title: ClassVar[str]
     severity: ClassVar[Severity]
     to_do: ClassVar[bool] = False
-    only_with: ClassVar[Literal["violations", "faults", "tasks", "case"] | None] = None
+    only_with: ClassVar[Literal["violations", "graph_problems", "tasks", "case"] | None] = None
     in_cases: ClassVar[Severity | None] = None
 
     def run(self, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import Any
 from annotator.core.comparison.anchors import ORDER, Document, below, find, from_pointer, lookup
 from annotator.core.comparison.changes import one_sided, step_ids
 from annotator.core.comparison.placing import ABSENT, copied, put, reorder
-from annotator.core.graph import FaultKind, read_graph
+from annotator.core.graph import GraphProblemKind, read_graph
 from annotator.core.schema import Problem, SchemaProblem, read_document
 
 
@@ -105,7 +105,7 @@ def new_circles(document: Document, *sides: Document) -> Iterator[tuple[str, tup
 
 
 def _circle(steps: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    return next((fault.ids for fault in read_graph(steps).faults if fault.kind is FaultKind.CYCLE), ())
+    return next((problem.ids for problem in read_graph(steps).problems if problem.kind is GraphProblemKind.CYCLE), ())
 
 
 def _circling(steps: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:

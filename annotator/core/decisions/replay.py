@@ -39,7 +39,7 @@ class ReplayRow:
     #: Whether every call has run after it.
     ends: bool = False
     #: The call of the batch, from 0, that fits nothing.
-    at_fault: int | None = None
+    deviating_call: int | None = None
 
     @property
     def reading_words(self) -> str:
@@ -96,7 +96,7 @@ def replay(task: TaskGraph, trajectory: Trajectory) -> Replay:
         before = state.possible
         state = matcher.step(state, batch)
         if state.deviation:
-            rows.append(ReplayRow(number, batch, "deviated", at_fault=state.deviation.call))
+            rows.append(ReplayRow(number, batch, "deviated", deviating_call=state.deviation.call))
             continue
         ran = _ran(task, before, state)
         following = _ways_on(task, state)

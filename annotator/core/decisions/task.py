@@ -8,9 +8,9 @@ from typing import Any
 from annotator.core.graph import (
     MAX_CALLS,
     DecisionTree,
-    Fault,
-    FaultKind,
     Graph,
+    GraphProblem,
+    GraphProblemKind,
     Matcher,
     Tally,
     Topology,
@@ -96,10 +96,10 @@ def read_task(task: Mapping[str, Any]) -> TaskGraph | Blocked:
         sentence = "Nothing has to run before the answer, so there is no order to get right."
         return Blocked("This task has no calls", (sentence,), ((place, "the task"),))
     reading = read_graph(steps)
-    if reading.faults:
-        faults = reading.faults
-        places = {f"{place}/steps/{fault.step}": fault.step for fault in faults}
-        sentences = tuple(_sentence(fault) for fault in faults[:_NAMED])
+    if reading.problems:
+        problems = reading.problems
+        places = {f"{place}/steps/{problem.step}": problem.step for problem in problems}
+        sentences = tuple(_sentence(problem) for problem in problems[:_NAMED])
         return Blocked("The tool graph is faulty", sentences, tuple(places.items())[:_NAMED])
     graph = call_graph(steps, reading)
     if graph is None:
@@ -118,17 +118,17 @@ def read_task(task: Mapping[str, Any]) -> TaskGraph | Blocked:
     return TaskGraph(graph, cards)
 
 
-def _sentence(fault: Fault) -> str:
-    match fault.kind:
-        case FaultKind.CYCLE:
-            return f"These steps wait for each other in a circle: {' → '.join((*fault.ids, fault.ids[0]))}."
-        case FaultKind.UNKNOWN_ID:
-            return f"{fault.step} depends on “{fault.ids[0]}”, but this task has no such step."
-        case FaultKind.SELF_DEPENDENCY:
-            return f"{fault.step} depends on itself."
-        case FaultKind.DUPLICATE_DEPENDENCY:
-            return f"{fault.step} names its dependency on {fault.ids[0]} twice."
-        case FaultKind.DUPLICATE_ID:
-            return f"The id {fault.step} is used twice."
-        case FaultKind.TOO_MANY_STEPS:
+def _sentence(problem: GraphProblem) -> str:
+    match problem.kind:
+        case GraphProblemKind.CYCLE:
+            return f"These steps wait for each other in a circle: {' → '.join((*problem.ids, problem.ids[0]))}."
+        case GraphProblemKind.UNKNOWN_ID:
+            return f"{problem.step} depends on “{problem.ids[0]}”, but this task has no such step."
+        case GraphProblemKind.SELF_DEPENDENCY:
+            return f"{problem.step} depends on itself."
+        case GraphProblemKind.DUPLICATE_DEPENDENCY:
+            return f"{problem.step} names its dependency on {problem.ids[0]} twice."
+        case GraphProblemKind.DUPLICATE_ID:
+            return f"The id {problem.step} is used twice."
+        case GraphProblemKind.TOO_MANY_STEPS:
             return f"The task has more than {MAX_CALLS} calls, or too many steps; split it."

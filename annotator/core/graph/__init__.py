@@ -17,7 +17,7 @@ from annotator.core.graph.enumeration import (
 )
 from annotator.core.graph.matching import Deviation, Matcher, MatchState, Obstacle, Report, Waiting, same_call
 from annotator.core.graph.published import PublishedCode, PublishedLint, lint_published
-from annotator.core.graph.reading import MAX_CALLS, MAX_STEPS, Fault, FaultKind, GraphReading, read_graph
+from annotator.core.graph.reading import MAX_CALLS, MAX_STEPS, GraphProblem, GraphProblemKind, GraphReading, read_graph
 from annotator.core.graph.topology import Topology, call_graph, derive_topology, topology_of
 
 __all__ = [
@@ -30,9 +30,9 @@ __all__ = [
     "Count",
     "DecisionTree",
     "Deviation",
-    "Fault",
-    "FaultKind",
     "Graph",
+    "GraphProblem",
+    "GraphProblemKind",
     "GraphReading",
     "MatchState",
     "Matcher",

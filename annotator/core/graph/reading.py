@@ -1,4 +1,4 @@
-"""From a task's steps to its graph, with every fault as data."""
+"""From a task's steps to its graph, with every problem as data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _FEW = 16
 Link = tuple[str, tuple[str, ...] | None]
 
 
-class FaultKind(StrEnum):
+class GraphProblemKind(StrEnum):
     UNKNOWN_ID = "unknown_id"
     SELF_DEPENDENCY = "self_dependency"
     DUPLICATE_DEPENDENCY = "duplicate_dependency"
@@ -29,10 +29,10 @@ class FaultKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class GraphProblem:
     """What is wrong with the dependencies of ``step``; ``ids`` are the ids meant (of a cycle: all, in its order)."""
 
-    kind: FaultKind
+    kind: GraphProblemKind
     step: str
     ids: tuple[str, ...]
 
@@ -40,14 +40,14 @@ class Fault:
 class GraphReading(NamedTuple):
     """What could be read of a task's graph.
 
-    ``graph`` holds all steps with every lawful edge (faulty ones are left out), and is None where ids are used twice,
+    ``graph`` holds all steps with every lawful edge (invalid ones are left out), and is None where ids are used twice,
     there are too many steps, or the edges run in a circle. ``unannotated`` are the ids of steps whose ``depends_on``
     is null: they stand in the graph as if they depended on nothing. ``needed`` is a bitset of the positions of steps
     that some other step depends on.
     """
 
     graph: Graph | None
-    faults: tuple[Fault, ...]
+    problems: tuple[GraphProblem, ...]
     unannotated: tuple[str, ...]
     needed: int = 0
 
@@ -74,8 +74,8 @@ def _read(links: tuple[Link, ...], calls: int) -> GraphReading:
     if len(position) != len(links):
         return GraphReading(None, tuple(_duplicate_ids(links)), ())
     if len(links) > MAX_STEPS or calls > MAX_CALLS:
-        return GraphReading(None, (Fault(FaultKind.TOO_MANY_STEPS, links[0][0], ()),), ())
-    faults: list[Fault] = []
+        return GraphReading(None, (GraphProblem(GraphProblemKind.TOO_MANY_STEPS, links[0][0], ()),), ())
+    problems: list[GraphProblem] = []
     unannotated: list[str] = []
     needs: list[int] = []
     forward, needed = False, 0
@@ -90,29 +90,29 @@ def _read(links: tuple[Link, ...], calls: int) -> GraphReading:
                     mask |= 1 << j
                     forward = forward or j > i
                 else:
-                    faults.append(Fault(_fault_kind(i, j), step, (dependency,)))
+                    problems.append(GraphProblem(_problem_kind(i, j), step, (dependency,)))
         needs.append(mask)
         needed |= mask
     # Steps that only look back cannot run in a circle.
     cycle = find_cycle(needs) if forward else []
     if cycle:
         ids = tuple(links[i][0] for i in cycle)
-        faults.append(Fault(FaultKind.CYCLE, ids[0], ids))
-        return GraphReading(None, tuple(faults), tuple(unannotated), needed)
-    return GraphReading(Graph(tuple(position), tuple(needs)), tuple(faults), tuple(unannotated), needed)
+        problems.append(GraphProblem(GraphProblemKind.CYCLE, ids[0], ids))
+        return GraphReading(None, tuple(problems), tuple(unannotated), needed)
+    return GraphReading(Graph(tuple(position), tuple(needs)), tuple(problems), tuple(unannotated), needed)
 
 
-def _fault_kind(node: int, needed: int) -> FaultKind:
+def _problem_kind(node: int, needed: int) -> GraphProblemKind:
     if needed < 0:
-        return FaultKind.UNKNOWN_ID
-    return FaultKind.SELF_DEPENDENCY if needed == node else FaultKind.DUPLICATE_DEPENDENCY
+        return GraphProblemKind.UNKNOWN_ID
+    return GraphProblemKind.SELF_DEPENDENCY if needed == node else GraphProblemKind.DUPLICATE_DEPENDENCY
 
 
-def _duplicate_ids(links: Sequence[Link]) -> list[Fault]:
+def _duplicate_ids(links: Sequence[Link]) -> list[GraphProblem]:
     seen: set[str] = set()
-    faults = []
+    problems = []
     for step, _ in links:
         if step in seen:
-            faults.append(Fault(FaultKind.DUPLICATE_ID, step, (step,)))
+            problems.append(GraphProblem(GraphProblemKind.DUPLICATE_ID, step, (step,)))
         seen.add(step)
-    return faults
+    return problems

@@ -18,11 +18,11 @@ class Topology(StrEnum):
 def call_graph(steps: Sequence[Mapping[str, Any]], reading: GraphReading) -> Graph | None:
     """The graph over the calls alone: clarifications and answers are contracted, what led through them stays.
 
-    None while it is not known: the reading has no graph or faults, a call's dependencies are not annotated, or those of
-    a clarification or answer that some call waits for are not.
+    None while it is not known: the reading has no graph or has problems, or the dependencies of a call, or of a
+    clarification or answer that some call waits for, are not annotated.
     """
     graph = reading.graph
-    if graph is None or reading.faults:
+    if graph is None or reading.problems:
         return None
     calls = {step["id"] for step in steps if step["type"] == "call"}
     if reading.unannotated:
@@ -51,7 +51,7 @@ def topology_of(calls: Graph | None) -> Topology | None:
 
 
 def derive_topology(steps: Sequence[Mapping[str, Any]]) -> Topology | None:
-    """The topology of a task's steps; None where it has no call or its dependencies are faulty or not annotated."""
+    """The topology of a task's steps; None where it has no call or its dependencies are invalid or not annotated."""
     if not any(step["type"] == "call" for step in steps):
         return None
     return topology_of(call_graph(steps, read_graph(steps)))

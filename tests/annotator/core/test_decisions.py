@@ -250,7 +250,7 @@ def test_a_legal_trajectory_that_takes_longer() -> None:
 def test_the_first_deviation_says_what_would_have_been_legal() -> None:
     outcome = follow(slides(), trajectory("s1;s3;s0"))
     assert [row.outcome for row in outcome.rows] == ["matched", "deviated", ""]
-    assert (outcome.rows[1].at_fault, outcome.percent, outcome.address) == (0, "25 %", "s1")
+    assert (outcome.rows[1].deviating_call, outcome.percent, outcome.address) == (0, "25 %", "s1")
     assert outcome.deviation.obstacle is Obstacle.NOT_READY
     assert [one.card.id for one in outcome.ready] == ["s0", "s2"]
     assert [(one.card.id, one.needs) for one in outcome.waiting] == [("s3", ("s0", "s2"))]
@@ -262,7 +262,7 @@ def test_wrong_arguments_stand_beside_those_expected() -> None:
     outcome = follow(slides(), [[call("s0"), given]])
     assert outcome.wrong_arguments == given
     assert [card.id for card in outcome.meant] == ["s1"]
-    assert (outcome.rows[0].at_fault, outcome.report.state.matched, outcome.address) == (1, 0, None)
+    assert (outcome.rows[0].deviating_call, outcome.report.state.matched, outcome.address) == (1, 0, None)
 
 
 def test_a_trajectory_that_ends_too_early() -> None:

@@ -78,7 +78,7 @@ def test_a_sound_graph_has_no_finding() -> None:
         ),
     ],
 )
-def test_a_fault_is_a_sentence_at_its_step(check: str, bad: dict[str, Any], anchor: str, message: str) -> None:
+def test_a_problem_is_a_sentence_at_its_step(check: str, bad: dict[str, Any], anchor: str, message: str) -> None:
     assert of(check, bad) == [(f"/tasks/t1{anchor}", message)]
 
 

@@ -275,7 +275,7 @@ class TestWording:
         assert (claim.lows, claim.highs) == (lows, highs)
 
     @pytest.mark.parametrize(
-        ("constraint", "faults"),
+        ("constraint", "problems"),
         [
             (rule("tool call count", "At most 5 calls", max_callTimes=4), 1),
             (rule("tool call count", "At most 5 calls", max_callTimes=5), 0),
@@ -289,9 +289,9 @@ class TestWording:
                   max_parallelCallTypes=4), 0),
         ],
     )  # fmt: skip
-    def test_disagreements(self, constraint: Constraint, faults: int) -> None:
+    def test_disagreements(self, constraint: Constraint, problems: int) -> None:
         findings = feasibility_findings(Case([constraint]))
-        assert [(each.check, each.severity) for each in findings] == [("constraint.wording", "warning")] * faults
+        assert [(each.check, each.severity) for each in findings] == [("constraint.wording", "warning")] * problems
 
     @pytest.mark.parametrize(
         ("text", "form", "starts", "ends"),

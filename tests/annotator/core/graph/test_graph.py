@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from annotator.core.graph import (
     MAX_CALLS,
     MAX_STEPS,
-    Fault,
-    FaultKind,
     Graph,
+    GraphProblem,
+    GraphProblemKind,
     Topology,
     call_graph,
     derive_topology,
@@ -77,7 +77,7 @@ def longest_chain(graph: Graph) -> int:
 
 def test_steps_become_a_graph() -> None:
     reading = read_graph(steps(c0="", c1="c0", c2="c0", a="c1 c2"))
-    assert reading.faults == ()
+    assert reading.problems == ()
     assert reading.unannotated == ()
     assert reading.graph is not None
     assert reading.graph.edges() == [("c1", "c0"), ("c2", "c0"), ("a", "c1"), ("a", "c2")]
@@ -86,23 +86,23 @@ def test_steps_become_a_graph() -> None:
 def test_null_is_not_the_empty_list() -> None:
     reading = read_graph(steps(c0="", c1=None, a="c0"))
     assert reading.unannotated == ("c1",)
-    assert reading.faults == ()
+    assert reading.problems == ()
 
 
 @pytest.mark.parametrize(
-    ("dependencies", "fault"),
+    ("dependencies", "problem"),
     [
-        ({"c0": "c9"}, Fault(FaultKind.UNKNOWN_ID, "c0", ("c9",))),
-        ({"c0": "c0"}, Fault(FaultKind.SELF_DEPENDENCY, "c0", ("c0",))),
-        ({"c0": "", "c1": "c0 c0"}, Fault(FaultKind.DUPLICATE_DEPENDENCY, "c1", ("c0",))),
-        ({"c0": "c2", "c1": "c0", "c2": "c1"}, Fault(FaultKind.CYCLE, "c0", ("c0", "c2", "c1"))),
+        ({"c0": "c9"}, GraphProblem(GraphProblemKind.UNKNOWN_ID, "c0", ("c9",))),
+        ({"c0": "c0"}, GraphProblem(GraphProblemKind.SELF_DEPENDENCY, "c0", ("c0",))),
+        ({"c0": "", "c1": "c0 c0"}, GraphProblem(GraphProblemKind.DUPLICATE_DEPENDENCY, "c1", ("c0",))),
+        ({"c0": "c2", "c1": "c0", "c2": "c1"}, GraphProblem(GraphProblemKind.CYCLE, "c0", ("c0", "c2", "c1"))),
     ],
 )
-def test_faults_are_data(dependencies: dict[str, str], fault: Fault) -> None:
-    assert read_graph(steps(**dependencies)).faults == (fault,)
+def test_problems_are_data(dependencies: dict[str, str], problem: GraphProblem) -> None:
+    assert read_graph(steps(**dependencies)).problems == (problem,)
 
 
-def test_a_faulty_edge_is_left_out_and_the_rest_stays() -> None:
+def test_an_invalid_edge_is_left_out_and_the_rest_stays() -> None:
     graph = read(c0="", c1="c0 c9 c1")
     assert graph.edges() == [("c1", "c0")]
 
@@ -110,7 +110,7 @@ def test_a_faulty_edge_is_left_out_and_the_rest_stays() -> None:
 def test_an_id_used_twice_gives_no_graph() -> None:
     reading = read_graph(steps(c0="") + steps(c0=""))
     assert reading.graph is None
-    assert reading.faults == (Fault(FaultKind.DUPLICATE_ID, "c0", ("c0",)),)
+    assert reading.problems == (GraphProblem(GraphProblemKind.DUPLICATE_ID, "c0", ("c0",)),)
 
 
 def test_more_calls_than_anybody_can_review_are_refused() -> None:
@@ -118,15 +118,15 @@ def test_more_calls_than_anybody_can_review_are_refused() -> None:
     assert read_graph(most).graph is not None
     one_more = read_graph([*most, *steps(cx="")])
     assert one_more.graph is None
-    assert [fault.kind for fault in one_more.faults] == [FaultKind.TOO_MANY_STEPS]
+    assert [problem.kind for problem in one_more.problems] == [GraphProblemKind.TOO_MANY_STEPS]
     questions = read_graph(steps(**{f"q{i}": "" for i in range(MAX_STEPS + 1)}))
-    assert [fault.kind for fault in questions.faults] == [FaultKind.TOO_MANY_STEPS]
+    assert [problem.kind for problem in questions.problems] == [GraphProblemKind.TOO_MANY_STEPS]
 
 
 def test_a_cycle_is_named_even_when_other_steps_hang_on_it() -> None:
     reading = read_graph(steps(c0="c2", c1="", c2="c3 c1", c3="c2"))
     assert reading.graph is None
-    assert reading.faults == (Fault(FaultKind.CYCLE, "c2", ("c2", "c3")),)
+    assert reading.problems == (GraphProblem(GraphProblemKind.CYCLE, "c2", ("c2", "c3")),)
 
 
 @given(st.lists(st.integers(0, 2**6 - 1), min_size=6, max_size=6))
