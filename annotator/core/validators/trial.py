@@ -15,6 +15,7 @@ from annotator.core.validators.aspects import aspects_of
 from annotator.core.validators.library import Form, read_form
 from annotator.core.validators.matrix import Row, judge, rows_for
 from annotator.core.validators.mutations import mutate
+from annotator.core.validators.probes import single_elements
 from annotator.core.validators.suggesting import suggest
 
 #: Raised when mutations or the matrix change: what was tried before is tried anew.
@@ -63,9 +64,6 @@ class Subject:
 
     def rows(self) -> list[Row]:
         """The responses it is tried on, and what it has to say of each."""
-        # Only here: constraints know the checks, which know this module.
-        from annotator.core.validators.probes import single_elements
-
         form = None if self.code is not None else self._form()
         # What only the reference must pass costs little; breaking it on purpose reads it many times.
         keywords = [

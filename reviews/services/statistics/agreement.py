@@ -111,17 +111,10 @@ def hidden_patterns(project: Project, *, public: Collection[int] = ()) -> Mappin
     return AGREEMENT.tally(project, _may_count(project).filter(pk__in=runs).values_list("pk", flat=True))
 
 
-def read_pairs(*, project: Project, stage: str) -> list[tuple[int, int]]:
-    """The people who reviewed items of the stage together, by their ids, the lower first."""
-    pairs = AgreementCount.objects.filter(project=project, stage=stage).exclude(pair="")
-    found = (tuple(map(int, pair.split(":"))) for pair in pairs.values_list("pair", flat=True).distinct().order_by())
-    return sorted((left, right) for left, right in found)
-
-
 def read_each_pair(
     *, project: Project, stage: str, label: str, since: date | None = None, until: date | None = None
 ) -> dict[tuple[int, int], PatternCounts]:
-    """What ``read_agreement`` gives for each pair, in one statement; in the order of ``read_pairs``."""
+    """Return what ``read_agreement`` gives for each pair of people who reviewed items together, by their ids."""
     counts = AgreementCount.objects.filter(project=project, stage=stage, label=label).exclude(pair="")
     if since is not None:
         counts = counts.filter(week__gte=monday(since))

@@ -190,12 +190,6 @@ def _is_taken_by_storing(made_id: str, base_id: str) -> bool:
     return as_stored(with_remainder_of(made.document(), base.document()), base) == made.content
 
 
-def disputed_anchors(slot: Slot) -> list[str]:
-    """The places on which an expert has to rule in this slot; none where nothing is disputed."""
-    dispute = load_dispute(slot)
-    return [place.anchor for place in dispute.places] if dispute else []
-
-
 def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[RulingLine]:
     """Rulings as a form ({anchor: {…}}) or the API ([{"anchor", …}]) sends them. Raises Invalid."""
     rows = [{**row, "anchor": anchor} for anchor, row in given.items()] if isinstance(given, Mapping) else given

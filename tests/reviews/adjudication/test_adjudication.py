@@ -23,7 +23,6 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.rulings import (
     Dispute,
     RulingLine,
-    disputed_anchors,
     load_dispute,
     settle_document,
     with_value,
@@ -39,6 +38,7 @@ from tests.factories import (
     open_slot,
 )
 from tests.pages import one_line
+from tests.reviews.rulings import disputed_anchors
 
 pytestmark = pytest.mark.django_db
 

@@ -286,7 +286,7 @@ def test_what_nothing_is_left_for_is_verified(team: Team) -> None:
 
 
 def test_what_was_escalated_keeps_its_dispute(team: Team) -> None:
-    from reviews.services.submission.rulings import disputed_anchors
+    from tests.reviews.rulings import disputed_anchors
 
     item = make_item(team, "expert")
     adopt_preset(actor=team.administrator, project=team.project, preset="wild")

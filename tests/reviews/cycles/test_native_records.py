@@ -18,11 +18,11 @@ from benchmark.core.formats import READERS
 from reviews.models import Review, StageRun
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
-from reviews.services.submission.rulings import disputed_anchors
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import LIMIT, TOOLS, case, with_constraint
 from tests.factories import Team, begin, current, hand_in, make_dialogue, make_toolset, open_slot
+from tests.reviews.rulings import disputed_anchors
 
 pytestmark = pytest.mark.django_db
 

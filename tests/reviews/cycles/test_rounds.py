@@ -232,7 +232,7 @@ def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
 
     assert conflict.slot is not None
     from reviews.services.queue.claims import claim_slot
-    from reviews.services.submission.rulings import disputed_anchors
+    from tests.reviews.rulings import disputed_anchors
 
     claim = claim_slot(actor=team.seniors[0], slot=conflict.slot)
     anchors = disputed_anchors(conflict.slot)

@@ -12,7 +12,7 @@ from reviews.core.protocols import MAJORITY_OF_THREE, load_preset, read_protocol
 from reviews.models import AgreementCount, AgreementPending, StageRun
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_protocol
-from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_pairs
+from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_each_pair
 from reviews.services.statistics.all_counts import fold_all
 from reviews.views.statistics import tables as made
 from tests.factories import Team, changed, current, hand_in, make_item
@@ -62,7 +62,9 @@ def test_a_pair_is_told_apart_and_the_stage_adds_them_up(team: Team) -> None:
     cross_check(team, "approve", "reject", people=(1, 3))
     fold_all()
     one, two, three = (team.annotators[number].pk for number in (1, 2, 3))
-    assert read_pairs(project=team.project, stage="cross_check") == sorted([(one, two), (one, three)])
+    assert list(read_each_pair(project=team.project, stage="cross_check", label="verdict")) == sorted(
+        [(one, two), (one, three)]
+    )
     # The first of the pair has the lower id, and rejected both times.
     assert counts(team.project, "verdict", pair=(one, two)) == PatternCounts({("reject", "approve"): 2})
     assert counts(team.project, "verdict", pair=(two, one)) == counts(team.project, "verdict", pair=(one, two))

@@ -14,9 +14,7 @@ from annotator.core.constraints.case import Case
 from annotator.core.constraints.claims import read_claim
 from annotator.core.constraints.demands import read_demands
 from annotator.core.constraints.feasibility import feasibility_findings, needed_calls
-from annotator.core.findings import Finding
 from annotator.core.sandbox.results import CallResult, Status
-from annotator.core.validators.probes import probe_validator
 from annotator.core.validators.trial import Outcome, Subject, judged
 
 
@@ -73,17 +71,12 @@ class TestAppendixD2:
 
 
 class TestAppendixD3:
-    """The two faults of code that the paper shows (D.3): by probing, and by what a trial says."""
+    """The two faults of code that the paper shows (D.3): by what a trial says."""
 
     MARKDOWN = "The whole log entry is written in Markdown, using elements such as headings, lists or bold text."
     JSON = "Reply with one valid JSON object."
     ENTRY = "# Tide at Hald\n\n- 06:00: **1.1 m**\n- 14:00: **2.6 m**\n"
     OBJECT = json.dumps({"vessel": "Solvind", "berth": "B4, on the east quay, deep enough at any tide tonight"})
-
-    @staticmethod
-    def probe(text: str, accepts: Any, reference: str) -> list[Finding]:
-        case = Case([rule("format", text), rule("length", max_responseLength=30)])
-        return probe_validator(case, 0, accepts, reference)
 
     @staticmethod
     def tried(text: str, accepts: Any, reference: str) -> Outcome:
@@ -99,9 +92,6 @@ class TestAppendixD3:
         def wants_one(response: str) -> bool:
             return "# " in response or "- " in response or "**" in response
 
-        (finding,) = self.probe(self.MARKDOWN, wants_all, self.ENTRY)
-        assert (finding.check, finding.severity) == ("validator.too_strict", "error")
-        assert self.probe(self.MARKDOWN, wants_one, self.ENTRY) == []
         strict = self.tried(self.MARKDOWN, wants_all, self.ENTRY).warnings
         assert [warning.partition(":")[0] for warning in strict] == [
             "With nothing but a heading", "With nothing but a list", "With nothing but emphasis",
@@ -119,11 +109,6 @@ class TestAppendixD3:
         def counts_too(response: str) -> bool:
             return is_object(response) and 10 <= len(response.split()) <= 30
 
-        (finding,) = self.probe(self.JSON, counts_too, self.OBJECT)
-        assert finding.check == "validator.redundant"
-        assert "longer or shorter" in finding.message
-        assert "constraint 2 (length)" in finding.message
-        assert self.probe(self.JSON, is_object, self.OBJECT) == []
         redundant = "\n".join(self.tried(self.JSON, counts_too, self.OBJECT).warnings)
         for row in ("With longer texts in it", "With shorter texts in it"):
             assert f"{row}: it is rejected, though this constraint does not speak of that" in redundant
