@@ -6,7 +6,9 @@ class BenchmarkConfig(AppConfig):
 
     def ready(self) -> None:
         # Whoever starts or runs jobs must know their kinds.
+        from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
+        from benchmark.core.formats.outdated import forget_outdated
         from benchmark.services.imports import near_duplicates, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.freezing import where_released
@@ -14,6 +16,7 @@ class BenchmarkConfig(AppConfig):
         from reviews.services.gold.making import PUBLIC_IN
         from reviews.services.gold.shown_version import FOUND_ON_IMPORT
 
+        BEFORE_STORING.append(forget_outdated)
         PROJECT_RECORDS.append(archive_problems)
         PUBLIC_IN.append(where_released)
         FOUND_ON_IMPORT.append(near_duplicates.found_on_import)

@@ -303,9 +303,6 @@ STATIC_URL = "/static/"
 STATIC_ROOT = Path(given.text("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "files"
-
-#: (document, the version it was made from) → the document without what was kept of a native record and is outdated.
-FORGET_OUTDATED = "benchmark.core.formats.outdated.forget_outdated"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -1,15 +1,13 @@
 """Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
 from annotator.core.checks import Finding as CheckFinding
@@ -22,6 +20,9 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
+
+#: What edits a document before it follows another one: (document, the version before) → document (see `apps`).
+BEFORE_STORING: list[Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = []
 
 
 def check_settings(project: Project) -> CheckSettings:
@@ -153,8 +154,8 @@ def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
     try:
         document = read_document(document)
         if parent is not None:
-            forget = import_string(settings.FORGET_OUTDATED)
-            document = forget(document, parent.document())
+            for drop_outdated in BEFORE_STORING:
+                document = drop_outdated(document, parent.document())
         return canonical(document)
     except SchemaProblem as problem:
         raise Invalid(
