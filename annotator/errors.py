@@ -1,4 +1,4 @@
-"""What a service may refuse, as exceptions that carry a sentence.
+"""Refusals of services: exceptions that carry a sentence.
 
 They are mapped to HTTP once: by ``annotator.views.middleware`` for pages and ``annotator.api.errors`` for the API.
 """
@@ -33,28 +33,28 @@ class Hidden(DomainError):
 
 
 class Conflict(DomainError):
-    """The object has moved on since the actor looked at it."""
+    """The object has changed since the actor loaded it."""
 
     status = 409
     code = "conflict"
 
 
 class Gone(Conflict):
-    """What the actor had in hand is not theirs any more; nothing they send about it can succeed."""
+    """The actor's claim has ended; nothing they send about it can succeed."""
 
     status = 410
     code = "gone"
 
 
 class Busy(DomainError):
-    """There is no room for it now; later there is."""
+    """The server has no capacity for it now; a later try may succeed."""
 
     status = 503
     code = "busy"
 
 
 class Invalid(DomainError):
-    """What was sent cannot be accepted as it is."""
+    """The input is not valid."""
 
     status = 422
     code = "invalid"

@@ -15,6 +15,7 @@ from csp.constants import NONE, SELF
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse
+from django.utils.translation import gettext_noop as _
 from kombu.entity import Exchange, Queue
 
 from annotator.config import environment as given
@@ -192,21 +193,21 @@ _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administra
 # The bar of a project: name of the page, label, key, roles that see it (empty: every member). What only some roles see
 # is in a menu, so that the bar has one row.
 PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
-    ("project", "Project", "g p", ()),
-    ("dialogue-list", "Dialogues", "g d", ()),
-    ("statistics", "Statistics", "g t", ()),
-    ("release-list", "Releases", "g r", ()),
-    ("guideline", "Guideline", "g g", ()),
-    ("feedback-list", "Feedback", "g f", ()),
-    ("protocol", "Protocol", "g o", ()),
-    ("member-list", "People", "g e", ()),
-    ("review-session-list", "Disputes", "g x", _OVERSEERS),
-    ("gold-list", "Gold", "g k", _OVERSEERS),
-    ("history-list", "History", "g y", _OVERSEERS),
-    ("assignment-list", "Assignments", "g a", _ADMINISTRATORS),
-    ("import-list", "Imports", "g i", _ADMINISTRATORS),
-    ("job-list", "Jobs", "g j", _ADMINISTRATORS),
-    ("project-settings", "Settings", "g s", _ADMINISTRATORS),
+    ("project", _("Project"), "g p", ()),
+    ("dialogue-list", _("Dialogues"), "g d", ()),
+    ("statistics", _("Statistics"), "g t", ()),
+    ("release-list", _("Releases"), "g r", ()),
+    ("guideline", _("Guideline"), "g g", ()),
+    ("feedback-list", _("Feedback"), "g f", ()),
+    ("protocol", _("Protocol"), "g o", ()),
+    ("member-list", _("People"), "g e", ()),
+    ("review-session-list", _("Disputes"), "g x", _OVERSEERS),
+    ("gold-list", _("Gold"), "g k", _OVERSEERS),
+    ("history-list", _("History"), "g y", _OVERSEERS),
+    ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS),
+    ("import-list", _("Imports"), "g i", _ADMINISTRATORS),
+    ("job-list", _("Jobs"), "g j", _ADMINISTRATORS),
+    ("project-settings", _("Settings"), "g s", _ADMINISTRATORS),
 ]
 
 # --- people -----------------------------------------------------------------------------------------------------

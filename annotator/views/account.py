@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -21,16 +22,16 @@ from annotator.views.forms import TokenForm
 from annotator.views.pages import PageRequest, posted
 
 
-@never_cache  # a secret that was shown once is not shown again by going back
+@never_cache  # going back in the browser does not show the secret again
 @login_required
 @require_http_methods(["GET", "POST"])
 def token_list(request: PageRequest) -> HttpResponse:
-    """One's API tokens; a new one's secret is shown once."""
+    """Your API tokens. The secret of a new one is shown once."""
     form, secret = TokenForm(posted(request)), ""
     if form.is_valid():
         day = form.cleaned_data["expires"]
         try:
-            _, secret = tokens.create_token(
+            __, secret = tokens.create_token(
                 actor=request.user,
                 name=form.cleaned_data["name"],
                 expires_at=datetime.combine(day, time(23, 59, 59), UTC) if day else None,
@@ -51,15 +52,15 @@ def token_list(request: PageRequest) -> HttpResponse:
 @login_required
 @require_POST
 def token_revoke(request: PageRequest, public_id: str) -> HttpResponse:
-    """Close one of one's tokens."""
+    """Revoke one of your tokens."""
     token = tokens.revoke_token(actor=request.user, public_id=public_id)
-    messages.success(request, f"The token “{token.name}” does not open anything any more.")
+    messages.success(request, _("The token “%(name)s” is revoked.") % {"name": token.name})
     return redirect("token-list")
 
 
 @require_POST
 def demo_sign_in(request: PageRequest) -> HttpResponse:
-    """Sign in as one of the demo's people, without a password. There is no such page outside the demo."""
+    """Sign in as one of the demo's people without a password. Outside the demo, this page does not exist."""
     wanted = request.POST.get("person", "")
     person = next((user for user in demo_people() if user.public_id == wanted), None)
     if person is None:

@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext
 
 from annotator.models import Project, User
 from annotator.services.access.permissions import MemberState, member_state
 from annotator.services.accounts.accounts import demo_people
 from annotator.services.notices.notices import unread_count
 
-#: In the menu of projects; whoever has more finds them on the page that lists them.
+#: Projects in the menu; the list of projects has the others.
 MOST_PROJECTS = 20
 
 
@@ -27,16 +28,16 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
         "demo": settings.DEMO,
         "unknown_filters": getattr(request, "unknown_filters", []),
     }
-    # Pages of errors may come before anybody knows who is asking.
+    # An error page may be rendered before the user is known.
     user = getattr(request, "user", None)
     if user is not None and user.is_authenticated:
-        # Asked only by pages that show the bar: partials do not.
+        # Lazy: partials do not show the bar.
         context["unread_notices"] = partial(unread_count, user)
     if settings.DEMO and user is not None and not user.is_authenticated:
         context["demo_people"] = demo_people()
     project = getattr(request, "project", None)
     if project is not None:
-        # Asked only by pages that show the bar, as above.
+        # Lazy, as above.
         member = cache(partial(_member_state, user))
         context |= {
             "project": project,
@@ -51,38 +52,40 @@ def _member_state(user: object) -> MemberState:
 
 
 def _entries(request: HttpRequest, project: Project, member: MemberState) -> list[dict[str, Any]]:
-    """The bar's entries for whoever asks."""
+    """Return the bar's entries for one person."""
     roles = member.roles.get(project.pk, frozenset())
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     current = _entry_of(here)
     return [
         {
-            "label": label,
+            "label": gettext(label),
             "link": marked if name == current else link,
             "current": name == current,
             "in_menu": bool(needed),
         }
-        for (name, label, _, needed), (link, marked) in zip(settings.PROJECT_BAR, _links(project.slug), strict=True)
+        for (name, label, _, needed), (link, marked) in zip(
+            settings.PROJECT_BAR, _links(project.slug, get_language()), strict=True
+        )
         if not needed or roles.intersection(needed)
     ]
 
 
 @lru_cache(maxsize=256)
-def _links(slug: str) -> list[tuple[SafeString, SafeString]]:
-    """The link of each entry, of one project, and the same where it leads to the page one is on."""
+def _links(slug: str, language: str | None) -> list[tuple[SafeString, SafeString]]:
+    """Return the link of each entry of a project, and the same link for the current page."""
     return [
         (
             format_html('<a href="{}" data-key="{}">{}</a>', url, key, label),
             format_html('<a href="{}" data-key="{}" aria-current="page">{}</a>', url, key, label),
         )
         for url, key, label in (
-            (reverse(name, args=[slug]), key, label) for name, label, key, _ in settings.PROJECT_BAR
+            (reverse(name, args=[slug]), key, gettext(label)) for name, label, key, _ in settings.PROJECT_BAR
         )
     ]
 
 
 def _entry_of(page: str) -> str:
-    """The entry a page belongs to: its own, else that of the list or page whose name begins like its own."""
+    """Return the entry of a page: its own, else that of the page whose name begins the same way."""
     names = [name for name, *_ in settings.PROJECT_BAR]
     if page in names:
         return page

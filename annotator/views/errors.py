@@ -1,4 +1,4 @@
-"""Error pages: a sentence and a way back, never a traceback. To programs the same as JSON."""
+"""Error pages: a sentence and a way back, never a traceback. The API gets the same as JSON."""
 
 import sys
 from typing import Any
@@ -9,30 +9,20 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 
 from annotator.errors import Busy
 from annotator.services.jobs.outages import NoRoom, outage
 from annotator.views.uploads import TakesNoFile
 
-#: Seconds after which it is worth trying again what an outage has stopped.
+#: Seconds after which to try again after an outage.
 RETRY_AFTER = 10
-
-_UNREADABLE = (
-    "The server cannot read this request: it may hold a character that is not allowed. Correct it and try again."
-)
-_NOTHING_HERE = "There is nothing at this address, or it is not yours to see."
-_PASSES = (
-    "What was saved is safe. Wait for some seconds, then try again; where it lasts, tell the operator of this server."
-)
-_FAILED = (
-    "The program failed at this, not you. It is in the server’s log; try again, and tell the operator if it lasts."
-)
 
 
 def refuse(
     request: HttpRequest, status: int, sentence: str, code: str, details: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """A refusal in the form its reader understands: a page, a notice for htmx, or JSON under ``/api/``."""
+    """Return a refusal as a page, as a notice for htmx, or as JSON under ``/api/``."""
     if _is_api(request):
         return JsonResponse({"error": code, "sentence": sentence, "details": details or {}}, status=status)
     template = "components/refusal.html" if getattr(request, "htmx", False) else f"{status}.html"
@@ -40,7 +30,7 @@ def refuse(
 
 
 def refuse_for_now(request: HttpRequest, busy: Busy) -> HttpResponse:
-    """As ``refuse``, with the seconds after which it is worth asking again."""
+    """Return what ``refuse`` does, with the seconds after which to try again."""
     answer = refuse(request, busy.status, busy.sentence, busy.code)
     answer["Retry-After"] = str(RETRY_AFTER)
     return answer
@@ -51,12 +41,12 @@ def _is_api(request: HttpRequest) -> bool:
 
 
 def _way_back(request: HttpRequest) -> str:
-    """The page somebody sent a form from, or the one they asked for; empty where that is not known."""
+    """Return the page that a form was sent from, or the page asked for; empty if unknown."""
     return request.get_full_path() if request.method in ("GET", "HEAD") else came_from(request)
 
 
 def came_from(request: HttpRequest) -> str:
-    """The page of this site that led here, as the browser says; empty where none did."""
+    """Return the page of this site that led here, according to the browser; empty if none did."""
     page = request.headers.get("referer", "")
     return page if url_has_allowed_host_and_scheme(page, allowed_hosts={_host_of(request)}) else ""
 
@@ -71,47 +61,61 @@ def _host_of(request: HttpRequest) -> str:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, TooManyFieldsSent):
         most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-        sentence = f"The form has more than {most:,} fields. Nothing was changed: send fewer at a time."
+        sentence = _("The form has more than %(most)s fields. Nothing was changed. Send fewer at a time.") % {
+            "most": f"{most:,}"
+        }
         return refuse(request, 422, sentence, "invalid")
     if isinstance(exception, TakesNoFile):
         return refuse(request, 400, str(exception), "no_file")
-    return refuse(request, 400, _UNREADABLE, "bad_request")
+    sentence = _(
+        "Assay can’t read this request. It may contain a character that is not allowed. Correct it and try again."
+    )
+    return refuse(request, 400, sentence, "bad_request")
 
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return refuse(request, 403, "You may not do this here.", "denied")
+    return refuse(request, 403, _("You are not allowed to do this here."), "denied")
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     return refuse(
         request,
         403,
-        "The form was open for too long, or was sent from another place. Nothing was changed: load the page again, "
-        "then send it. Where that does not help, allow cookies for this site.",
+        _(
+            "The form has expired, or it was sent from another site. Nothing was changed. Reload the page and try "
+            "again. If that does not help, allow cookies for this site."
+        ),
         "csrf",
     )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return refuse(request, 404, _NOTHING_HERE, "not_found")
+    return refuse(request, 404, _("This page does not exist, or you don’t have access to it."), "not_found")
 
 
 def not_allowed(request: HttpRequest) -> HttpResponse:
-    return refuse(
-        request, 405, "This address only takes what a form sends; go back to the page it stands on.", "method"
-    )
+    sentence = _("This address only accepts forms. Go back to the page that has the form.")
+    return refuse(request, 405, sentence, "method")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """What no view has answered: 503 where it was an outage, which passes, else 500."""
+    """Answer an error that no view handled: 503 for an outage, else 500."""
     # No context processors here: whatever failed may fail in them again.
     error = sys.exception()
     if isinstance(error, NoRoom):
         return _unavailable(request, str(error.strerror))
     if what := outage(error):
-        return _unavailable(request, f"{what}. {_PASSES}")
+        advice = _(
+            "Your saved work is safe. Wait a few seconds and try again. If the problem persists, contact the operator "
+            "of this server."
+        )
+        return _unavailable(request, f"{what}. {advice}")
     if _is_api(request):
-        return JsonResponse({"error": "failed", "sentence": _FAILED, "details": {}}, status=500)
+        sentence = _(
+            "An unexpected error occurred and was logged. Try again. If it happens again, contact the operator of this "
+            "server."
+        )
+        return JsonResponse({"error": "failed", "sentence": sentence, "details": {}}, status=500)
     return HttpResponse(render_to_string("500.html"), status=500)
 
 

@@ -1,4 +1,4 @@
-"""What is answered or refused before any view runs, and domain errors of pages, mapped to responses once."""
+"""What is answered or refused before a view runs, and the mapping of domain errors to responses."""
 
 import time
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.functional import LazyObject, empty
+from django.utils.translation import gettext as _
 
 from annotator.errors import Busy, DomainError
 from annotator.models import User
@@ -28,7 +29,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class HealthMiddleware:
-    """Answers ``/healthz`` and ``/readyz`` first of all: who asks calls this machine by its address, unknown."""
+    """Answers ``/healthz`` and ``/readyz`` first, because probes may use a host name that is not allowed."""
 
     _VIEWS: ClassVar = {"/healthz": healthz, "/readyz": readyz}
 
@@ -40,7 +41,7 @@ class HealthMiddleware:
 
 
 class CacheMiddleware:
-    """Lets no browser or proxy keep an answer: after signing out, the way back shows nothing."""
+    """Forbids browsers and proxies to store answers: after signing out, going back shows nothing."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -52,11 +53,10 @@ class CacheMiddleware:
 
 
 class SizeMiddleware:
-    """Refuses requests that are too large before it reads them, except from people who may send files. Without a proxy,
-    and where the proxy leaves it to us. People who are not signed in have to sign in first; the API knows who sends a
-    request before it reads it.
+    """Refuses requests that are too large before it reads them, except from people who may send files.
 
-    Removes what came of an upload that broke off. Large uploads and answers need a place (annotator.views.slow).
+    People who are not signed in have to sign in first. (The API checks this itself.) Removes what is left of a broken
+    upload. Large uploads and answers need a place (annotator.views.slow).
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -66,8 +66,8 @@ class SizeMiddleware:
         with ExitStack() as place:
             request.place = place  # type: ignore[attr-defined]
             response = self.get_response(request)
-        # By a full disk or a cut connection. Django closes those that came whole; these would stay, on the disk and
-        # open, until Python looks for what refers to itself: in this server (annotator.config.wsgi) hours later.
+        # Django closes complete uploads. Those broken by a full disk or a lost connection would stay open on the disk
+        # until the garbage collector runs, which in this server (annotator.config.wsgi) takes hours.
         for handler in request._upload_handlers:  # type: ignore[attr-defined]
             if hasattr(handler, "file"):
                 with suppress(OSError):
@@ -86,7 +86,7 @@ class SizeMiddleware:
             return None
         if int(length) <= settings.MOST_SENT:
             if int(length) > settings.MOST_SENT_BY_STRANGERS and not request.user.is_authenticated:
-                # As whoever was signed out meanwhile is answered anywhere.
+                # The same answer as everywhere for people whose session has ended.
                 return redirect_to_login(request.get_full_path())
             return None
         if may_send_files(request):
@@ -96,15 +96,16 @@ class SizeMiddleware:
                 return refuse_for_now(request, busy)
             return None
         most = settings.MOST_SENT // 10**6
-        sentence = (
-            f"That is more than {most} MB, which is taken in imports only, from administrators. Send less at once."
-        )
+        sentence = _(
+            "The request is larger than %(most)s MB. Only imports by administrators may be larger. Send less at a time."
+        ) % {"most": most}
         return refuse(request, 413, sentence, "too_large")
 
 
 class PersonMiddleware:
-    """Tells the pages of a browser who is signed in there now, by a cookie that scripts read: a page that somebody else
-    has left open sends nothing in their name (``static/app/app.js``).
+    """Sets a cookie that tells scripts who is signed in.
+
+    A page that another person left open then sends nothing in their name (``static/app/app.js``).
     """
 
     COOKIE = "assay_person"
@@ -130,9 +131,9 @@ def _known_person(request: HttpRequest) -> User | None:
 
 
 class TurnsMiddleware:
-    """Lets nobody fill all threads with requests that compute, or wait for each other (``annotator.views.slow``).
+    """Keeps one person from filling all threads with slow requests (``annotator.views.slow``).
 
-    (Whose token it is, the API finds out by itself: ``annotator.api.authentication``.)
+    For tokens, the API does this (``annotator.api.authentication``).
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -153,10 +154,7 @@ class TurnsMiddleware:
 
 
 class NulMiddleware:
-    """Refuses NUL characters at the door: no text holds one, and the database takes none.
-
-    (Bodies sent to the API have a door of their own.)
-    """
+    """Refuses NUL characters, which the database can't store. (The API checks its bodies itself.)"""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -165,23 +163,23 @@ class NulMiddleware:
         if "\x00" in request.path_info:
             raise Http404
         if "%00" in request.META.get("QUERY_STRING", ""):
-            raise BadRequest("The address holds a NUL character.")
+            raise BadRequest(_("The address contains a NUL character."))
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        # The API is left alone: it must not read an upload before it knows who sends it.
+        # Not for the API: it must not read an upload before it knows who sends it.
         if request.method != "POST" or request.path_info.startswith("/api/"):
             return None
         if not any("\x00" in text for _, texts in request.POST.lists() for text in texts):
             return None
-        sentence = "The form holds a NUL character, which cannot be stored; remove it and send it again."
+        sentence = _("The form contains a NUL character, which can’t be stored. Remove it and send the form again.")
         return refuse(request, 422, sentence, "invalid")
 
 
 class FilterMiddleware:
-    """Refuses what a page's query string asks for and does not exist (400): says it on the page, without that filter.
+    """Answers unknown filters in a page's query string with 400: the page without them, and a sentence about each.
 
-    A page takes the parameters that its view names with ``takes``. The API has its own door: ``annotator.api.filters``.
+    A page takes the parameters that its view names with ``takes``. The API has ``annotator.api.filters``.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -191,7 +189,7 @@ class FilterMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase | None:
-        # Whoever is not signed in is asked to do that first; what comes with the framework reads its own parameters.
+        # Signing in comes first. Views of the framework read parameters of their own.
         ours = view.__module__.startswith(("annotator.", "reviews.", "benchmark.")) and not hasattr(view, "cls")
         if not ours or request.method not in ("GET", "HEAD") or not request.user.is_authenticated:
             return None
@@ -208,14 +206,14 @@ class FilterMiddleware:
 
 
 def _without(request: HttpRequest, error: UnknownFilter) -> HttpResponseBase:
-    """The page as it is without the parameters that are wrong, and what is wrong with them above it."""
+    """Return the page without the wrong parameters, with a sentence about each above it."""
     refusal = refuse(request, error.status, error.sentence, error.code, error.details)
     if getattr(request, "htmx", False) or request.resolver_match is None:
         return refusal
     query = request.GET.copy()
     for name in error.names:
         query.pop(name, None)
-    request.GET = query  # type: ignore[assignment]  # as read-only as it was: nobody else holds it
+    request.GET = query  # type: ignore[assignment]  # nothing else uses it
     request.META["QUERY_STRING"] = query.urlencode()
     request.unknown_filters = [*getattr(request, "unknown_filters", []), error.sentence]  # type: ignore[attr-defined]
     match = request.resolver_match
@@ -228,7 +226,7 @@ def _without(request: HttpRequest, error: UnknownFilter) -> HttpResponseBase:
     if page.status_code != 200:
         return page
     if not page.headers.get("Content-Type", "").startswith("text/html"):
-        # A file cannot say that it holds more than was asked for.
+        # A file can't show a sentence.
         if isinstance(page, FileResponse) and page.file_to_stream is not None:
             page.file_to_stream.close()
         return refusal
@@ -237,7 +235,7 @@ def _without(request: HttpRequest, error: UnknownFilter) -> HttpResponseBase:
 
 
 class FormAddressMiddleware:
-    """Leads nobody to an address that only takes forms: signing in, or another theme, led back to such a one."""
+    """Keeps redirects away from addresses that only accept forms, for example after signing in."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -248,20 +246,20 @@ class FormAddressMiddleware:
             return response
         page = came_from(request)
         if response.status_code == 405 and request.method == "GET" and page:
-            # A page of ours led here, with ``next`` say. Back to it, but not in a circle, nor to sign in once more.
+            # A page of this site led here, perhaps with ``next``. Go back to it unless that loops or signs in again.
             nowhere = urlsplit(page).path in (request.path, reverse(settings.LOGIN_URL))
             return HttpResponseRedirect(reverse(settings.LOGIN_REDIRECT_URL) if nowhere else page)
-        # What ``login_required`` answers; a page that asks for signing in says itself where that leads.
+        # The answer of ``login_required``.
         asked = redirect_to_login(request.get_full_path()).url if request.method == "POST" else ""
         if asked and response.headers.get("Location") == asked:
-            messages.warning(request, "You were signed out, so nothing was changed. Sign in, then send the form again.")
+            messages.warning(request, _("You were signed out. Nothing was changed. Sign in and send the form again."))
             query = f"?{urlencode({REDIRECT_FIELD_NAME: page})}" if page else ""
             response["Location"] = reverse(settings.LOGIN_URL) + query
         return response
 
 
 class DomainErrorMiddleware:
-    """Renders a DomainError that a view let through: its sentence, its status, and a way back."""
+    """Renders a DomainError raised by a view: its sentence, its status and a way back."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -269,7 +267,7 @@ class DomainErrorMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if isinstance(response, HttpResponseNotAllowed) and not response.content:
-            # Django's own has no body: in a browser, a blank page.
+            # Django's own has no body, so a browser would show a blank page.
             page = not_allowed(request)
             page["Allow"] = response["Allow"]
             return page

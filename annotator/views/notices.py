@@ -1,4 +1,4 @@
-"""A person's notices: the list, one or all of them read, and what comes by mail."""
+"""A person's notices: list, mark as read, mail settings."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.core.schema.exact_json import dumps
@@ -24,10 +26,13 @@ from annotator.views.pages import PageRequest, posted, takes
 @require_http_methods(["GET", "POST"])
 @takes("show", "kind", "before", "after")
 def notice_list(request: PageRequest) -> HttpResponse:
-    """Notices, newest first; a POST marks all that the page knew of as read."""
+    """Notices, newest first. A POST marks all that the page listed as read."""
     if request.method == "POST":
         count = notices.mark_all_read(actor=request.user, through=request.POST.get("through"))
-        messages.success(request, f"{count} notice{'s are' if count != 1 else ' is'} marked as read.")
+        messages.success(
+            request,
+            ngettext("Marked %(count)d notice as read.", "Marked %(count)d notices as read.", count) % {"count": count},
+        )
         return redirect("notice-list")
     unread = one_of(request.GET, "show", ["unread"]) == "unread"
     kind = one_of(request.GET, "kind", NoticeKind.values)
@@ -55,7 +60,7 @@ def notice_list(request: PageRequest) -> HttpResponse:
 @login_required
 @require_POST
 def notice_read(request: PageRequest, public_id: str) -> HttpResponse:
-    """Mark a notice as read, and go where it leads or back to where one was."""
+    """Mark a notice as read. Go to its target, or back to the page before."""
     notice = notices.mark_read(actor=request.user, public_id=public_id)
     back = request.POST.get("next", "")
     if "open" in request.POST:
@@ -68,7 +73,7 @@ def notice_read(request: PageRequest, public_id: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def notice_settings(request: PageRequest) -> HttpResponse:
-    """Which kinds come in the daily mail."""
+    """Choose which kinds of notices come in the daily mail."""
     form = NoticeSettingsForm(posted(request), initial=_shown(request))
     status = 422 if form.is_bound else 200
     if form.is_valid():
@@ -78,7 +83,7 @@ def notice_settings(request: PageRequest) -> HttpResponse:
         except Invalid as error:
             form.add_error(error.details.get("field"), error.sentence)
         except Conflict as error:
-            # Nothing is overwritten unseen: the next try is against what there is now.
+            # The next save starts from the current settings, so it overwrites nothing unseen.
             status = error.status
             again = request.POST.copy()
             again.setlist("daily", error.details["daily"])
@@ -88,8 +93,12 @@ def notice_settings(request: PageRequest) -> HttpResponse:
                 form.add_error(error.details["field"], error.sentence)
         else:
             other = (set(saved.daily), saved.time_zone) != (set(mine["daily"]), mine["time_zone"])
-            beside = " What another window has changed stays." if other else ""
-            messages.success(request, f"Saved.{beside} The next daily mail follows this.")
+            messages.success(
+                request,
+                _("Saved, together with the changes from another window. They apply from the next daily mail.")
+                if other
+                else _("Saved. The changes apply from the next daily mail."),
+            )
             return redirect("notice-settings")
     return render(request, "annotator/notice_settings.html", {"form": form}, status=status)
 

@@ -1,4 +1,4 @@
-"""What views share: a signed-in user, a project one may see, a page or its partial."""
+"""Shared by views: a signed-in user, a visible project, names of query parameters."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -27,7 +27,7 @@ class PageRequest(HttpRequest):
 def project_page(
     view: Callable[Concatenate[PageRequest, P], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Sign-in first, then the project behind ``slug``: what the person may not see is a 404 before any view runs."""
+    """Require sign-in and load the project behind ``slug``; a project that the person may not see is a 404."""
 
     @login_required
     @wraps(view)
@@ -49,5 +49,5 @@ def takes(*names: str) -> Callable[[Callable[P, HttpResponseBase]], Callable[P, 
 
 
 def posted(request: HttpRequest) -> QueryDict | None:
-    """What a form is bound to: what was posted, be it empty; None where nothing was."""
+    """Return the data to bind a form to: what was posted, even if empty, else None."""
     return request.POST if request.method == "POST" else None

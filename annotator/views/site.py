@@ -15,20 +15,20 @@ from annotator.views.errors import RETRY_AFTER
 _NEVER_KEPT = {"Cache-Control": "no-store"}
 #: Seconds for which an answer of /readyz is as good as a new one, while a new one is made.
 RECENT = 5.0
-#: When was looked last, and what was missing.
+#: The last check: when, and what was missing.
 _found: dict[str, tuple[float, dict[str, str]]] = {"last": (-math.inf, {})}
 THEMES = ("auto", "light", "dark")
 
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether this process answers; it asks nobody else, who may be away without this process being any worse."""
+    """Whether this process answers. It checks nothing else."""
     return HttpResponse("ok\n", content_type="text/plain", headers=_NEVER_KEPT)
 
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Whether all is there that the site needs: 200, else 503 and a line for each part that is missing."""
+    """Whether everything that the site needs is available: 200, else 503 and a line for each missing part."""
     missing = _missing()
     if not missing:
         return HttpResponse("ready\n", content_type="text/plain", headers=_NEVER_KEPT)
@@ -38,8 +38,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def _missing() -> dict[str, str]:
-    """What is missing now. Each look opens a connection to the database, and strangers may ask: only one thread looks.
-    The others repeat its last answer, if that is recent."""
+    """Return what is missing now.
+
+    Each check opens a database connection, and anybody may ask. Only one thread checks; the others repeat its last
+    answer if that is recent.
+    """
     with a_place_of({"readyz": 1}) as free:
         when, missing = _found["last"]
         if free or time.monotonic() - when > RECENT:
@@ -50,7 +53,7 @@ def _missing() -> dict[str, str]:
 
 @require_safe
 def signed_in(request: HttpRequest) -> HttpResponse:
-    """Whether somebody is signed in: a page asks before it sends a form, which the sign-in page would not give back."""
+    """Whether somebody is signed in. A page asks before it sends a form, which the sign-in page would drop."""
     return HttpResponse(
         "yes" if request.user.is_authenticated else "no", content_type="text/plain", headers=_NEVER_KEPT
     )
@@ -73,4 +76,4 @@ def set_theme(request: HttpRequest) -> HttpResponse:
 @require_safe
 def styleguide(request: HttpRequest) -> HttpResponse:
     """Every component on one page; served in debug mode only."""
-    return render(request, "styleguide.html")
+    return render(request, "styleguide/page.html")

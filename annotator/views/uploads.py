@@ -1,4 +1,4 @@
-"""Which requests may bring files. The others are refused before a file is read: nothing of it reaches the disk."""
+"""Which requests may send files. Others are refused before a file is read, so nothing of it reaches the disk."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
+from django.utils.translation import gettext as _
 
 from annotator.models import Project
 from annotator.services.jobs.outages import NoRoom, has_room, require_room
@@ -16,11 +17,11 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class TakesNoFile(MultiPartParserError):
-    """A file came to an address that has no use for one."""
+    """A file was sent to an address that accepts none."""
 
 
 def takes_files(view: View) -> View:
-    """A view of a project (by ``slug``) to which its administrators may send files."""
+    """Mark a view of a project (by ``slug``) as accepting files from its administrators."""
     view.takes_files = True  # type: ignore[attr-defined]
     return view
 
@@ -30,7 +31,7 @@ def _has_use_for_files(request: HttpRequest) -> bool:
 
 
 def may_send_files(request: HttpRequest) -> bool:
-    """Whether the address takes files, and the person may send some there."""
+    """Whether the address accepts files and the person may send them."""
     if not _has_use_for_files(request):
         return False
     slug = request.resolver_match.kwargs["slug"]  # type: ignore[union-attr]
@@ -38,12 +39,12 @@ def may_send_files(request: HttpRequest) -> bool:
 
 
 class DoorHandler(FileUploadHandler):
-    """The first of the upload handlers. From whoever may not send the file, none is read on: the view then answers
-    what it answers anybody without the right. Nor is one read for which the disk has no room (OSError: an outage).
+    """The first upload handler. It stops reading a file that the person may not send; the view then refuses them as
+    usual. It also refuses a file for which the disk has no room (OSError: an outage).
     """
 
     def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: Any, **kwargs: Any) -> None:
-        # Pages have taken it before (SizeMiddleware); of the API we know by now who sends it.
+        # For pages, SizeMiddleware did this before. For the API, the sender is known only now.
         request: HttpRequest = self.request  # type: ignore[assignment]
         if content_length > settings.MOST_SENT and request.path_info.startswith("/api/"):
             request.place.enter_context(take_a_place(request))  # type: ignore[attr-defined]
@@ -51,14 +52,14 @@ class DoorHandler(FileUploadHandler):
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         request: HttpRequest = self.request  # type: ignore[assignment]
         if not _has_use_for_files(request):
-            raise TakesNoFile("This address takes no files. Nothing was kept; send the form without one.")
+            raise TakesNoFile(_("This address accepts no files. Nothing was kept. Send the form without a file."))
         if not may_send_files(request):
             raise StopUpload(connection_reset=True)
-        # It comes in on the disk, and is then stored a second time.
+        # The upload is written to disk and then stored a second time.
         length = str(request.META.get("CONTENT_LENGTH") or 0)
         size = 2 * int(length) if length.isdecimal() else 0
         if not has_room(size):
-            # Of a disk that is full for everybody it says that.
+            # If the disk is full for everybody, say that instead.
             require_room()
             raise NoRoom(size)
 

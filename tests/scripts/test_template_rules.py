@@ -84,7 +84,7 @@ def test_text_not_marked_for_translation_is_found(template, text):
         '{% empty _("No comments yet") %}{% badge _("rejected") "bad" %}{{ a|default:_("Nobody") }}',
         '{% include "components/error_page.html" with tone="good" text="" %}',
         '{{ day|date:"j F Y" }}{{ names|join:", " }}{% if a == "Old one" %}{% kbd "Ctrl+Enter" %}{% endif %}',
-        "<title>Assay</title>",
+        "<title>{{ name }} · Assay</title>",
     ],
 )
 def test_marked_text_and_what_nobody_translates_are_left_alone(template):

@@ -3,27 +3,29 @@
 from django import template
 from django.template.base import NodeList, Parser, Token
 from django.template.context import Context
+from django.utils.translation import get_language
 
 register = template.Library()
 
 
 class ConstantNode(template.Node):
-    """Rendered when it is first asked for, and kept as long as the template is."""
+    """Renders its content once for each language."""
 
     def __init__(self, nodelist: NodeList) -> None:
         self.nodelist = nodelist
-        self.html: str | None = None
+        self.html: dict[str | None, str] = {}
 
     def render(self, context: Context) -> str:
-        if self.html is None:
-            # Nothing of this page is within reach, so nothing of it is kept.
-            self.html = self.nodelist.render(context.new({}))
-        return self.html
+        language = get_language()
+        if language not in self.html:
+            # An empty context: nothing of this page is kept.
+            self.html[language] = self.nodelist.render(context.new({}))
+        return self.html[language]
 
 
 @register.tag
 def constant(parser: Parser, token: Token) -> ConstantNode:
-    """Addresses of static files, icons and fixed words: what stands between knows no variable of the page."""
+    """Addresses of static files, icons and fixed text. The content can't use the page's variables."""
     nodelist = parser.parse(("endconstant",))
     parser.delete_first_token()
     return ConstantNode(nodelist)

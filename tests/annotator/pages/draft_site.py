@@ -149,7 +149,7 @@ def elsewhere(request: HttpRequest) -> HttpResponse:
 
 
 def styleguide(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(_rendered(request, '{% extends "styleguide.html" %}', {}))
+    return HttpResponse(_rendered(request, '{% extends "styleguide/page.html" %}', {}))
 
 
 def _rendered(request: HttpRequest, source: str, context: dict[str, Any]) -> str:

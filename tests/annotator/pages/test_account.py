@@ -382,7 +382,7 @@ def test_a_closed_account_stays_outside(client, person):
     client = Client()
     response = sign_in(client)
     assert response["Location"] == "/accounts/inactive/"
-    assert "This account is closed" in words(client.get("/accounts/inactive/"))
+    assert "Your account is deactivated" in words(client.get("/accounts/inactive/"))
     assert signed_in_as(client) is None
 
 
@@ -467,7 +467,7 @@ def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(client, p
     assert client.post(action, new).status_code == 302
     assert sign_in(Client(), password="quite-another-passphrase").status_code == 302
     again = Client().get(path, follow=True)
-    assert "This link does not work any more" in words(again)
+    assert "This link is no longer valid" in words(again)
 
 
 @mailing
@@ -493,7 +493,7 @@ def test_nobody_learns_whose_address_has_an_account(client, person):
 
 def test_nobody_signs_up_without_an_invitation(client):
     response = client.get(SIGNUP)
-    assert "Accounts are made by invitation" in words(response)
+    assert "You need an invitation" in words(response)
     assert '<form method="post" action="/accounts/signup/"' not in words(response)
     fill_in(client)
     assert not User.objects.filter(username="newcomer").exists()
@@ -504,7 +504,7 @@ def test_from_the_link_to_an_account_and_into_the_project(client, team, link):
     assert f"Join {team.project.name}" in page
     assert "invites you as annotator" in page
     assert client.post(link, {"sign_up": ""})["Location"] == SIGNUP
-    assert "Make an account" in words(client.get(SIGNUP))
+    assert "Create an account" in words(client.get(SIGNUP))
     response = fill_in(client, display_name="Nóra Ünal")
     assert response["Location"] == f"/p/{team.project.slug}/"
     user = signed_in_as(client)
@@ -571,7 +571,7 @@ def test_an_invitation_that_ends_while_one_fills_in_the_form_makes_no_account(cl
     client.post(link, {"sign_up": ""})
     assert client.get(SIGNUP).status_code == 200
     Invitation.objects.update(revoked_at=timezone.now())
-    assert "Accounts are made by invitation" in words(fill_in(client))
+    assert "You need an invitation" in words(fill_in(client))
     assert not User.objects.filter(username="newcomer").exists()
 
 

@@ -186,7 +186,7 @@ def test_from_an_invitation_to_an_account(open_page, team, link, javascript):
     page.get_by_label("Your name").fill("Olena Koval")
     page.get_by_label("Password", exact=True).fill("a-long-enough-passphrase")
     page.get_by_label("Password (again)").fill("a-long-enough-passphrase")
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("button", name="Create account").click()
     page.wait_for_url("**/p/travel/")
     assert "Olena Koval" in page.locator("header").inner_text()
     assert Invitation.objects.get().accepted_by.username == "olena"
@@ -269,7 +269,7 @@ def test_the_tab_key_reaches_everything_that_can_be_used(open_page, team, addres
            .filter((e) => e.checkVisibility() && !e.disabled && e.type !== "hidden").map((e) => e.outerHTML)"""
     )
     reached = tab_stops(page)
-    assert "Skip to the content" in reached[0]
+    assert "Skip to content" in reached[0]
     assert [one for one in usable if one not in reached] == []
 
 

@@ -72,7 +72,7 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
         half_a_page = client.get("/", headers={"hx-request": "true"})
         for refused in (client.get("/"), half_a_page, program.get("/api/projects/")):
             assert (refused.status_code, refused["Retry-After"]) == (503, "10")
-            assert "kept the server computing" in words(refused)
+            assert "took a lot of computing time" in words(refused)
         assert colleague.get("/").status_code == 200
     assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
     # For ten minutes after the last of them.
@@ -97,7 +97,7 @@ def test_one_person_never_has_all_threads_from_the_first_request_on(client, team
         half_a_page = client.get("/", headers={"hx-request": "true"}, **threads)
         for refused in (client.get("/", **threads), half_a_page, program.get("/api/projects/", **threads)):
             assert (refused.status_code, refused["Retry-After"]) == (503, "10")
-            assert "under way at this moment" in words(refused)
+            assert "so this one was not started" in words(refused)
             assert refused.wsgi_request.META[slow.PERSON] == team.annotator.pk
         assert colleague.get("/", **threads).status_code == 200
         # A server with one thread for each request has enough of them.
@@ -137,7 +137,7 @@ def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team,
     with capacity.a_place_of({f"slow {team.annotator.pk}": slow.OF_ONE_PERSON}):
         refused = member.post("/notices/settings/", form)
         assert (refused.status_code, refused["Retry-After"]) == (503, "10")
-        assert "What you sent was dealt with" in words(refused)
+        assert "Your request was processed" in words(refused)
         assert "Nothing was changed" not in words(refused)
         assert "Nothing was changed" in words(member.get("/"))
         assert member.head("/").status_code == 200
@@ -273,7 +273,7 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             patch.setattr(BaseDatabaseWrapper, "ensure_connection", _raise_gone)
             response = client.get("/readyz")
     assert response.status_code == 503
-    gone = "The database does not answer, or the connection to it was lost."
+    gone = "The database does not answer, or the connection was lost."
     assert words(response) == f"database: {gone}\nbroker: Redis does not answer.\n"
 
 
@@ -412,15 +412,15 @@ def refuse(monkeypatch):
 
 
 OUTAGES = [
-    (OperationalError("connection to secret-host failed"), "The database does not answer, or the connection to it was"),
-    (InterfaceError("the connection is closed"), "The database does not answer, or the connection to it was lost. Wh"),
-    (OperationalError("database is locked"), "The database was busy: others were writing for too long. What was"),
-    (OperationalError("FATAL: sorry, too many clients already"), "The database has no connection left."),
-    (OperationalError('FATAL: too many connections for role "app"'), "The database has no connection left."),
-    (OperationalError("FATAL: remaining connection slots are reserved for"), "The database has no connection left."),
-    (OSError(errno.ENOSPC, "No space left on device", "/secret"), "The server’s disk is full. What was saved is safe"),
-    (PermissionError(errno.EACCES, "Permission denied", "/secret"), "The server’s files cannot be read or written. W"),
-    (OSError(errno.EROFS, "Read-only file system", "/secret"), "The server’s files cannot be read or written. What w"),
+    (OperationalError("connection to secret-host failed"), "The database does not answer, or the connection was"),
+    (InterfaceError("the connection is closed"), "The database does not answer, or the connection was lost. Yo"),
+    (OperationalError("database is locked"), "The database was busy: other changes took too long. Your saved"),
+    (OperationalError("FATAL: sorry, too many clients already"), "The database has no free connections."),
+    (OperationalError('FATAL: too many connections for role "app"'), "The database has no free connections."),
+    (OperationalError("FATAL: remaining connection slots are reserved for"), "The database has no free connections."),
+    (OSError(errno.ENOSPC, "No space left on device", "/secret"), "The server’s disk is full. Your saved work is safe"),
+    (PermissionError(errno.EACCES, "Permission denied", "/secret"), "The server can’t read or write its files. Y"),
+    (OSError(errno.EROFS, "Read-only file system", "/secret"), "The server can’t read or write its files. Your s"),
 ]
 
 
@@ -475,10 +475,10 @@ def test_without_a_database_every_address_answers_that_it_will_pass(member, addr
 
 
 ERRORS = [
-    (Denied, 403, "You may not do this"),
-    (Hidden, 404, "Not found"),
-    (Conflict, 409, "This cannot be done now"),
-    (Invalid, 422, "This cannot be accepted"),
+    (Denied, 403, "Not allowed"),
+    (Hidden, 404, "Page not found"),
+    (Conflict, 409, "Not possible right now"),
+    (Invalid, 422, "Invalid input"),
 ]
 
 
@@ -508,7 +508,7 @@ def test_an_address_that_leads_nowhere(client, team, signed_in):
         client.force_login(team.annotator)
     response = client.get("/nothing/here/")
     assert response.status_code == 404
-    assert "There is nothing at this address, or it is not yours to see." in words(response)
+    assert "This page does not exist, or you don’t have access to it." in words(response)
 
 
 def test_what_an_outsider_may_not_see_looks_like_what_is_not_there(client, team):
@@ -535,7 +535,7 @@ def test_a_fault_of_the_program_is_a_page_without_a_word_about_it(member, refuse
     refuse(RuntimeError("password=hunter2"))
     response = member.get("/projects/")
     assert response.status_code == 500
-    assert "Something failed here" in words(response)
+    assert "Something went wrong" in words(response)
     assert "hunter2" not in words(response)
     assert "Traceback" not in words(response)
     assert "script-src 'self'" in response["Content-Security-Policy"]
@@ -545,7 +545,7 @@ def test_a_page_asked_for_by_the_wrong_method(member, team):
     response = member.get(f"/p/{team.project.slug}/people/{team.annotator.public_id}/")
     assert response.status_code == 405
     assert response["Allow"] == "POST"
-    assert "This is no page" in words(response)
+    assert "Not a page" in words(response)
     assert member.head("/theme/").status_code == 405
 
 
@@ -555,7 +555,7 @@ def test_a_host_this_site_does_not_go_by(settings):
         settings.DEMO = demo
         response = Client(HTTP_HOST="evil.example").get("/accounts/login/")
         assert response.status_code == 400
-        assert "This request cannot be read" in words(response)
+        assert "Invalid request" in words(response)
         assert "evil.example" not in words(response)
 
 
@@ -565,7 +565,7 @@ def test_a_form_with_too_many_fields_or_too_much_text(member):
     body = "text=" + "x" * (django_settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
     response = member.post("/theme/", body, content_type="application/x-www-form-urlencoded")
     assert response.status_code == 400
-    assert "This request cannot be read" in words(response)
+    assert "Invalid request" in words(response)
 
 
 def test_a_form_without_its_token_is_refused_with_a_sentence(team):
@@ -573,7 +573,7 @@ def test_a_form_without_its_token_is_refused_with_a_sentence(team):
     client.force_login(team.annotator)
     response = client.post("/tokens/", {"name": "x"}, headers={"referer": "http://testserver/tokens/"})
     assert response.status_code == 403
-    assert "load the page again" in words(response)
+    assert "Reload the page and try again" in words(response)
     assert 'href="http://testserver/tokens/"' in words(response)
     assert "<style" not in words(response)
     assert not team.annotator.api_tokens.exists()
@@ -595,7 +595,7 @@ def test_programs_get_errors_as_json(client, address):
     assert response.status_code == 404
     assert response.json() == {
         "error": "not_found",
-        "sentence": "There is nothing at this address, or it is not yours to see.",
+        "sentence": "This page does not exist, or you don’t have access to it.",
         "details": {},
     }
 
@@ -762,7 +762,7 @@ def test_a_large_form_of_a_stranger_is_not_read(member, settings, path):
         assert bool(sent.read_so_far) == read
         assert answer.status_code == (403 if read else 302)
     assert answer["Location"].startswith("/accounts/login/")
-    assert "You were signed out, so nothing was changed." in words(stranger.get("/accounts/login/"))
+    assert "You were signed out. Nothing was changed." in words(stranger.get("/accounts/login/"))
     assert member.post("/notices/settings/", {"daily": "x" * 2 * size}).status_code == 422
 
 
@@ -803,7 +803,7 @@ def test_a_large_file_that_comes_slowly_leaves_threads_to_others(team):
                     large = EndlessFile(11 * 10**6)
                     answer = send(address, large, large.size)
                     refused.append((answer.status_code, answer["Retry-After"], large.read_so_far))
-                    assert "wait until that has arrived" in words(answer)
+                    assert "large uploads or downloads are running" in words(answer)
             return super().read(size)
 
     for address in addresses:
@@ -815,7 +815,7 @@ def test_a_large_file_that_comes_slowly_leaves_threads_to_others(team):
 def test_an_address_that_takes_no_files_says_so(client):
     response = client.post("/theme/", {"theme": "dark", "file": ContentFile(b"{}", "a.json")})
     assert response.status_code == 400
-    assert "This address takes no files." in words(response)
+    assert "This address accepts no files." in words(response)
 
 
 def test_pages_are_told_who_is_signed_in_by_now_and_programs_are_not(client):

@@ -214,8 +214,7 @@ def test_an_outage_of_the_database_ends_an_attempt_and_not_the_job(start):
         interrupted = jobs.run(job.pk)
         assert (interrupted.state, interrupted.checkpoint) == (JobState.RUNNING, {"at": attempt})
         assert interrupted.error == (
-            "Interrupted: The database does not answer, or the connection to it was lost. "
-            "It goes on by itself where it was."
+            "Interrupted: The database does not answer, or the connection was lost. It goes on by itself where it was."
         )
         assert start.register.discarded == []
         go_quiet(job)

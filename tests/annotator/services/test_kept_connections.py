@@ -163,7 +163,7 @@ def test_a_table_that_somebody_holds_does_not_silence_the_site(kept, client) -> 
     kept.rollback()
     kept.set_autocommit(True)
     assert (held.status_code, held["Retry-After"]) == (503, "10")
-    assert "The database was busy: what this had to wait for took too long." in held.content.decode()
+    assert "The database was busy: waiting for another change took too long." in held.content.decode()
     assert client.get("/projects/").status_code == 200
     connection.close()
 
@@ -208,7 +208,7 @@ def test_a_server_that_answers_with_an_error_is_not_taken_for_a_frozen_one(impat
         cursor.execute("SET statement_timeout = '10ms'")
         with pytest.raises(OperationalError) as raised:
             cursor.execute("SELECT pg_sleep(10)")
-    assert outage(raised.value) == "The database was busy: one step took too long"
+    assert outage(raised.value) == "The database was busy: a step took too long"
     assert answer(impatient) == backend
 
 
@@ -252,7 +252,7 @@ def test_a_worker_gives_a_frozen_server_up_too_and_opens_another_connection(sett
         with stopped(backend), pytest.raises(OperationalError) as raised:
             answer(own)
         own.close_if_unusable_or_obsolete()
-        assert outage(raised.value) == "The database does not answer, or the connection to it was lost"
+        assert outage(raised.value) == "The database does not answer, or the connection was lost"
         assert answer(own) != backend
 
 

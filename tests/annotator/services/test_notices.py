@@ -167,7 +167,7 @@ def test_two_windows_of_the_mail_settings_keep_what_each_changed(team: Team, cli
     assert two.send(daily=[*(shown - {"reply"}), "job", "comment"]).status_code == 302
     now = settings_of(team.annotator)
     assert (set(now.daily), now.time_zone) == (shown - {"alarm", "reply"} | {"job", "comment"}, "Europe/Kyiv")
-    assert "What another window has changed stays." in client.get("/notices/settings/").content.decode()
+    assert "Saved, together with the changes from another window." in client.get("/notices/settings/").content.decode()
     asked = three.send(time_zone="Europe/London")
     assert asked.status_code == 409
     assert "has chosen a time zone meanwhile: Europe/Kyiv" in asked.content.decode()

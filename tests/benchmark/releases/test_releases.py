@@ -839,8 +839,8 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
     first = ask(team.annotator)
     refused = ask(team.annotator)
     assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "10")
-    assert "wait until that has arrived" in refused.json()["sentence"]
-    assert "wait until that has arrived" in ask(team.annotator, f"{page}archive.zip").content.decode()
+    assert "large uploads or downloads are running" in refused.json()["sentence"]
+    assert "large uploads or downloads are running" in ask(team.annotator, f"{page}archive.zip").content.decode()
     assert ask(team.annotator, page).status_code == 200
     second = ask(team.senior)
     assert (second.status_code, ask(team.administrator).status_code) == (200, 503)
